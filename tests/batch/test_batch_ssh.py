@@ -15,8 +15,8 @@ from rich.console import Console
 from benchbook.batch import command, ssh_workers
 from benchbook.batch.plan import BatchCell, BatchPlan
 from benchbook.errors import BadInput, BenchbookError
+from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import Inventory, load_inventory
-from benchbook.hosts.remote_host import RemoteHost
 
 FAKE = str(TESTS / "helpers" / "fake_report.py")
 
@@ -38,8 +38,8 @@ def test_cells_run_side_by_side_over_ssh_and_their_records_are_here(lab_home: Ho
     cells = json.loads(path.read_text())["cells"]
     assert {one["home"] for one in cells} == {str(lab_home.path)}, "the lab's workers share the checkout's folder"
     for name in lab.hosts:
-        host = RemoteHost(lab, name)
-        assert host.run(["test", "-e", host.path("dask")], check=False).status == 1, "the cluster's key is gone"
+        host = Host(lab, name)
+        assert host.run(["test", "-e", host.path("dask")], check=False).exited == 1, "the cluster's key is gone"
         host.close()
 
 
@@ -61,14 +61,14 @@ def test_hosts_that_are_not_known_get_no_worker(strange: Inventory, monkeypatch:
         pass
     # The kit has looked first; neither does Dask's own SSH connect. (Where the files of its key are, hosts would say.)
     monkeypatch.setattr(ssh_workers, "_encrypted", lambda host: {})
-    hosts = [RemoteHost(strange, name) for name in strange.hosts]
+    hosts = [Host(strange, name) for name in strange.hosts]
     with pytest.raises(BadInput, match="not trusted"), ssh_workers._cluster(strange, hosts, Security.temporary()):
         pass
 
 
 def test_asyncssh_is_told_what_the_inventory_says_and_reads_no_file_of_the_user_s(home: Home) -> None:
     inventory = load_inventory(INVENTORY)
-    host = RemoteHost(inventory, "db1")
+    host = Host(inventory, "db1")
     keys = [str(home.path / ".lab" / "keys" / "client")]
     assert ssh_workers._login(host) == {
         "port": 2222, "known_hosts": str(home.path / ".lab" / "known_hosts"), "config": None, "connect_timeout": 10.0,

@@ -13,8 +13,8 @@ from benchbook import published
 from benchbook.campaign import design, record, run, store, validity
 from benchbook.campaign.load_window import load_began
 from benchbook.campaign.progress import Listener, Progress
+from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import Inventory, load_inventory
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.profiles import load_profile
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 
@@ -35,9 +35,9 @@ WHAT = LoadParameters(
 @pytest.fixture
 def ahead(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The clock of db1 is ahead, for who asks it and for its probes: hosts of a lab have one clock between them."""
-    push, now = RemoteHost.push, RemoteHost.now
+    push, now = Host.push, Host.now
 
-    def pushed(host: RemoteHost, local: Path, *, executable: bool = False) -> str:
+    def pushed(host: Host, local: Path, *, executable: bool = False) -> str:
         if host.name == "db1" and local.name == "run_probe.py":
             head, told, rest = local.read_text().partition("\nimport time\n")
             assert told
@@ -45,8 +45,8 @@ def ahead(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             local.write_text(f"{head}{told}real = time.time\ntime.time = lambda: real() + {AHEAD_S}\n{rest}")
         return push(host, local, executable=executable)
 
-    monkeypatch.setattr(RemoteHost, "push", pushed)
-    monkeypatch.setattr(RemoteHost, "now", lambda host: now(host) + AHEAD_S * (host.name == "db1"))
+    monkeypatch.setattr(Host, "push", pushed)
+    monkeypatch.setattr(Host, "now", lambda host: now(host) + AHEAD_S * (host.name == "db1"))
     # Whether this machine is left alone is not what is tested.
     _let_others(monkeypatch)
 
@@ -54,9 +54,9 @@ def ahead(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture
 def set_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Once this file is there, the clock of all hosts is a minute behind, for their jobs and probes."""
-    push, flag = RemoteHost.push, tmp_path / "set"
+    push, flag = Host.push, tmp_path / "set"
 
-    def pushed(host: RemoteHost, local: Path, *, executable: bool = False) -> str:
+    def pushed(host: Host, local: Path, *, executable: bool = False) -> str:
         if local.name in ("run_probe.py", "agent.py"):
             head, told, rest = local.read_text().partition("\nimport time\n")
             assert told
@@ -65,7 +65,7 @@ def set_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
             local.write_text(f"{head}{told}real = time.time\ntime.time = lambda: real() - {is_set}\n{rest}")
         return push(host, local, executable=executable)
 
-    monkeypatch.setattr(RemoteHost, "push", pushed)
+    monkeypatch.setattr(Host, "push", pushed)
     _let_others(monkeypatch)
     return flag
 

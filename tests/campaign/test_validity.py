@@ -35,8 +35,8 @@ from benchbook.hosts import host_facts
 from benchbook.hosts import session as sessions
 from benchbook.hosts.about import HostFacts
 from benchbook.hosts.agent import Stop, stops, stops_in
+from benchbook.hosts.host import Host
 from benchbook.hosts.remote import agent
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session, clock_offset
 from benchbook.probes.remote import run_probe
 from benchbook.probes.samples import COLUMNS, level, to_series
@@ -502,7 +502,7 @@ class Exchanges:
 def offset(monkeypatch: pytest.MonkeyPatch, *took: tuple[float, float]) -> tuple[Any, Exchanges]:
     host = Exchanges(*took)
     monkeypatch.setattr(sessions, "time", host)
-    return pytest.approx(clock_offset(cast(RemoteHost, host)), abs=1e-6), host
+    return pytest.approx(clock_offset(cast(Host, host)), abs=1e-6), host
 
 
 def test_of_several_exchanges_with_a_clock_the_shortest_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -616,7 +616,7 @@ def test_clocks_by_which_a_load_itself_is_timed_must_be_together(session: Apart,
 def test_what_stood_still_is_told_in_the_time_of_the_samples() -> None:
     host = Stopped()
     host.ahead_s = 4.0
-    found = stops(cast(RemoteHost, host), "mine")
+    found = stops(cast(Host, host), "mine")
     assert [(each.began, each.ended) for each in found] == [(6.0, 8.5), (1_699_999_996.0, None)]
 
 

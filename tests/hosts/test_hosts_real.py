@@ -11,6 +11,8 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import paramiko
@@ -21,16 +23,16 @@ from kit import Home, processes_of, until
 
 from benchbook import notebook_run
 from benchbook.errors import BadInput, BenchbookError, ConnectionLost, HostUnreachable, HostUnusable, RemoteFailed
-from benchbook.hosts import agent, capacity, disk_room, host_facts
+from benchbook.hosts import agent, capacity, host_facts
 from benchbook.hosts import lab as labs
 from benchbook.hosts.about import HostFacts
 from benchbook.hosts.agent import Command, Ended, Job, agent_on
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.fanout import FanOutFailed, FanOutRefused, on_each, try_on_each
+from benchbook.hosts.host import Host
 from benchbook.hosts.host_facts import gather, preflight
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.remote_host import RemoteHost
-from benchbook.hosts.secret_files import secret_files
+from benchbook.hosts.preflight import NO_SPACE
 from benchbook.hosts.session import Session
 from benchbook.systems.sql import query, try_login
 
@@ -38,8 +40,8 @@ pytestmark = pytest.mark.real
 
 
 @pytest.fixture
-def host(lab: Inventory) -> Iterator[RemoteHost]:
-    opened = RemoteHost(lab, "db1")
+def host(lab: Inventory) -> Iterator[Host]:
+    opened = Host(lab, "db1")
     opened.mkdir(opened.path("jobs"), opened.path("leases"), opened.path("test"))
     yield opened
     opened.close()
@@ -52,7 +54,7 @@ def changed(lab: Inventory, **ssh: object) -> Inventory:
 # -- connections --------------------------------------------------------------------------------------------------
 
 
-def test_commands_are_sent_at_once_and_the_connection_is_kept_alive(host: RemoteHost) -> None:
+def test_commands_are_sent_at_once_and_the_connection_is_kept_alive(host: Host) -> None:
     transport = host.connect().transport
     assert transport.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
     assert transport.packetizer._Packetizer__keepalive_interval == 5
@@ -60,7 +62,7 @@ def test_commands_are_sent_at_once_and_the_connection_is_kept_alive(host: Remote
 
 
 def test_a_host_whose_key_is_not_known_is_not_spoken_to(lab: Inventory, tmp_path: Path) -> None:
-    unknown = RemoteHost(changed(lab, known_hosts=str(tmp_path / "none")), "db1")
+    unknown = Host(changed(lab, known_hosts=str(tmp_path / "none")), "db1")
     with pytest.raises(HostUnusable, match=r"hosts\.db1: the host key is not known .*Fix: .*ssh-keyscan"):
         unknown.connect()
 
@@ -69,7 +71,7 @@ def test_a_host_that_sends_another_key_is_not_spoken_to(lab: Inventory, tmp_path
     known = tmp_path / "known"
     known.write_text(another_key(f"[{lab.hosts['db1'].address}]:2222"))
     with pytest.raises(HostUnusable, match="the host key is not the one that is known"):
-        RemoteHost(changed(lab, known_hosts=str(known)), "db1").connect()
+        Host(changed(lab, known_hosts=str(known)), "db1").connect()
 
 
 def another_key(where: str) -> str:
@@ -81,12 +83,12 @@ def test_a_login_that_is_refused_and_a_port_where_nobody_listens(lab: Inventory,
     stranger = tmp_path / "key"
     labs._keygen(stranger, "a stranger's")
     with pytest.raises(HostUnusable, match=r"SSH login refused .*Fix: set ssh\.user and ssh\.key"):
-        RemoteHost(changed(lab, key=str(stranger)), "db1").connect()
+        Host(changed(lab, key=str(stranger)), "db1").connect()
     with pytest.raises(HostUnusable, match="cannot be reached by SSH"):
-        RemoteHost(changed(lab, port=2299), "db1").connect()
+        Host(changed(lab, port=2299), "db1").connect()
 
 
-def test_a_connection_that_breaks_is_made_anew(host: RemoteHost) -> None:
+def test_a_connection_that_breaks_is_made_anew(host: Host) -> None:
     first = host.connect()
     end_sshd_session(host)
     until(lambda: not first.is_connected, "the transport notices")
@@ -103,7 +105,7 @@ print(*found)
 """
 
 
-def test_a_connection_that_breaks_under_a_command_is_no_answer_of_the_command(host: RemoteHost) -> None:
+def test_a_connection_that_breaks_under_a_command_is_no_answer_of_the_command(host: Host) -> None:
     def cut() -> None:
         until(lambda: processes_of("sleep 311.5".__eq__), "it runs")
         end_sshd_session(host)
@@ -114,13 +116,13 @@ def test_a_connection_that_breaks_under_a_command_is_no_answer_of_the_command(ho
     with pytest.raises(ConnectionLost, match=r"db1: the connection broke during `sleep 311\.5`"):
         host.run(["sleep", "311.5"], check=False, timeout=60)
     cutter.join()
-    assert host.run(["sh", "-c", "kill -9 $$"], check=False).status != 0, "a program that was killed is an answer"
+    assert host.run(["sh", "-c", "kill -9 $$"], check=False).exited != 0, "a program that was killed is an answer"
     for process in processes_of("sleep 311.5".__eq__):
         process.kill()
 
 
 def test_an_sshd_that_stands_still_is_given_up(lab: Inventory) -> None:
-    host = RemoteHost(changed(lab, lease_s=5), "db1")
+    host = Host(changed(lab, lease_s=5), "db1")
     host.mkdir(host.path("test"))
     host.write(host.path("test", "still"), "here")
     assert host.connect().transport.channel_timeout == 5, "and not an hour, for a command"
@@ -137,58 +139,58 @@ def test_an_sshd_that_stands_still_is_given_up(lab: Inventory) -> None:
     host.close()
 
 
-def test_a_host_that_refuses_to_write_is_no_lost_connection(host: RemoteHost) -> None:
+def test_a_host_that_refuses_to_write_is_no_lost_connection(host: Host) -> None:
     with pytest.raises(RemoteFailed, match=r"db1: .*/dev/full.*the host refuses \(Failure\): is its disk full"):
         host.write("/dev/full", "held", mode=0o666)
 
 
 def test_a_disk_that_fills_while_a_file_is_put_there_is_named(
-    host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What paramiko said when a disk took the file and not one byte of it."""
     program = tmp_path / "program"
     program.write_text(f"its lines {tmp_path}")
 
-    def cut_short(*_: object) -> None:
+    def cut_short(*_: object, **__: object) -> None:
         raise OSError("size mismatch in put!  0 != 18935")
 
     with monkeypatch.context() as full:
         full.setattr(paramiko.SFTPClient, "put", cut_short)
         with pytest.raises(RemoteFailed, match=r"db1: .*the host refuses \(size mismatch .*\): is its disk full"):
             host.push(program)
-        full.setattr(disk_room, "lacking", lambda host, folder: disk_room.NO_SPACE)
+        full.setattr(Host, "disk_refuses", lambda host, folder: NO_SPACE)
         with pytest.raises(HostUnusable, match=r"hosts\.db1\.workdir: its disk is full .* Fix: free space there"):
             host.push(program)
     assert host.read(host.push(program)) == program.read_bytes()
 
 
-def test_a_sshd_that_is_started_again_costs_a_wait(lab: Inventory, host: RemoteHost) -> None:
+def test_a_sshd_that_is_started_again_costs_a_wait(lab: Inventory, host: Host) -> None:
     host.connect()
     (there,) = [each for each in labs.lab_hosts(lab) if each.name == "db1"]
     labs._terminate([lab_sshd(host)])
     back = threading.Timer(1.5, labs.up, [lab], {"by_hand": True})
     back.start()
     assert host.run(["echo", "again"]).stdout == "again\n"
-    assert host.start(["echo", "login"]).first_line(30) == "login"
+    assert host.run_apart(["echo", "login"]).stdout == "login\n"
     back.join()
     assert there.pid
 
 
-def test_a_long_job_is_started_by_a_login_of_its_own(host: RemoteHost) -> None:
+def test_a_long_job_is_started_by_a_login_of_its_own(host: Host) -> None:
     command = ["python3", "-c", ANCESTORS]
     serving = {process.pid for process in sshd_session(host)}
     assert serving & set(map(int, host.run(command).stdout.split()))
-    first, second = (host.start(command).first_line(30).split() for _ in range(2))
+    first, second = (host.run_apart(command).stdout.split() for _ in range(2))
     assert not serving & set(map(int, first))
     listener = psutil.Process(lab_sshd(host))
     above = {process.pid for process in (listener, *listener.parents())} - {1}
     assert set(map(int, first)) & set(map(int, second)) == above, "two starts share the listener and nothing below it"
 
 
-def test_a_program_that_is_started_takes_the_place_of_the_shells(host: RemoteHost) -> None:
+def test_a_program_that_is_started_takes_the_place_of_the_shells(host: Host) -> None:
     """Else it inherits from them how many processes they have woken, and Linux spreads a load the more for it."""
     parent = "import os; print(open(f'/proc/{os.getppid()}/comm').read())"
-    assert host.start(["python3", "-c", parent]).first_line(30).startswith("sshd")
+    assert host.run_apart(["python3", "-c", parent]).stdout.startswith("sshd")
 
 
 # -- commands -----------------------------------------------------------------------------------------------------
@@ -210,12 +212,12 @@ HARD = [
 ]
 
 
-def test_every_word_arrives_as_it_is(host: RemoteHost) -> None:
+def test_every_word_arrives_as_it_is(host: Host) -> None:
     said = host.run(["python3", "-c", "import sys, json; print(json.dumps(sys.argv[1:]))", *HARD]).stdout
     assert json.loads(said) == HARD
 
 
-def test_names_of_files_are_not_interpreted_either(host: RemoteHost) -> None:
+def test_names_of_files_are_not_interpreted_either(host: Host) -> None:
     name = host.path("test", 'it\'s $(a) "file"')
     host.write(name, "content $(no)\n")
     assert host.read(name) == b"content $(no)\n"
@@ -224,28 +226,28 @@ def test_names_of_files_are_not_interpreted_either(host: RemoteHost) -> None:
     assert host.read(name) == b""
 
 
-def test_a_command_s_end_is_told_apart(host: RemoteHost) -> None:
+def test_a_command_s_end_is_told_apart(host: Host) -> None:
     with pytest.raises(RemoteFailed, match=r"db1: `sh -c .*` ended with status 3: oh"):
         host.run(["sh", "-c", "echo oh >&2; exit 3"])
-    assert host.run(["false"], check=False).status == 1
+    assert host.run(["false"], check=False).exited == 1
     with pytest.raises(RemoteFailed, match=r"no end within 0\.2 s"):
         host.run(["sleep", "30"], timeout=0.2)
 
 
-def test_a_command_may_print_as_much_as_it_likes_on_either_output_first(host: RemoteHost) -> None:
+def test_a_command_may_print_as_much_as_it_likes_on_either_output_first(host: Host) -> None:
     """More than a channel holds (2 MB): who read one output to its end before the other would wait for ever."""
     program = "import sys; [print('x' * 3_000_000, file=to) for to in (sys.stderr, sys.stdout, sys.stderr)]"
     done = host.run([host.python, "-c", program], timeout=30)
     assert (len(done.stdout), len(done.stderr)) == (3_000_001, 6_000_002)
 
 
-def test_a_command_that_closes_its_outputs_is_waited_for(host: RemoteHost) -> None:
-    assert host.run(["sh", "-c", "exec >&- 2>&-; sleep 0.5; exit 7"], check=False).status == 7
+def test_a_command_that_closes_its_outputs_is_waited_for(host: Host) -> None:
+    assert host.run(["sh", "-c", "exec >&- 2>&-; sleep 0.5; exit 7"], check=False).exited == 7
     with pytest.raises(RemoteFailed, match=r"no end within 0\.3 s"):
         host.run(["sh", "-c", "exec >&- 2>&-; sleep 30"], timeout=0.3)
 
 
-def test_the_end_of_stdin_is_not_sent_which_would_cost_the_connection_if_it_came_too_late(host: RemoteHost) -> None:
+def test_the_end_of_stdin_is_not_sent_which_would_cost_the_connection_if_it_came_too_late(host: Host) -> None:
     login = host.connect()
     with pytest.raises(RemoteFailed, match=r"no end within 0\.3 s"):
         host.run(["cat"], timeout=0.3)
@@ -254,17 +256,17 @@ def test_the_end_of_stdin_is_not_sent_which_would_cost_the_connection_if_it_came
     assert host.connect() is login
 
 
-def test_a_command_that_prints_all_the_time_is_given_up_in_time(host: RemoteHost) -> None:
+def test_a_command_that_prints_all_the_time_is_given_up_in_time(host: Host) -> None:
     with pytest.raises(RemoteFailed, match=r"no end within 0\.5 s"):
         host.run(["sh", "-c", "while :; do echo still here; sleep 0.01; done"], timeout=0.5)
 
 
-def test_the_user_s_shell_profile_changes_nothing(host: RemoteHost) -> None:
-    names = {line.split("=")[0] for line in host.shell("env").stdout.splitlines()}
+def test_the_user_s_shell_profile_changes_nothing(host: Host) -> None:
+    names = {line.split("=")[0] for line in host.run("env").stdout.splitlines()}
     assert names <= {"HOME", "USER", "LC_ALL", "PATH", "PWD", "SHLVL", "_"}
 
 
-def test_a_missing_program_is_named_with_its_package(host: RemoteHost) -> None:
+def test_a_missing_program_is_named_with_its_package(host: Host) -> None:
     assert host.which("sh", "no-such-program").keys() == {"sh"}
     with pytest.raises(HostUnusable, match=r"no-such is not on host db1 .*apt-get install a-package"):
         host.require_program("no-such", package="a-package")
@@ -273,15 +275,15 @@ def test_a_missing_program_is_named_with_its_package(host: RemoteHost) -> None:
 # -- files --------------------------------------------------------------------------------------------------------
 
 
-def test_files_are_pushed_only_when_their_content_is_not_there(host: RemoteHost, tmp_path: Path) -> None:
+def test_files_are_pushed_only_when_their_content_is_not_there(host: Host, tmp_path: Path) -> None:
     local = tmp_path / "tool"
     local.write_text("#!/bin/sh\necho one\n")
     there = host.push(local, executable=True)
     assert host.run([there]).stdout == "one\n"
-    before = host.sftp.stat(there)
-    marked = host.shell(f"stat -c %i:%Y {there}").stdout
+    before = host.connect().sftp().stat(there)
+    marked = host.run(f"stat -c %i:%Y {there}").stdout
     assert host.push(local, executable=True) == there
-    assert host.shell(f"stat -c %i:%Y {there}").stdout == marked, "not written again"
+    assert host.run(f"stat -c %i:%Y {there}").stdout == marked, "not written again"
     assert stat.S_IMODE(before.st_mode or 0) == 0o700
     local.write_text("#!/bin/sh\necho two\n")
     second = host.push(local, executable=True)
@@ -289,34 +291,34 @@ def test_files_are_pushed_only_when_their_content_is_not_there(host: RemoteHost,
     assert (host.run([second]).stdout, host.run([there]).stdout) == ("two\n", "one\n")
 
 
-def test_a_push_that_was_cut_off_is_done_again(host: RemoteHost, tmp_path: Path) -> None:
+def test_a_push_that_was_cut_off_is_done_again(host: Host, tmp_path: Path) -> None:
     local = tmp_path / "data"
     local.write_bytes(os.urandom(1000))
     there = host.push(local)
-    host.shell(f"truncate -s 10 {there}")
+    host.run(f"truncate -s 10 {there}")
     host.close()  # what one connection has seen on a host is looked up anew by the next
     assert host.push(local) == there
     assert host.read(there) == local.read_bytes()
 
 
-def test_small_files_are_private_and_read_from_an_offset(host: RemoteHost) -> None:
+def test_small_files_are_private_and_read_from_an_offset(host: Host) -> None:
     path = host.path("test", "small")
     host.write(path, "0123456789")
-    assert stat.S_IMODE(host.sftp.stat(path).st_mode or 0) == 0o600
+    assert stat.S_IMODE(host.connect().sftp().stat(path).st_mode or 0) == 0o600
     assert (host.read(path, offset=7), host.read(path, offset=10), host.read(path, offset=99)) == (b"789", b"", b"")
 
 
 # -- many hosts ---------------------------------------------------------------------------------------------------
 
 
-def _refuse(host: RemoteHost) -> None:
+def _refuse(host: Host) -> None:
     raise HostUnusable("no disk", key=f"hosts.{host.name}")
 
 
 def test_every_host_s_outcome_is_kept(lab: Inventory) -> None:
-    hosts = [RemoteHost(lab, name) for name in lab.hosts]
+    hosts = [Host(lab, name) for name in lab.hosts]
 
-    def step(host: RemoteHost) -> str:
+    def step(host: Host) -> str:
         return host.run(["true" if host.name == "executor" else "false"]).stdout + host.name
 
     outcomes = try_on_each(hosts, step)
@@ -333,17 +335,17 @@ def test_every_host_s_outcome_is_kept(lab: Inventory) -> None:
 
 
 def test_a_host_that_does_not_answer_in_time_keeps_nobody_else_waiting(lab: Inventory) -> None:
-    hosts = [RemoteHost(lab, name) for name in lab.hosts]
+    hosts = [Host(lab, name) for name in lab.hosts]
     let_go = threading.Event()
-    outcomes = try_on_each(hosts, lambda h: let_go.wait() if h.name == "db1" else h.run(["true"]).status, timeout=3)
+    outcomes = try_on_each(hosts, lambda h: let_go.wait() if h.name == "db1" else h.run(["true"]).exited, timeout=20)
     let_go.set()
     assert outcomes.done == {"executor": 0}
-    assert str(outcomes.failed["db1"]) == "no answer within 3 s"
+    assert str(outcomes.failed["db1"]) == "no answer within 20 s"
 
 
 def test_a_defect_is_not_taken_for_a_failed_host(lab: Inventory) -> None:
     with pytest.raises(ZeroDivisionError):
-        try_on_each([RemoteHost(lab, "db1")], lambda _: 1 / 0)
+        try_on_each([Host(lab, "db1")], lambda _: 1 / 0)
 
 
 # -- jobs ---------------------------------------------------------------------------------------------------------
@@ -357,7 +359,7 @@ def command(*argv: str, **more: object) -> Command:
     return Command(argv, **{"timeout_s": 120, **more})  # type: ignore[arg-type]
 
 
-def start(host: RemoteHost, what: Command, session: str = "test") -> Job:
+def start(host: Host, what: Command, session: str = "test") -> Job:
     """A job under a reservation that nobody renews."""
     path = host.path("test.host")
     host.write(path, json.dumps({"session": session}))
@@ -379,17 +381,17 @@ def alive(group: int) -> list[psutil.Process]:
     return found
 
 
-def end_sshd_session(host: RemoteHost) -> None:
+def end_sshd_session(host: Host) -> None:
     """Kill the sshd processes that serve this connection, as a broken network would end it."""
     for process in sshd_session(host):
         process.kill()
 
 
-def lab_sshd(host: RemoteHost) -> int:
+def lab_sshd(host: Host) -> int:
     return next(h.pid for h in labs.lab_hosts(host.inventory) if h.name == host.name)
 
 
-def sshd_session(host: RemoteHost) -> list[psutil.Process]:
+def sshd_session(host: Host) -> list[psutil.Process]:
     """The sshd processes that serve this connection."""
     mine = host.connect().transport.sock.getsockname()
     children = psutil.Process(lab_sshd(host)).children(recursive=True)
@@ -458,7 +460,7 @@ def test_a_job_survives_a_lost_connection_and_nothing_is_said_twice(session: Ses
 
 
 def test_a_job_dies_with_its_lease_and_so_does_everything_it_started(lab: Inventory) -> None:
-    host = RemoteHost(changed(lab, lease_s=5), "db1")
+    host = Host(changed(lab, lease_s=5), "db1")
     family = "trap '' TERM; sleep 300 & (trap '' TERM; sleep 300) & wait"
     job = start(host, command("sh", "-c", family, grace_s=0.5, secrets={"password": "hush"}))
     group = group_of(job)
@@ -466,7 +468,7 @@ def test_a_job_dies_with_its_lease_and_so_does_everything_it_started(lab: Invent
     ended = until(job.status, "the lease runs out")
     assert ended.reason == "lease"
     until(lambda: not alive(group), "what was sent SIGKILL has gone")
-    assert host.sftp.listdir(job.folder).count("password") == 0
+    assert host.connect().sftp().listdir(job.folder).count("password") == 0
 
 
 def test_a_job_lives_for_as_long_as_its_lease_is_renewed(lab: Inventory) -> None:
@@ -478,13 +480,15 @@ def test_a_job_lives_for_as_long_as_its_lease_is_renewed(lab: Inventory) -> None
 
 
 def test_a_driver_that_comes_back_too_late_is_told(lab: Inventory) -> None:
-    host = RemoteHost(changed(lab, lease_s=5), "db1")
+    host = Host(changed(lab, lease_s=5), "db1")
     job = start(host, command("sleep", "300"))
-    host.inventory = changed(lab, lease_s=5, port=2299)  # from here on nobody answers
+    assert host._known is not None
+    route, key = host._known
+    host._known = replace(route, port=2299), key  # from here on nobody answers
     host.close()
     with pytest.raises(HostUnreachable, match="host db1 is unreachable, for longer than its lease of 5 s"):
         job.wait()
-    host.inventory = changed(lab, lease_s=5)
+    host._known = route, key
     assert until(job.status, "the host ends it").reason == "lease"
 
 
@@ -507,7 +511,7 @@ def test_a_killed_supervisor_takes_its_command_along_and_its_secrets_go_with_the
         group = group_of(job)
         psutil.Process(json.loads(host.read(f"{job.folder}/pid"))["supervisor"]).kill()
         until(lambda: not alive(group), "the command is gone")
-        assert "pw" in host.sftp.listdir(job.folder)
+        assert "pw" in host.connect().sftp().listdir(job.folder)
         assert job.wait().from_outside("it") == "the supervisor of it was killed"
         assert job.stop() == job.status() == Ended("unsupervised", None, None, 0, 0)
         opened.forget(job)  # a driver that lives would remove its folder
@@ -556,7 +560,7 @@ def test_a_secret_of_a_command_is_private_and_what_a_killed_driver_left_of_it_go
 ) -> None:
     with Session(lab, ["db1"]) as opened:
         host = opened.hosts["db1"]
-        with secret_files(host, {"pw": "hush"}) as folder:
+        with host.secret_files({"pw": "hush"}) as folder:
             assert host.run(["stat", "-c", "%a", folder, f"{folder}/pw"]).stdout.split() == ["700", "600"]
         assert host.read(f"{folder}/pw") == b""
         host.mkdir(folder)
@@ -579,14 +583,27 @@ def test_what_a_command_writes_at_its_end_is_waited_for_where_it_is_wanted(sessi
 STUBBORN = "trap 'echo asked' TERM; echo ready; while :; do sleep 0.05; done"
 
 
+def asked_to_stop(job: Job) -> Host:
+    """Another driver of the job, which waits for 600 s for what it writes at its end."""
+    other = Host(job.host.inventory, "db1")
+    words = [*agent_on(other), "stop", job.folder, 600]
+
+    def ask() -> None:
+        with suppress(BenchbookError):
+            other.run(words, timeout=600)
+
+    threading.Thread(target=ask, daemon=True).start()
+    return other
+
+
 def test_what_a_job_was_granted_for_its_end_goes_with_its_driver(lab: Inventory) -> None:
     """A server that writes its dirty pages for ten minutes; the driver dies meanwhile."""
-    host = RemoteHost(changed(lab, lease_s=5), "db1")
+    host = Host(changed(lab, lease_s=5), "db1")
     job = start(host, command("sh", "-c", STUBBORN, grace_s=0.2))
     until(lambda: job.stdout() == b"ready\n", "its trap is set")
-    finishing = host.start([*agent_on(host), "stop", job.folder, 600])
+    finishing = asked_to_stop(job)
     until(lambda: job.stdout() == b"ready\nasked\n", "it is asked to end")
-    finishing.close()
+    finishing.hang_up()
     ended = until(job.status, "the lease runs out")
     assert (ended.reason, ended.signal) == ("stopped", 9)
 
@@ -596,10 +613,10 @@ def test_who_stops_a_job_that_was_granted_minutes_waits_for_its_own_grace_only(s
     host = session.hosts["db1"]
     job = session.start(host, "test", command("sh", "-c", STUBBORN, grace_s=0.2))
     until(lambda: job.stdout() == b"ready\n", "its trap is set")
-    finishing = host.start([*agent_on(host), "stop", job.folder, 600])
+    finishing = asked_to_stop(job)
     until(lambda: job.stdout() == b"ready\nasked\n", "it is asked to end")
     ended = session.end(job)
-    finishing.close()
+    finishing.hang_up()
     assert ended
     assert (ended.reason, ended.signal) == ("stopped", 9)
 
@@ -611,7 +628,7 @@ def test_secrets_are_in_a_private_file_while_the_job_runs_and_nowhere_afterwards
     )
     job.wait()
     assert job.stdout() == b"600\nhush-7f3a"
-    assert "pw" not in host.sftp.listdir(job.folder)
+    assert "pw" not in host.connect().sftp().listdir(job.folder)
     assert b"hush" not in host.read(f"{job.folder}/job.json")
 
 
@@ -623,7 +640,7 @@ def test_leaving_a_session_ends_all_that_it_started(lab: Inventory) -> None:
     assert not any(alive(group) for group in groups)
 
 
-def test_what_a_driver_that_is_gone_left_behind_is_ended_and_named(lab: Inventory, host: RemoteHost) -> None:
+def test_what_a_driver_that_is_gone_left_behind_is_ended_and_named(lab: Inventory, host: Host) -> None:
     host.inventory = changed(lab, lease_s=5)  # which is how long it is watched for a sign of life
     job = start(host, command("sleep", "300"), "gone")
     group = group_of(job)
@@ -645,7 +662,7 @@ def test_a_host_that_another_run_is_using_is_not_used(lab: Inventory) -> None:
 # -- what ends a job, before it has ended -----------------------------------------------------------------------------
 
 
-def test_why_a_host_ends_a_job_is_told_before_its_end(host: RemoteHost) -> None:
+def test_why_a_host_ends_a_job_is_told_before_its_end(host: Host) -> None:
     lasting = Command(["sh", "-c", "trap '' TERM; sleep 300 & wait"], timeout_s=0.2, grace_s=300)
     job = start(host, lasting)
     doomed = until(job.fate, "its time is over")
@@ -663,7 +680,7 @@ exec python3 "$@"
 
 
 def test_a_start_that_is_not_heard_of_in_time_begins_nothing_later(
-    host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its Python stands still before it is the supervisor; then it goes on."""
     late, pid, done = tmp_path / "late", tmp_path / "pid", tmp_path / "done"
@@ -671,8 +688,8 @@ def test_a_start_that_is_not_heard_of_in_time_begins_nothing_later(
     late.chmod(0o755)
     name = f"late{time.time_ns()}"
     monkeypatch.setattr(agent, "STARTED_WITHIN_S", 2.0)
-    monkeypatch.setattr(RemoteHost, "python", str(late))
-    with pytest.raises(RemoteFailed, match=r"no word within 2 s"):
+    monkeypatch.setattr(Host, "python", str(late))
+    with pytest.raises(RemoteFailed, match=r"no end within 2 s"):
         Job.start(host, name, Command(["touch", done], timeout_s=30), "test", host.path("none.host"))
     standing = psutil.Process(int(pid.read_text()))
     assert standing.status() == psutil.STATUS_STOPPED
@@ -705,7 +722,7 @@ def test_what_earlier_runs_left_on_a_host_keeps_no_run_from_going_on(
 ) -> None:
     """8 MB are free, 10 more are needed than what is there already; a data set of 3 MB is left by an earlier run."""
 
-    def full(host: RemoteHost) -> HostFacts:
+    def full(host: Host) -> HostFacts:
         told = gather(host)
         return told.model_copy(update={"disk_free_bytes": 8_000_000}) if host.name == "db1" else told
 
@@ -729,12 +746,13 @@ def test_a_host_that_only_drives_loads_need_not_hold_their_data(lab: Inventory) 
 # -- SQL ----------------------------------------------------------------------------------------------------------
 
 
-def test_sql_goes_through_the_host_s_ssh_connection(host: RemoteHost, database: Database) -> None:
+def test_sql_goes_through_the_host_s_ssh_connection(host: Host, database: Database) -> None:
     end = Endpoint(database.address, database.port, "bench", database.password)
     assert query(host, end, "SELECT 1 + 1, 'é'") == [(2, "é")]
     server = lab_sshd(host)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(socket, "create_connection", lambda *_, **__: pytest.fail("connected past the host"))
+        connect, forwarded = socket.create_connection, {"127.0.0.1"}
+        patch.setattr(socket, "create_connection", lambda to, **how: to[0] in forwarded and connect(to, **how))
         assert try_login(host, end) is None
     assert psutil.Process(server).is_running()
     assert try_login(host, Endpoint(database.address, database.port, "bench", "wrong")) == "denied"
@@ -767,10 +785,10 @@ def test_servers_that_are_bound_to_processors_have_no_others(
     assert capacity.of_servers(here.model_copy(update={"lab": False})) == capacity.of_servers(here)
 
 
-def test_folders_that_are_more_than_one_command_can_name_are_removed_too(host: RemoteHost) -> None:
+def test_folders_that_are_more_than_one_command_can_name_are_removed_too(host: Host) -> None:
     """Each job of a long campaign leaves one: 3,000 names of 70 letters are more than Linux takes as one word."""
     folders = [host.path("test", f"{number:04d}-{'x' * 60}") for number in range(3_000)]
-    host.shell(f"cd {host.path('test')} && seq -f %04.0f-{'x' * 60} 0 2999 | xargs mkdir")
+    host.run(f"cd {host.path('test')} && seq -f %04.0f-{'x' * 60} 0 2999 | xargs mkdir")
     for folder in folders:
         host.discard(folder)
     host.close()
@@ -798,7 +816,7 @@ def test_a_copy_of_an_inventory_spoils_neither_lab(lab: Inventory, net: str) -> 
     for inventory in (one, copy, one):
         labs.up(inventory)
         try:
-            connected = RemoteHost(inventory, "executor")
+            connected = Host(inventory, "executor")
             assert connected.run(["echo", inventory.name]).stdout.strip() == inventory.name
             connected.close()
         finally:
@@ -812,16 +830,16 @@ def test_keys_and_passwords_of_a_lab_are_nobody_else_s(lab_home: Home) -> None:
     assert (lab_home.path / ".lab/secrets/database").read_text().strip() not in said
 
 
-def test_a_lab_host_has_the_driver_s_programs_and_reads_no_bashrc(host: RemoteHost) -> None:
+def test_a_lab_host_has_the_driver_s_programs_and_reads_no_bashrc(host: Host) -> None:
     ours = [part for part in os.environ["PATH"].split(":") if part and part != str(Path(sys.executable).parent)]
     assert host.run(["printenv", "PATH"]).stdout.split(":")[: len(ours)] == ours
     # bash reads it for a command by ssh unless its level says that a shell has begun. It counts up when it begins, and
     # down when it gives way to what it starts: without the lab's own level, 0.
-    assert int(host.shell("printenv SHLVL", keep=["SHLVL"]).stdout) >= 1
+    assert int(host._run(host.connect(), "printenv SHLVL", 60, ["SHLVL"]).stdout) >= 1
 
 
-def test_a_tunnel_to_nowhere_is_a_lost_connection(host: RemoteHost) -> None:
+def test_a_tunnel_to_nowhere_is_a_lost_connection(host: Host) -> None:
     with pytest.raises(ConnectionLost, match="no connection to"):
-        host.tunnel(host.address, 3999)
+        host.check_port(host.address, 3999)
     with pytest.raises(BadInput, match="ssh config is missing"):
-        RemoteHost(changed(host.inventory, config="/nowhere/config"), "db1").connect()
+        Host(changed(host.inventory, config="/nowhere/config"), "db1").connect()

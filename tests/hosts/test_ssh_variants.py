@@ -17,7 +17,6 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 
-import paramiko
 import pytest
 from cryptography.hazmat.primitives import serialization
 from kit import ROOT, until
@@ -26,9 +25,8 @@ from sshd import PORT, SFTP_SERVER, Server, Variant, new_key, other_shell, servi
 from benchbook.errors import BadInput, HostUnusable, OutputNotParseable, ReservationLost, WorkloadFailed
 from benchbook.hosts import host_facts
 from benchbook.hosts.agent import Command, remote_program
-from benchbook.hosts.disk_room import blaming_disks
+from benchbook.hosts.host import Host, blaming_disks
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import load_profile
 from benchbook.systems.mysql import MariaDB
@@ -70,7 +68,7 @@ def small_job(inventory: Inventory) -> str:
         printed = host.run(["python3", "-c", "import sys, json; print(json.dumps(sys.argv[1:]))", *HARD]).stdout
         assert json.loads(printed) == HARD, "every word arrives as it is"
         # What sh itself sets, dash the first one alone, is of no login.
-        told = {line.partition("=")[0] for line in host.shell("env").stdout.splitlines()} - {"PWD", "SHLVL", "_"}
+        told = {line.partition("=")[0] for line in host.run("env").stdout.splitlines()} - {"PWD", "SHLVL", "_"}
         assert told == {"HOME", "USER", "LC_ALL", "PATH"}, "and nothing of what the login has set"
         first, second = (
             session.start(host, "test", Command(argv, timeout_s=60))
@@ -116,7 +114,7 @@ def test_a_small_job_runs(name: str, tmp_path: Path, net: str, keys: Path) -> No
 
 
 def test_a_login_takes_the_cipher_that_costs_the_driver_least(plain: Server) -> None:
-    host = RemoteHost(plain.inventory(), "db")
+    host = Host(plain.inventory(), "db")
     try:
         transport = host.connect().transport
         assert "-gcm@" in transport.local_cipher
@@ -176,7 +174,7 @@ def test_one_session_at_a_time_is_enough_for_threads_that_do_not_wait_for_each_o
     tmp_path: Path, net: str, keys: Path
 ) -> None:
     with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, WORKS["MaxSessions 1"]) as server:
-        host = RemoteHost(server.inventory(), "db")
+        host = Host(server.inventory(), "db")
         with ThreadPoolExecutor(4) as pool:
             said = list(pool.map(lambda word: host.run(["echo", word]).stdout, "abcd"))
         host.write(host.path("file"), "kept")
@@ -329,7 +327,7 @@ def test_machines_that_share_a_home_have_folders_of_their_own(tmp_path: Path, ne
         ):
             folders.append(session.hosts["db"].path("jobs"))
             # Of a host that was not connected to yet, what is pushed goes there as well.
-            pushing = RemoteHost(session.inventory, "db")
+            pushing = Host(session.inventory, "db")
             assert pushing.push(remote_program("hosts", "gather_facts.py")).startswith(pushing.path("artefacts"))
             pushing.close()
     assert folders == [f"{Path.home()}/.benchbook/variant/db@{name}/jobs" for name in ("rack7-11", "rack7-12")]
@@ -356,29 +354,9 @@ def test_a_job_that_ends_on_a_full_disk_is_not_a_killed_supervisor(tmp_path: Pat
             parsed_in_vain(session.hosts.values())
 
 
-def parsed_in_vain(hosts: Iterable[RemoteHost]) -> None:
+def parsed_in_vain(hosts: Iterable[Host]) -> None:
     with blaming_disks(hosts):
         raise OutputNotParseable("cut short")
-
-
-def test_a_process_that_ends_while_it_is_read_is_gone(
-    tmp_path: Path, net: str, keys: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It was "is its disk full, or read-only?", of /proc, where a job ended in just that moment."""
-    with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, Variant()) as server:
-        host = RemoteHost(server.inventory(), "db")
-        host.connect()
-        process, opened = subprocess.Popen(["sleep", "60"]), host.sftp.open
-
-        def then_ended(path: str, mode: str) -> paramiko.SFTPFile:
-            found = opened(path, mode)
-            process.kill()
-            process.wait()
-            return found
-
-        monkeypatch.setattr(host.sftp, "open", then_ended)
-        assert host.read_process(process.pid, "stat") == b""
-        host.close()
 
 
 # -- as many logins as MaxStartups allows -------------------------------------------------------------------------
@@ -388,12 +366,12 @@ ONE_LOGIN = Variant(["Subsystem sftp internal-sftp", "MaxStartups 1", "LoginGrac
 
 def test_logins_at_once_wait_for_each_other(tmp_path: Path, net: str, keys: Path) -> None:
     with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, ONE_LOGIN) as server:
-        host = RemoteHost(server.inventory(connect_timeout_s=20), "db")
+        host = Host(server.inventory(connect_timeout_s=20), "db")
         host.connect()
         with ThreadPoolExecutor(4) as pool:
-            said = list(pool.map(lambda word: host.start(["echo", word]).first_line(30), "abcd"))
+            said = list(pool.map(lambda word: host.run_apart(["echo", word]).stdout, "abcd"))
         host.close()
-        assert said == ["a", "b", "c", "d"]
+        assert said == ["a\n", "b\n", "c\n", "d\n"]
         assert "MaxStartups" in server.log, "there were more than sshd takes"
 
 
@@ -444,7 +422,7 @@ def test_two_jump_hosts_are_passed_in_the_order_in_which_they_are_named(
     plain: Server, gateways: tuple[Server, Server], tmp_path: Path
 ) -> None:
     one, two = gateways
-    host = RemoteHost(through(plain, one.known + two.known + plain.known, tmp_path, one, two), "db")
+    host = Host(through(plain, one.known + two.known + plain.known, tmp_path, one, two), "db")
     assert host.run(["echo", "there"]).stdout == "there\n"
     last = host.connect()
     hops = [last, last.gateway, last.gateway.gateway]
@@ -533,7 +511,7 @@ def add_to_agent(key: Path, passphrase: str, tmp_path: Path) -> None:
 
 
 def hello(inventory: Inventory) -> str:
-    host = RemoteHost(inventory, "db")
+    host = Host(inventory, "db")
     try:
         return host.run(["echo", "hello"]).stdout
     finally:
@@ -591,10 +569,10 @@ def test_a_passphrase_that_nobody_can_be_asked_for(locked: Server, no_agent: Non
 ASKING = """
 import sys
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 inventory = Inventory.model_validate_json(sys.argv[1])
 for name in ("one", "two"):
-    host = RemoteHost(inventory, "db")
+    host = Host(inventory, "db")
     print(host.run(["echo", "hello", name]).stdout)
     host.close()
 """

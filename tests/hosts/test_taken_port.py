@@ -16,8 +16,8 @@ from kit import Home, inventory
 
 from benchbook.errors import ConnectionLost, NotWritten
 from benchbook.hosts import lab, taken_port
+from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import Inventory, load_inventory
-from benchbook.hosts.remote_host import RemoteHost
 
 pytestmark = pytest.mark.real
 
@@ -37,7 +37,7 @@ def test_a_lab_runs_in_a_folder_with_an_odd_name_and_names_who_has_a_server_s_po
     (started,) = lab.up(mine)
     # It is found again: no second one is started, and it can be stopped.
     assert started.pid is not None
-    host = RemoteHost(mine, "db1")
+    host = Host(mine, "db1")
     try:
         assert host.run(["echo", "hello"]).stdout == "hello\n"
         with socket.create_server((f"{net}.171", 0)) as server:
@@ -113,7 +113,7 @@ def test_the_port_is_read_off_what_servers_print(said: str, port: int | None) ->
     def away(*_: object, **__: object) -> None:
         raise ConnectionLost("db1")
 
-    told = taken_port.in_words(cast(RemoteHost, SimpleNamespace(name="db1", run=away)), said)
+    told = taken_port.in_words(cast(Host, SimpleNamespace(name="db1", run=away)), said)
     assert told.partition(" is taken")[0] == (f"port {port} of db1" if port else "")
 
 
@@ -167,7 +167,7 @@ def test_a_lab_makes_anew_what_a_full_disk_left_of_keys_and_passwords(spaced: Ho
 def check_works(mine: Inventory, folder: Path) -> None:
     """The lab comes up, lets its client in, and has a password for its databases."""
     lab.up(mine)
-    host = RemoteHost(mine, "db1")
+    host = Host(mine, "db1")
     try:
         assert host.run(["echo", "hello"]).stdout == "hello\n"
         assert len((folder / "secrets" / "database").read_text().strip()) >= 18

@@ -16,7 +16,7 @@ from sshd import Variant, new_key, serving
 
 from benchbook.campaign.validity import TrialSamples, disturbances
 from benchbook.hosts.agent import remote_program
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 from benchbook.probes import probe
 from benchbook.probes.probe_file import find
 from benchbook.probes.samples import to_series
@@ -138,6 +138,6 @@ def test_the_probe_is_told_where_servers_listen_and_where_ssh_came_to(tmp_path: 
     with serving(tmp_path / "sshd", f"{net}.200", tmp_path, Variant()) as server:
         inventory = server.inventory()
         named = inventory.hosts["db"].model_copy(update={"address": "db.invalid", "ssh_address": server.address})
-        host = RemoteHost(inventory.model_copy(update={"hosts": {"db": named}}), "db")
+        host = Host(inventory.model_copy(update={"hosts": {"db": named}}), "db")
         assert probe.make("host", host).given == {"reached_at": ("db.invalid", f"{net}.200")}
         host.close()

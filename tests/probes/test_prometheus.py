@@ -23,7 +23,7 @@ from kit import FIXTURES
 
 from benchbook.errors import BadInput, OutputNotParseable, ProbeFailed
 from benchbook.hosts.agent import Ended, Job
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.probes import prometheus as prom
 from benchbook.probes import scrape
@@ -362,7 +362,7 @@ def line(t: float, cpu: float = 0.0, **more: object) -> bytes:
 @pytest.fixture
 def grows() -> tuple[Growing, StandingSampler]:
     host = Growing()
-    there = cast(RemoteHost, host)
+    there = cast(Host, host)
     return host, StandingSampler(
         Target(there, "s", "http://s/", "c"), Followed(Job(there, "/j", [], 1, "4711", 3.0)), 0.5
     )
@@ -406,10 +406,10 @@ def test_a_sampler_that_does_not_answer_or_was_killed_fails_the_trial(
     host.content = line(1.0)
     monkeypatch.setattr(scrape, "ANSWERS_WITHIN_S", 0.05)
     with pytest.raises(ProbeFailed, match="probe prometheus of s on db1 does not answer"):
-        one.seen()
+        one.probe()
     monkeypatch.setattr(Job, "status", lambda self: Ended("exited", None, 9, 1.0, 2.0))
     with pytest.raises(ProbeFailed, match="was killed by signal 9"):
-        one.seen()
+        one.probe()
 
 
 def test_what_a_standing_sampler_used_itself_is_counted_per_trial() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from benchbook.errors import SystemFailed
 from benchbook.hosts.agent import Command, Job
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.reports.transfer import client_python
 from mongo_transfer.settings import MongoEndpoint
@@ -36,7 +36,7 @@ class Sessions:
         self.job, self.command = job, Command([], timeout_s=0)
 
     @contextmanager
-    def following(self, host: RemoteHost, name: str, command: Command) -> Iterator[Job]:
+    def following(self, host: Host, name: str, command: Command) -> Iterator[Job]:
         self.command = command
         yield cast(Job, self.job)
 
@@ -44,7 +44,7 @@ class Sessions:
 def test_a_copy_that_cannot_be_read_back_is_given_up() -> None:
     job = NeverEnds()
     session = Sessions(job)
-    host = cast(RemoteHost, SimpleNamespace(inventory=SimpleNamespace(lab=False, programs={})))
+    host = cast(Host, SimpleNamespace(inventory=SimpleNamespace(lab=False, programs={})))
     server = MongoEndpoint("mongodb://127.0.0.1:27017/")
     with client_python.reader(cast(Session, session), host, server, within_s=0.01) as read:
         # It is started, and waits for the word that only the reading gives.

@@ -23,8 +23,8 @@ from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.store import Campaign
 from benchbook.errors import WorkloadFailed
 from benchbook.hosts import lab as labs
+from benchbook.hosts.command_line import quote
 from benchbook.hosts.inventory import load_inventory
-from benchbook.hosts.login_shell import quote
 from benchbook.profiles import load_profile
 from benchbook.reports.dm import dm_kind
 from benchbook.reports.dm.replication import DmReplication
@@ -102,7 +102,7 @@ class OnFullDisk(Faulty):
 
     def _full(self, *_: object) -> Any:
         (host,) = self.pipeline.target.hosts
-        host.shell(f"head -c 1G /dev/zero > {quote([host.path('full')])} || true")
+        host.run(f"head -c 1G /dev/zero > {quote([host.path('full')])} || true")
         raise WorkloadFailed("DM's task has not moved")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from benchbook.errors import TrialFailed
 from benchbook.hosts.about import Json
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.reports.transfer import equal_sides
 from benchbook.reports.transfer.equal_sides import EqualSides
@@ -36,15 +36,13 @@ def sides(monkeypatch: pytest.MonkeyPatch) -> tuple[EqualSides, Side, Side]:
     source, target = Side("source"), Side("target")
     by_url = {side.endpoint.url: side for side in (source, target)}
 
-    def tool(
-        session: Session, host: RemoteHost, name: str, server: MongoEndpoint, *rest: object, within_s: float
-    ) -> Json:
+    def tool(session: Session, host: Host, name: str, server: MongoEndpoint, *rest: object, within_s: float) -> Json:
         assert (name, rest) == ("digest", ())
         return by_url[server.url].digest()
 
     monkeypatch.setattr(equal_sides, "tool", tool)
     servers = cast(tuple[MongoServer, MongoServer], (source, target))
-    return EqualSides(cast(Session, None), cast(RemoteHost, None), *servers, 15), source, target
+    return EqualSides(cast(Session, None), cast(Host, None), *servers, 15), source, target
 
 
 def test_the_source_is_read_once_and_every_copy_is(sides: tuple[EqualSides, Side, Side]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from benchbook import plugins
 from benchbook.errors import BadInput, SystemFailed, WorkloadFailed
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.reports.starting_state import StartingState
 from benchbook.systems.base import About, System
@@ -61,12 +61,12 @@ class Filler:
 
     dataset, seed = Dataset(4, 1000), 7
 
-    def prepare(self, session: Session, client: RemoteHost, store: Recorded, say: object) -> None:
+    def prepare(self, session: Session, client: Host, store: Recorded, say: object) -> None:
         store.asked.append("prepare")
 
 
 def starting(reset: str, *systems: Recorded) -> StartingState:
-    nobody = cast(RemoteHost, SimpleNamespace(open_ahead=lambda: None))
+    nobody = cast(Host, SimpleNamespace())
     known = cast("dict[str, System]", {system.name: system for system in systems})
     return StartingState(cast(Session, None), nobody, known, cast("LoadGenerator[Any]", Filler()), reset)
 

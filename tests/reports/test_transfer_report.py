@@ -25,8 +25,8 @@ from benchbook.campaign.scaled_levels import scaled, trials_as_published
 from benchbook.errors import BadInput, OutputNotParseable, WorkloadFailed
 from benchbook.hosts.about import HostFacts, Survey
 from benchbook.hosts.agent import Ended, remote_program
+from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import EndpointSettings, load_inventory
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.probes.probe_file import PROCESS, read
 from benchbook.probes.samples import COLUMNS, to_series
 from benchbook.profiles import load_profile
@@ -63,9 +63,9 @@ def report() -> published.Published:
 
 
 @pytest.fixture
-def client() -> RemoteHost:
+def client() -> Host:
     """The client host of the lab; nothing is sent to it."""
-    return RemoteHost(load_inventory("lab_ddt"), "client")
+    return Host(load_inventory("lab_ddt"), "client")
 
 
 # -- cells -----------------------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def test_a_server_that_cannot_be_is_refused() -> None:
 # -- commands --------------------------------------------------------------------------------------------------------
 
 
-def test_our_transfer_is_given_every_knob_and_no_password(client: RemoteHost) -> None:
+def test_our_transfer_is_given_every_knob_and_no_password(client: Host) -> None:
     engine = Pymongo(client)
     engine.program = "/venv/bin/python"
     command = engine.command(LEVELS, SOURCE, TARGET)
@@ -163,7 +163,7 @@ def test_our_transfer_is_given_every_knob_and_no_password(client: RemoteHost) ->
     assert "pass word" not in " ".join(words)
 
 
-def test_ddt_gets_its_properties_as_a_secret_file(client: RemoteHost) -> None:
+def test_ddt_gets_its_properties_as_a_secret_file(client: Host) -> None:
     engine = Ddt(client, "/opt/execute.jar", 256)
     engine.java = "/usr/bin/java"
     command = engine.command(LEVELS, SOURCE, TARGET)
@@ -176,7 +176,7 @@ def test_ddt_gets_its_properties_as_a_secret_file(client: RemoteHost) -> None:
         assert f"{line}\n" in text
 
 
-def test_the_peer_reads_its_password_from_a_file(client: RemoteHost) -> None:
+def test_the_peer_reads_its_password_from_a_file(client: Host) -> None:
     engine = Mongodump(client)
     engine.tools = mongodump.Tools(Path("/t/mongodump"), Path("/t/mongorestore"))
     command = engine.command(transfer_kind.PEER_LEVELS, SOURCE, TARGET)
@@ -185,7 +185,7 @@ def test_the_peer_reads_its_password_from_a_file(client: RemoteHost) -> None:
     assert "pass word" not in str(command.argv)
 
 
-def test_what_our_transfer_says_is_read(client: RemoteHost) -> None:
+def test_what_our_transfer_says_is_read(client: Host) -> None:
     said = {"status": "complete", "documents": 200, "began": 1000.5, "seconds": 2.0, "most_documents_in_flight": 50,
             "error": None, "knobs": {"documents_in_flight_bound": 100, "processes": 2}}  # fmt: skip
     moved = Pymongo(client).read(json.dumps(said), "")
@@ -201,7 +201,7 @@ def real_log(name: str) -> str:
     return (TESTS / "transfer" / "ddt_logs" / f"{name}.log").read_text()
 
 
-def test_ddt_succeeds_with_status_1_its_end_and_all_documents(client: RemoteHost) -> None:
+def test_ddt_succeeds_with_status_1_its_end_and_all_documents(client: Host) -> None:
     engine = Ddt(client, "/opt/execute.jar", 256)
     moved = engine.read(real_log("success"), "")
     assert moved.documents == 60_000
@@ -215,14 +215,14 @@ def test_ddt_succeeds_with_status_1_its_end_and_all_documents(client: RemoteHost
         check_end(Ended("exited", 1, None, 0, 1), "", "mongodump", lambda _: None, Mongodump.good_statuses)
 
 
-def test_ddt_that_ended_its_task_without_a_document_has_failed_by_its_first_cause(client: RemoteHost) -> None:
+def test_ddt_that_ended_its_task_without_a_document_has_failed_by_its_first_cause(client: Host) -> None:
     moved = Ddt(client, "/opt/execute.jar", 256).read(real_log("target-unreachable"), "")
     first = r"^ddt on client wrote 0 of 3,000 documents: benchbook_full_target failed to check data source connectivity"
     with pytest.raises(WorkloadFailed, match=first):
         moved.refuse_part(3000, "ddt on client")
 
 
-def test_ddt_without_its_end_has_failed_by_its_first_cause_or_its_last_words(client: RemoteHost) -> None:
+def test_ddt_without_its_end_has_failed_by_its_first_cause_or_its_last_words(client: Host) -> None:
     engine = Ddt(client, "/opt/execute.jar", 256)
     with pytest.raises(WorkloadFailed, match=r"without `end execute task`: .* execution error :Timed out"):
         engine.read(real_log("source-killed-hangs"), "")
@@ -234,7 +234,7 @@ def test_the_time_to_go_knows_that_ddt_splits_and_idles() -> None:
     assert {name: kind.beside_s for name, kind in engines.ENGINES.items()} == {"pymongo": 2, "ddt": 180, "mongodump": 2}
 
 
-def test_the_jar_is_named_by_its_hash_and_its_ways_are_told(client: RemoteHost) -> None:
+def test_the_jar_is_named_by_its_hash_and_its_ways_are_told(client: Host) -> None:
     engine = Ddt(client, "/opt/execute-1.1.0.jar", 256)
     engine.digest = "1e7f486a05f1" + "0" * 52
     about = engine.about()
@@ -323,7 +323,7 @@ def test_the_figures_of_a_run_that_prepares_and_idles_by_hand() -> None:
     assert list(series[series.metric == "documents.10s"].value) == pytest.approx([100])
 
 
-def test_a_real_ddt_log_and_the_servers_counts_give_the_rate_by_hand(client: RemoteHost) -> None:
+def test_a_real_ddt_log_and_the_servers_counts_give_the_rate_by_hand(client: Host) -> None:
     # success.log: its first reader at 01:58:07.584 = ...687.584; a count that completes 24 s later.
     moved = Ddt(client, "/opt/execute.jar", 256).read(real_log("success"), "")
     began = 1795312687.584

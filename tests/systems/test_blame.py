@@ -12,7 +12,7 @@ import pytest
 
 from benchbook.errors import BenchbookError, ConnectionLost, RemoteFailed, SystemFailed, WorkloadFailed
 from benchbook.hosts.agent import Command, Ended, Job
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.systems import server as server_module
 from benchbook.systems.health import blaming
@@ -39,13 +39,13 @@ class Mariadb(Service):
         self.host = SimpleNamespace(name="db1", root="/x", shell=lambda *_, **__: SimpleNamespace(stderr=""))
 
     @property
-    def own_hosts(self) -> list[RemoteHost]:
-        return [cast(RemoteHost, self.host)]
+    def own_hosts(self) -> list[Host]:
+        return [cast(Host, self.host)]
 
-    def command(self, host: RemoteHost) -> Command:
+    def command(self, host: Host) -> Command:
         raise NotImplementedError
 
-    def knock(self, host: RemoteHost) -> str | None:
+    def knock(self, host: Host) -> str | None:
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
@@ -123,7 +123,6 @@ def ending(ended: Ended, service: Any = None) -> tuple[Servers, list[dict[str, A
         return ended
 
     service.session = cast(Session, SimpleNamespace(end=end))
-    service.host.open_ahead = lambda: None
     service.servers = Servers(service)
     service.servers.jobs = {"db1": cast(Job, Ending(service.host, None))}
     return service.servers, asked
@@ -151,7 +150,7 @@ def test_a_server_that_ended_as_asked_or_was_killed_before_is_no_failure_of_its_
 
 def test_so_is_a_server_of_a_transfer() -> None:
     mongod = object.__new__(Mongod)
-    mongod.name, mongod.host = "mongo:source", cast(RemoteHost, SimpleNamespace(name="db1"))
+    mongod.name, mongod.host = "mongo:source", cast(Host, SimpleNamespace(name="db1"))
     _, asked = ending(KILLED, mongod)
     with pytest.raises(SystemFailed, match="mongo:source on db1 was killed, for it had not ended 600 s after it was"):
         mongod.stop()

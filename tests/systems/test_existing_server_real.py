@@ -19,8 +19,8 @@ from database import Database, running
 
 from benchbook.campaign.design import digest
 from benchbook.errors import HostUnusable, WorkloadFailed
+from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import EndpointSettings, Inventory
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.probes.watch import watching
 from benchbook.profiles import load_profile
@@ -50,7 +50,7 @@ class Filler:
     seed: int = 7
     prepared: list[Tables] = field(default_factory=list)
 
-    def prepare(self, session: Session, client: RemoteHost, store: Store, say: Callable[[str], None]) -> None:
+    def prepare(self, session: Session, client: Host, store: Store, say: Callable[[str], None]) -> None:
         store.make_database(client, self.dataset.database)
         self.prepared.append(self.dataset)
         for number in range(self.dataset.count):
@@ -243,7 +243,7 @@ def safe(
 
 
 @contextmanager
-def reached(lab: Inventory, database: Database, **tls: object) -> Iterator[tuple[EndpointSystem, RemoteHost, Session]]:
+def reached(lab: Inventory, database: Database, **tls: object) -> Iterator[tuple[EndpointSystem, Host, Session]]:
     account = {"host": database.address, "port": database.port, "user": "bench", "password_env": "BENCH_PASSWORD"}
     cloud = EndpointSettings.model_validate({**account, **tls})
     with Session(lab.model_copy(update={"endpoints": {"cloud": cloud}}), ["executor"]) as session:

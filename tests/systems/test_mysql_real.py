@@ -12,7 +12,7 @@ from kit import Home, until, words_of
 from benchbook import systems
 from benchbook.errors import SystemFailed
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.probes.remote import mysql_probe
 from benchbook.probes.remote.run_probe import AskedTwice
@@ -75,7 +75,7 @@ def test_a_server_is_let_in_written_to_counted_killed_and_restored(lab_home: Hom
         assert redo.st_blocks * 512 >= redo.st_size
 
 
-def is_as_it_should_be(server: MysqlServer, client: RemoteHost, home: Home) -> None:
+def is_as_it_should_be(server: MysqlServer, client: Host, home: Home) -> None:
     (at,), about = server.endpoints(), server.about()
     assert (about.version, about.hosts) == (VERSIONS[server.name], ("db1",))
     assert about.stand_in_for == (None if server.name == "mysql57" else "MySQL 5.7")
@@ -86,7 +86,7 @@ def is_as_it_should_be(server: MysqlServer, client: RemoteHost, home: Home) -> N
     assert try_login(client, Endpoint(at.address, at.port, at.user, "")) == "denied"
 
 
-def sysbench_logs_in(server: MysqlServer, client: RemoteHost) -> None:
+def sysbench_logs_in(server: MysqlServer, client: Host) -> None:
     """With its own client library, and the way to authenticate that the server comes with."""
     (at,) = server.endpoints()
     server.make_database(client, "sbtest")
@@ -97,7 +97,7 @@ def sysbench_logs_in(server: MysqlServer, client: RemoteHost) -> None:
     assert server.row_counts(client, at, "sbtest", ["sbtest1"]) == {"sbtest1": ROWS}
 
 
-def what_is_written_is_counted(server: MysqlServer, client: RemoteHost) -> None:
+def what_is_written_is_counted(server: MysqlServer, client: Host) -> None:
     (at,), before = server.endpoints(), mysql.counters(client, server.endpoints()[0])
     query(client, at, "INSERT INTO sbtest.sbtest1 (k, c, pad) VALUES (1, '', ''), (2, '', '')")
     query(client, at, "UPDATE sbtest.sbtest1 SET k = k + 1 WHERE id <= 10")
@@ -112,7 +112,7 @@ def what_is_written_is_counted(server: MysqlServer, client: RemoteHost) -> None:
     assert (begun.file, mysql.counters(client, at)[mysql.COMMITS]) == ("mysql-bin.000001", 0)
 
 
-def a_probe_sees_it(server: MysqlServer, client: RemoteHost) -> None:
+def a_probe_sees_it(server: MysqlServer, client: Host) -> None:
     """Python there may know no RSA, which a first login by caching_sha2_password takes: the driver's was that."""
     with watching(server.session, server.probes(client)) as watched:
         query(client, server.endpoints()[0], "SELECT SLEEP(3.5)")

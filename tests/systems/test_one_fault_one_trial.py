@@ -11,10 +11,11 @@ from faulty import Victims, loses_what_was_killed, planned, reasons
 from kit import INVENTORY, OFFERED, REPORT, Home, until, words_of
 
 from benchbook.campaign import run as campaign_run
-from benchbook.hosts import disk_room
 from benchbook.hosts import lab as labs
+from benchbook.hosts.host import Host
 from benchbook.hosts.host_facts import preflight
 from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.preflight import NO_SPACE
 from benchbook.hosts.reservation import Lease, Reservation
 from benchbook.hosts.session import Session
 from benchbook.reports.load.load_kind import LoadParameters
@@ -75,8 +76,8 @@ def test_a_load_that_fails_while_the_disk_of_a_server_is_full_names_the_disk(
     victims: Victims, short: Inventory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server goes on, and what it answers ("the table is full") does not say so."""
-    full = {"db1": disk_room.NO_SPACE}
-    monkeypatch.setattr(disk_room, "lacking", lambda host, folder: full.get(host.name))
+    full = {"db1": NO_SPACE}
+    monkeypatch.setattr(Host, "disk_refuses", lambda host, folder: full.get(host.name))
     experiment, campaign = planned(short, WHAT, 1, "full")
     experiment.faults = {1: victims.kill("sysbench", " run ")}
     campaign_run.run(campaign, experiment, lambda progress: None, tries=1)

@@ -9,12 +9,12 @@ from typing import Any, cast
 
 import pymysql
 import pytest
+from fabric import Result
 
 from benchbook.errors import RemoteFailed, SystemFailed
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
-from benchbook.hosts.whole_command import Result
 from benchbook.profiles import SysbenchSize
 from benchbook.systems import psql, sql, statements, tidb
 from benchbook.systems.base import DIALECTS
@@ -25,7 +25,7 @@ from benchbook.workloads.pgbench import Pgbench, PgbenchSize
 from benchbook.workloads.sysbench import Sysbench
 
 END = Endpoint("127.0.78.1", 4000, "root", "s3cret")
-NOBODY = cast(RemoteHost, None)
+NOBODY = cast(Host, None)
 # The words of TiDB 6.5 and of psql 15.
 TIDB_SYNTAX = (
     "You have an error in your SQL syntax; check the manual that corresponds to your TiDB version for the right "
@@ -97,11 +97,11 @@ class Asked:
     def __init__(self) -> None:
         self.found: list[tuple[str, float]] = []
 
-    def query(self, _: RemoteHost, end: Endpoint, statement: str, *, database: str, timeout_s: float) -> list[Any]:
+    def query(self, _: Host, end: Endpoint, statement: str, *, database: str, timeout_s: float) -> list[Any]:
         self.found.append((statement, timeout_s))
         return [["7"]]
 
-    def queries(self, _: RemoteHost, end: Endpoint, asked: list[str], *, database: str, timeout_s: float) -> list[Any]:
+    def queries(self, _: Host, end: Endpoint, asked: list[str], *, database: str, timeout_s: float) -> list[Any]:
         return [self.query(_, end, statement, database=database, timeout_s=timeout_s) for statement in asked]
 
 
@@ -147,7 +147,7 @@ def test_prepared_rows_are_counted_for_as_long_as_their_number_asks_for(
     class Counted(Exception):
         """Seen: what follows does not matter."""
 
-    def count(client: RemoteHost, end: Endpoint, database: str, tables: list[str], timeout_s: float) -> dict[str, int]:
+    def count(client: Host, end: Endpoint, database: str, tables: list[str], timeout_s: float) -> dict[str, int]:
         raise Counted(timeout_s)
 
     ended = SimpleNamespace(reason="exited", exit=0, signal=None, from_outside=lambda who: None)
@@ -163,7 +163,7 @@ def test_prepared_rows_are_counted_for_as_long_as_their_number_asks_for(
         row_counts=count,
     )
     with pytest.raises(Counted) as found:
-        load.prepare(cast(Session, session), cast(RemoteHost, SimpleNamespace(name="client")), store, lambda _: None)
+        load.prepare(cast(Session, session), cast(Host, SimpleNamespace(name="client")), store, lambda _: None)
     assert found.value.args == (takes_s,)
 
 
@@ -176,7 +176,7 @@ def test_a_driver_of_mysql_waits_for_an_answer_as_long_as_it_is_told(monkeypatch
 
     cursor = SimpleNamespace(execute=lambda statement: None, fetchall=lambda: ((1,),))
     monkeypatch.setattr(pymysql, "Connection", connect)
-    via = cast(RemoteHost, SimpleNamespace(tunnel=lambda *_: None))
+    via = cast(Host, SimpleNamespace(tunnel=lambda *_: None))
     assert sql.query(via, END, "SELECT 1", timeout_s=5300.0) == [(1,)]
     sql.query(via, END, "SELECT 1")
     assert [(how["read_timeout"], how["write_timeout"]) for how in made] == [(5300.0, 5300.0), (300.0, 300.0)]
@@ -206,7 +206,7 @@ class Host:
     def run(self, argv: list[str], *, check: bool = False, timeout: float = 60.0) -> Result:
         if argv[0] == "rm":
             self.files = {path: content for path, content in self.files.items() if not path.startswith(argv[-1])}
-            return Result("", "", 0)
+            return Result(connection=None, stdout="", stderr="", exited=0)
         return self._run(argv, timeout)
 
 
@@ -214,7 +214,7 @@ def test_psql_is_given_up_in_the_words_of_the_kit_and_not_with_its_command_line(
     def give_up(argv: list[str], timeout: float) -> Result:
         raise RemoteFailed("db1", " ".join(argv), None, f"no end within {timeout:g} s")
 
-    host = cast(RemoteHost, Host(give_up))
+    host = cast(Host, Host(give_up))
     with pytest.raises(SystemFailed) as caught:
         psql.query(host, POSTGRES, "VACUUM (ANALYZE)", timeout_s=5300.0)
     assert str(caught.value) == "127.0.78.1:5432: `VACUUM (ANALYZE)`: no end within 5300 s"
@@ -236,10 +236,10 @@ def test_every_psql_has_a_password_file_of_its_own_that_goes_with_it() -> None:
         seen.append(path)
         if len(seen) == 3:
             raise RemoteFailed("db1", "psql", None, "no end")
-        return Result("1\n", "", 2 if len(seen) == 2 else 0)
+        return Result(connection=None, stdout="1\n", stderr="", exited=2 if len(seen) == 2 else 0)
 
     host = Host(answer)
-    via = cast(RemoteHost, host)
+    via = cast(Host, host)
     assert psql.query(via, POSTGRES, "SELECT 1") == [["1"]]
     for _ in range(2):
         with pytest.raises(SystemFailed):
@@ -256,11 +256,11 @@ def test_so_has_every_check_of_go_tpc(monkeypatch: pytest.MonkeyPatch) -> None:
         assert argv[:2] == ["env", f"PGPASSFILE={path}"]
         assert content == LINE
         seen.append(path)
-        return Result("begin to check warehouse 1 at condition 3.3.2.1\n", "", 0)
+        return Result(connection=None, stdout="begin to check warehouse 1 at condition 3.3.2.1\n", stderr="", exited=0)
 
     host = Host(answer)
     load = GoTpc(GoTpcSize(warehouses=1, time_s=2), [], 1)
     load.programs["client"] = "go-tpc"
     for _ in range(2):
-        assert load._of_one(cast(RemoteHost, host), POSTGRES, []) == ["3.3.2.1"]
+        assert load._of_one(cast(Host, host), POSTGRES, []) == ["3.3.2.1"]
     assert (len(set(seen)), host.files) == (2, {})

@@ -10,8 +10,8 @@ from kit import ROOT, Home
 from benchbook import systems
 from benchbook.errors import BadInput, SystemFailed
 from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import Inventory, load_inventory
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.reports.driving import unless_dead
 from benchbook.systems import tidb
 from benchbook.systems.tidb import serving
@@ -215,4 +215,4 @@ def test_two_servers_are_let_in_at_the_same_moment(
     monkeypatch.setattr(tidb, "query", refuse)
     monkeypatch.setattr(tidb, "try_login", lambda _, end: then if end.password else None)
     endpoint = Endpoint("127.0.0.1", 4000, "root", "hush")
-    assert tidb.let_in(cast(RemoteHost, None), endpoint) == said
+    assert tidb.let_in(cast(Host, None), endpoint) == said

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from fabric import Result
 from kit import Home
 
 from benchbook.build import programs
 from benchbook.campaign.design import Cell, Trial
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.whole_command import Result
 from benchbook.profiles import SysbenchSize, load_profile
 from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.workloads.base import LoadGenerator
@@ -35,7 +35,7 @@ class Here:
 
     def run(self, argv: Sequence[object], *, timeout: float = 60.0, check: bool = True) -> Result:
         done = subprocess.run([*map(str, argv)], capture_output=True, text=True, timeout=timeout, check=check)
-        return Result(done.stdout, done.stderr, done.returncode)
+        return Result(connection=None, stdout=done.stdout, stderr=done.stderr, exited=done.returncode)
 
     def push(self, file: Path, *, executable: bool = False) -> str:
         return str(file)

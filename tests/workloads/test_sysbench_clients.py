@@ -19,8 +19,8 @@ from benchbook.campaign.environment import Environment
 from benchbook.errors import ConnectionLost, WorkloadFailed
 from benchbook.hosts.about import HostFacts
 from benchbook.hosts.agent import Command, Ended, Job
+from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import load_profile
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
@@ -222,7 +222,7 @@ def test_a_client_that_cannot_start_leaves_no_load_on_the_others(
 ) -> None:
     start = Session.start
 
-    def refused_on_db1(session: Session, host: RemoteHost, name: str, command: Command, *, heard: bool) -> Job:
+    def refused_on_db1(session: Session, host: Host, name: str, command: Command, *, heard: bool) -> Job:
         if host.name == "db1":
             until(lambda: lab_home.processes(WAITS), "the other one has begun")
             raise ConnectionLost("db1: gone")

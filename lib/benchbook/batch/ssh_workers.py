@@ -22,8 +22,8 @@ from benchbook import paths
 from benchbook.errors import BadInput
 from benchbook.hosts import lab
 from benchbook.hosts.fanout import on_each, try_on_each
+from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import Inventory, load_inventory
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.paths import resolve
 
 # The Python of a host that has this kit, under `programs` of the inventory; in a lab it is the driver's own.
@@ -51,12 +51,12 @@ def opened_over_ssh(name: str) -> Iterator[Client]:
 
 
 @contextmanager
-def _given_keys(inventory: Inventory, security: Security) -> Iterator[list[RemoteHost]]:
+def _given_keys(inventory: Inventory, security: Security) -> Iterator[list[Host]]:
     """The hosts, each with the key of this cluster in its folder, as long as the block runs."""
-    hosts = [RemoteHost(inventory, name) for name in inventory.hosts]
+    hosts = [Host(inventory, name) for name in inventory.hosts]
     pair = security.get_tls_config_for_role("worker")
 
-    def give(host: RemoteHost) -> None:
+    def give(host: Host) -> None:
         host.mkdir(host.path(_FOLDER))
         # One pair for every role; the certificate is its own authority.
         host.write(host.path(_FOLDER, _CERT), pair["cert"])
@@ -69,7 +69,7 @@ def _given_keys(inventory: Inventory, security: Security) -> Iterator[list[Remot
         try_on_each(hosts, _take_away)
 
 
-def _take_away(host: RemoteHost) -> None:
+def _take_away(host: Host) -> None:
     try:
         host.run(["rm", "-rf", "--", host.path(_FOLDER)])
     finally:
@@ -77,7 +77,7 @@ def _take_away(host: RemoteHost) -> None:
 
 
 @contextmanager
-def _cluster(inventory: Inventory, hosts: Sequence[RemoteHost], security: Security) -> Iterator[SpecCluster]:
+def _cluster(inventory: Inventory, hosts: Sequence[Host], security: Security) -> Iterator[SpecCluster]:
     # The first one stands for the scheduler, too.
     places = [hosts[0], *hosts]
     try:
@@ -108,12 +108,12 @@ def _cluster(inventory: Inventory, hosts: Sequence[RemoteHost], security: Securi
         yield cluster
 
 
-def _door(host: RemoteHost) -> tuple[str, int]:
+def _door(host: Host) -> tuple[str, int]:
     described, ssh = host.host, host.inventory.ssh
     return described.ssh_address or described.address, described.ssh_port or ssh.port
 
 
-def _login(host: RemoteHost) -> dict[str, Any]:
+def _login(host: Host) -> dict[str, Any]:
     """What asyncssh is to do: only this key where one is named, and only hosts that are known."""
     ssh = host.inventory.ssh
     options: dict[str, Any] = {
@@ -130,7 +130,7 @@ def _login(host: RemoteHost) -> dict[str, Any]:
     return options
 
 
-def _python(host: RemoteHost) -> str:
+def _python(host: Host) -> str:
     """The command of a host's Python, with what it must know: the key of the cluster, and in a lab this checkout."""
     inventory = host.inventory
     here = {"BENCHBOOK_HOME": str(paths.home())} if inventory.lab else {}
@@ -139,7 +139,7 @@ def _python(host: RemoteHost) -> str:
     return shlex.join(["env", *pairs, program])
 
 
-def _encrypted(host: RemoteHost) -> dict[str, str]:
+def _encrypted(host: Host) -> dict[str, str]:
     """Dask's settings, by which it speaks to nobody without the key."""
     cert, key = host.path(_FOLDER, _CERT), host.path(_FOLDER, _KEY)
     both = {"CERT": cert, "KEY": key}

@@ -16,10 +16,8 @@ from importlib import resources
 from pathlib import Path
 
 from benchbook.errors import ConnectionLost, HostUnreachable, RemoteFailed
-from benchbook.hosts import disk_room
-from benchbook.hosts.disk_room import NO_SPACE, READ_ONLY
-from benchbook.hosts.patience import patient
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host, host_retrying
+from benchbook.hosts.preflight import NO_SPACE, READ_ONLY
 
 # What stands as long as a session (servers, settings) outlives many trials; its job still has an end, in case all else
 # fails.
@@ -53,13 +51,13 @@ def remote_program(package: str, name: str) -> Path:
     return Path(str(resources.files(f"benchbook.{package}.remote").joinpath(name)))
 
 
-def program_on(host: RemoteHost, package: str, name: str) -> list[str]:
+def program_on(host: Host, package: str, name: str) -> list[str]:
     """Return the words that begin a program of ours on a host, which has it now; its arguments follow."""
     program = host.push(remote_program(package, name))
     return [host.python, BARE, program]
 
 
-def agent_on(host: RemoteHost) -> list[str]:
+def agent_on(host: Host) -> list[str]:
     """Return the words that begin the agent on a host; a verb follows."""
     return program_on(host, "hosts", "agent.py")
 
@@ -114,14 +112,12 @@ class Ended:
 class Job:
     """A command that runs on a host. Made by `start`."""
 
-    def __init__(
-        self, host: RemoteHost, folder: str, agent: Sequence[str], pid: int, began: str, grace_s: float
-    ) -> None:
+    def __init__(self, host: Host, folder: str, agent: Sequence[str], pid: int, began: str, grace_s: float) -> None:
         self.host, self.folder, self._agent = host, folder, agent
         self._pid, self._began, self._grace_s = pid, began, grace_s
 
     @classmethod
-    def start(cls, host: RemoteHost, name: str, command: Command, session: str, lease: str) -> Job:
+    def start(cls, host: Host, name: str, command: Command, session: str, lease: str) -> Job:
         """Start `command` on `host` under the reservation file `lease` of a session; return once it runs.
 
         Raise ReservationLost when the host is another driver's.
@@ -143,7 +139,7 @@ class Job:
         request = json.dumps({"job": job, "secrets": dict(command.secrets)})
         try:
             # It may have begun although the connection broke: asked again, the host starts nothing twice.
-            said = patient(host)(_begin, host, agent, folder, request)
+            said = host_retrying(host)(_begin, host, agent, folder, request)
         except RemoteFailed:
             # It may begin later, beside another trial: it is not to. What keeps a host from starting a job may keep it
             # from this as well; the failed start is told.
@@ -184,7 +180,7 @@ class Job:
         return ended
 
     def _unrecorded(self) -> Ended:
-        return Ended(disk_room.lacking(self.host, self.folder) or UNSUPERVISED, None, None, 0, 0)
+        return Ended(self.host.disk_refuses(self.folder) or UNSUPERVISED, None, None, 0, 0)
 
     def _supervisor_runs(self) -> bool:
         """Whether the process of this number began when the supervisor did (proc(5): state, and field 22 of `stat`)."""
@@ -217,15 +213,15 @@ class Job:
         offset, began, alive = 0, time.monotonic(), time.monotonic()
         while True:
             # Status first: what is printed before the end is then surely in the output that is read after it.
-            ended = patient(self.host)(lambda _: self._recorded(), None)
-            fresh = patient(self.host)(self.stdout, offset)
+            ended = host_retrying(self.host)(lambda _: self._recorded(), None)
+            fresh = host_retrying(self.host)(self.stdout, offset)
             if fresh:
                 offset, alive = offset + len(fresh), time.monotonic()
                 on_output(fresh)
             if ended:
                 return ended
             if time.monotonic() - alive > LIVENESS_EVERY_S:
-                ended, alive = patient(self.host)(lambda _: self.status(), None), time.monotonic()
+                ended, alive = host_retrying(self.host)(lambda _: self.status(), None), time.monotonic()
                 if ended and ended.reason in (NO_SPACE, READ_ONLY, UNSUPERVISED):
                     return ended
             on_look()
@@ -238,7 +234,9 @@ class Job:
         `within_s`: what it writes at its end is wanted, and may take so long where that is longer than its grace.
         """
         words = ["kill", self.folder] if at_once else ["stop", self.folder, within_s]
-        patient(self.host)(self.host.run, [*self._agent, *words], timeout=max(within_s, self._grace_s) + ENDED_WITHIN_S)
+        host_retrying(self.host)(
+            self.host.run, [*self._agent, *words], timeout=max(within_s, self._grace_s) + ENDED_WITHIN_S
+        )
         return self.status()
 
     def leave(self, name: str) -> None:
@@ -251,20 +249,16 @@ class Job:
         self.host.run(["kill", "-s", "USR1", "--", f"-{group}"], check=False)
 
     def fetch(self, name: str, local: Path) -> None:
-        self.host.fetch(f"{self.folder}/{name}", local)
+        self.host.get(f"{self.folder}/{name}", local)
 
     def remove(self) -> None:
         """Have its folder, which is no longer needed, removed before the connection closes."""
         self.host.discard(self.folder)
 
 
-def _begin(host: RemoteHost, agent: Sequence[str], folder: str, request: str) -> str:
+def _begin(host: Host, agent: Sequence[str], folder: str, request: str) -> str:
     host.write(f"{folder}.json", request)
-    opened = host.start([*agent, "start", folder])
-    try:
-        return opened.first_line(STARTED_WITHIN_S)
-    finally:
-        opened.close()
+    return host.run_apart([*agent, "start", folder], timeout=STARTED_WITHIN_S).stdout.strip()
 
 
 @dataclass(frozen=True)
@@ -288,7 +282,7 @@ class Stop:
         return f"{who} on {self.host} was stopped at {utc(self.began)}{until}"
 
 
-def stops(host: RemoteHost, session: str) -> list[Stop]:
+def stops(host: Host, session: str) -> list[Stop]:
     """Return all that the jobs of this session have stood still on a host so far, as the agent wrote it down."""
     data = host.read(host.path("jobs", f"{session}.stops"))
     # Of a line that is being written, or that a full disk cut short, only a part is there.

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from benchbook.grouping import grouped
 from benchbook.hosts.about import HostFacts
 from benchbook.hosts.fanout import on_each, try_on_each
+from benchbook.hosts.host import Host, with_retry
 from benchbook.hosts.host_facts import gather
-from benchbook.hosts.host_of import host_of
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.patience import patiently
 
 LOAD = "client"
 # The processors that a host's programs are bound to; none: all.
@@ -56,8 +55,8 @@ def _meet(one: Cpus, other: Cpus) -> bool:
 
 
 def _facts(inventory: Inventory) -> dict[str, HostFacts]:
-    hosts = [host_of(inventory, name) for name in inventory.hosts]
+    hosts = [Host(inventory, name) for name in inventory.hosts]
     try:
-        return on_each("reading host facts", hosts, patiently(gather))
+        return on_each("reading host facts", hosts, with_retry(gather))
     finally:
         try_on_each(hosts, lambda host: host.close())

@@ -1,160 +1,531 @@
-"""How a connection to a host is opened, jump hosts first: every hop must be known, and gets a key and little time."""
+"""Opens a connection to a host the way OpenSSH would, and hands it to Fabric.
+
+OpenSSH knows its own configuration best, so it is asked. `ssh -G` says what an address means: name, port, user, keys
+and the way there (Include, Match, aliases, ProxyJump, ProxyCommand). `ssh -v` without a login says which host key it
+trusts (known_hosts in any form, HostKeyAlias, certificates, revoked keys): paramiko, which speaks SSH for Fabric, then
+takes this key and no other. Jump hosts are passed by `ssh -W`.
+"""
 
 from __future__ import annotations
 
-import getpass
+import base64
+import hashlib
 import logging
+import math
+import os
+import re
+import shlex
 import socket
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from getpass import getpass
+from itertools import pairwise
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import fabric
 import paramiko
-from paramiko.hostkeys import InvalidHostKey
-from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
+from fabric.runners import Remote
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from benchbook.errors import BadInput, HostUnusable
 from benchbook.given import user_file
-from benchbook.hosts import known_hosts
-from benchbook.hosts.hang_up import LOST, hang_up
-from benchbook.hosts.hops import Hop, connection_to, way_to
-from benchbook.hosts.login_keys import KeyOffer, KeysNamed
-from benchbook.hosts.refused import no_greeting, why
+from benchbook.hosts.endpoint import at
+from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.timeouts import KEEPALIVE_S, silence_s
 from benchbook.paths import resolve
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.inventory import Inventory, Ssh
 
 # Linux: milliseconds that sent data may stay unacknowledged (tcp(7)); not every Python names it.
 _TCP_USER_TIMEOUT = 18
+# A known_hosts of many years is the largest file that SSH needs.
+MOST_KNOWN_HOSTS_BYTES = 20_000_000
+# A jump host of ssh_config(5): `[user@]host[:port]`, or the same as a URI.
+_JUMP = re.compile(r"(?:ssh://)?(?:(?P<user>.+)@)?(?:\[(?P<ipv6>[^]]+)\]|(?P<host>[^:]+))(?::(?P<port>\d+))?/?")
+# More jump hosts than these are a circle.
+_MOST_HOPS = 8
+_TRUSTED = re.compile(r"Server host (?:key|certificate): (\S+?)(?:-cert-v01@openssh\.com)? (SHA256:[\w+/]+)")
+_RSA = ("rsa-sha2-512", "rsa-sha2-256")
 
-# A refused tunnel while a server starts is expected, and raised as an error of ours; paramiko would also print it.
+# A refused login is raised as an error of ours; paramiko would also print it.
 logging.getLogger("paramiko").setLevel(logging.CRITICAL)
 
 
-def silence_s(lease_s: float) -> float:
-    """A peer that falls silent is given up within half a lease, so that the other half is left to come back.
+@dataclass(frozen=True)
+class Route:
+    """What OpenSSH makes of a host's address. `gateway` is the command that leads there, "" for a plain connection."""
 
-    Not before 5 s, though: a host that is merely busy may take some.
-    """
-    return max(5.0, lease_s / 2)
+    hostname: str
+    port: int
+    user: str
+    keys: tuple[Path, ...]
+    agent: bool
+    gateway: str
+    options: tuple[str, ...]
 
-
-def open_connection(inventory: Inventory, name: str) -> fabric.Connection:
-    """Connect to a host of the inventory, hop by hop; the last connection holds those before it as `gateway`.
-
-    Raises HostUnusable, naming the hop, when one cannot be reached or trusted: then nothing went beyond it.
-    """
-    inventory.ssh.check_files()
-    way = way_to(inventory, name)
-    connection: fabric.Connection | None = None
-    for number, hop in enumerate(way):
-        try:
-            connection = _opened(connection_to(hop, inventory, connection), inventory, name, _which(way, number))
-        except BaseException:
-            hang_up(connection)
-            raise
-    return connection
+    def __str__(self) -> str:
+        return at(self.hostname, self.port)
 
 
-def _which(way: list[Hop], number: int) -> str:
-    """What a sentence about a hop begins with; nothing for the host itself."""
-    return "" if number == len(way) - 1 else f"jump host {way[number].name} ({number + 1} of {len(way) - 1}): "
+@dataclass(frozen=True)
+class HostKey:
+    """The key that OpenSSH trusts a host by; `kind` as in known_hosts, `fingerprint` as ssh-keygen prints it."""
+
+    kind: str
+    fingerprint: str
 
 
-def _opened(connection: fabric.Connection, inventory: Inventory, name: str, which: str) -> fabric.Connection:
-    ssh = inventory.ssh
-    login = KeyOffer(connection.user or getpass.getuser(), _keys_for(connection, inventory))
-    connection.connect_kwargs = {
-        "auth_strategy": login,
-        "banner_timeout": ssh.connect_timeout_s,
-        "auth_timeout": ssh.connect_timeout_s,
-        "channel_timeout": ssh.connect_timeout_s,
-        "transport_factory": _quick,
-    }
-    # Fabric trusts any key by default; here a host must be known before it is spoken to.
-    connection.client.set_missing_host_key_policy(paramiko.RejectPolicy())
-    _load_known_hosts(connection, inventory)
-    try:
-        _handshake(connection, ssh)
-        _settle(connection, ssh)
-    except LOST as problem:
-        connection.client.close()
-        where, behind = f"{connection.host}:{connection.port}", getattr(connection.gateway, "original_host", "")
-        said = why(problem, where, resolve(ssh.known_hosts), login, behind=behind)
-        raise HostUnusable(
-            f"{which}{said.problem}", file=inventory.file, key=f"hosts.{name}", value=said.value, fix=said.fix
-        ) from problem
-    except BadInput:
-        connection.client.close()
-        raise
-    return connection
+class _Runner(Remote):  # type: ignore[misc]
+    """Fabric's runner; it copies all that a command has printed so far for each piece that it reads."""
+
+    read_chunk_size = 1 << 16
 
 
-def _keys_for(connection: fabric.Connection, inventory: Inventory) -> KeysNamed:
-    """The keys that a hop may be offered: the inventory's on every hop, and what the ssh_config has for this one."""
-    ssh, about = inventory.ssh, connection.ssh_config
-    return KeysNamed(
-        resolve(ssh.key) if ssh.key else None,
-        tuple(Path(path).expanduser() for path in about.get("identityfile", [])),
-        ssh.passphrase_env,
-        agent_too=str(about.get("identitiesonly", "no")).lower() != "yes",
-        file=inventory.file,
-    )
+class _TooManyLogins(Exception):
+    """sshd hangs up before it greets, as it does while more logins are under way than its MaxStartups allows."""
 
 
-def _load_known_hosts(connection: fabric.Connection, inventory: Inventory) -> None:
-    known = resolve(inventory.ssh.known_hosts)
-    if not user_file.is_there(known):
-        return  # no host is known then, which the handshake says
-    try:
-        with NamedTemporaryFile("w", encoding="utf-8") as plain:
-            plain.write(known_hosts.plain(known))
-            plain.flush()
-            connection.client.load_system_host_keys(plain.name)
-    except (OSError, ValueError, InvalidHostKey) as problem:
+class _Trusted(paramiko.MissingHostKeyPolicy):
+    """Accepts the key that OpenSSH trusts, and no other."""
+
+    def __init__(self, trusted: HostKey) -> None:
+        self.trusted = trusted
+
+    def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
+        digest = base64.b64encode(hashlib.sha256(key.asbytes()).digest()).decode().rstrip("=")
+        if f"SHA256:{digest}" != self.trusted.fingerprint:
+            raise paramiko.BadHostKeyException(hostname, key, key)
+
+
+# -- what OpenSSH says ---------------------------------------------------------------------------------------------
+
+
+def find_route(inventory: Inventory, name: str) -> Route:
+    """Return how OpenSSH would reach a host of the inventory. Raise BadInput where it refuses its configuration."""
+    ssh, host = inventory.ssh, inventory.hosts[name]
+    options = _options(inventory)
+    # Without an ssh.port of its own the inventory leaves the port to the ssh_config.
+    port = host.ssh_port or (ssh.port if "port" in ssh.model_fields_set or not ssh.config else None)
+    user = host.user or ssh.user
+    login = [*(["-p", str(port)] if port else []), *(["-l", user] if user else [])]
+    address = host.ssh_address or host.address
+    settings = _settings(inventory, (*options, *login), address)
+    found = settings["hostname"][0]
+    if ssh.config and not host.ssh_address and found.lower() != address.lower():
         raise BadInput(
-            f"the file of known hosts cannot be read ({problem})",
+            "this address is an alias of the ssh_config, which servers cannot listen on",
             file=inventory.file,
-            key="ssh.known_hosts",
-            value=str(known),
-            fix="correct or remove that line; `ssh-keygen -l -f FILE` checks it",
-        ) from problem
-
-
-def _handshake(connection: fabric.Connection, ssh: Ssh) -> None:
-    """An sshd that has as many logins under way as MaxStartups allows hangs up on the next, before it says anything."""
-    patient = Retrying(
-        retry=retry_if_exception(no_greeting),
-        stop=stop_after_delay(ssh.connect_timeout_s),
-        wait=wait_random_exponential(0.2, max=2),
-        reraise=True,
+            key=f"hosts.{name}.address",
+            value=address,
+            fix=f"write `ssh_address: {address}`, and as `address` what servers listen on, such as {found}",
+        )
+    return Route(
+        hostname=found,
+        port=int(settings["port"][0]),
+        user=settings["user"][0],
+        keys=tuple(Path(_expanded(key, settings)).expanduser() for key in settings.get("identityfile", [])),
+        agent=settings.get("identitiesonly") != ["yes"] and settings.get("identityagent") != ["none"],
+        gateway=_gateway(inventory, options, settings),
+        options=(*options, *login, "--", address),
     )
-    patient(connection.open)
 
 
-def _settle(connection: fabric.Connection, ssh: Ssh) -> None:
-    """What a login is asked to be once it stands. Raises what LOST lists where it broke meanwhile."""
-    connection.transport.set_keepalive(5)
-    # Else an hour: an sshd that stands still, as a suspended one does, accepts a channel and never opens it.
-    connection.transport.channel_timeout = silence_s(ssh.lease_s)
-    # A jump host's pipe has no options.
-    if isinstance(connection.transport.sock, socket.socket):
-        given_up_ms = int(silence_s(ssh.lease_s) * 1000)
-        connection.transport.sock.setsockopt(socket.IPPROTO_TCP, _TCP_USER_TIMEOUT, given_up_ms)
+def _options(inventory: Inventory) -> tuple[str, ...]:
+    """The options of every `ssh` of the kit: nothing is asked for on a terminal, and no host is trusted unknown."""
+    ssh = inventory.ssh
+    settings = [
+        *("BatchMode=yes", "StrictHostKeyChecking=yes", "UpdateHostKeys=no", "ControlMaster=no", "ControlPath=none"),
+        *("ClearAllForwardings=yes", "PermitLocalCommand=no", f"ConnectTimeout={math.ceil(ssh.connect_timeout_s)}"),
+    ]
+    if not ssh.config or "known_hosts" in ssh.model_fields_set:
+        known = str(resolve(ssh.known_hosts)).replace("%", "%%")
+        settings += [f'UserKnownHostsFile="{known}"', "GlobalKnownHostsFile=/dev/null"]
+    config = _config_file(inventory)
+    key = ["-i", str(resolve(ssh.key))] if ssh.key else []
+    return ("-F", str(config or "none"), *(word for setting in settings for word in ("-o", setting)), *key)
 
 
-def _quick(sock: Any, **options: Any) -> paramiko.Transport:
-    """paramiko leaves Nagle's algorithm on: a delayed acknowledgement (40 ms) at each step of a login and command.
+def _config_file(inventory: Inventory) -> Path | None:
+    if not inventory.ssh.config:
+        return None
+    file = resolve(inventory.ssh.config)
+    if not user_file.is_there(file):
+        raise BadInput(
+            "the ssh config is missing", file=inventory.file, key="ssh.config", value=str(file), fix="correct the path"
+        )
+    return file
 
-    It would ask for AES-GCM last: with that, which needs no hash of each packet besides, a command takes the driver a
-    seventh less CPU, and a file a fifth.
+
+def _settings(inventory: Inventory, options: Sequence[str], destination: str) -> dict[str, list[str]]:
+    """What `ssh -G` says, by key in small letters. Raise BadInput with the words of ssh where it refuses."""
+    words = ["ssh", "-G", *options, "--", destination]
+    try:
+        said = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    except FileNotFoundError as problem:
+        fix = "install OpenSSH's client on this machine: sudo apt-get install openssh-client"
+        raise BadInput("the kit reaches hosts by way of ssh, which is not here", key="PATH", fix=fix) from problem
+    if said.returncode:
+        raise BadInput(
+            f"ssh refuses this configuration ({_complaint(said.stderr)})",
+            file=inventory.file,
+            key="ssh.config",
+            value=inventory.ssh.config or "none",
+            fix=f"correct it; `ssh -G -F {inventory.ssh.config or 'none'} {destination}` checks it",
+        )
+    settings: dict[str, list[str]] = {}
+    for line in said.stdout.splitlines():
+        key, _, value = line.partition(" ")
+        settings.setdefault(key, []).append(value)
+    return settings
+
+
+def _complaint(stderr: str) -> str:
+    """What ssh has against a configuration; that it ends is known."""
+    lines = [line for line in stderr.splitlines() if "terminating," not in line and not line.startswith("Pseudo-term")]
+    return "; ".join(lines[:3])
+
+
+def _gateway(inventory: Inventory, options: Sequence[str], settings: dict[str, list[str]]) -> str:
+    """The command whose input and output are a connection to the host, "" where none is needed."""
+    hops = _hops(inventory, options, settings)
+    command = _proxy_command(hops[0] if hops else settings)
+    for hop, following in pairwise([*hops, settings]):
+        there = at(following["hostname"][0], following["port"][0])
+        # The command is read once more by the ssh that runs it, which takes % for itself.
+        before = f"ProxyCommand={command.replace('%', '%%')}" if command else "ProxyJump=none"
+        command = shlex.join(["ssh", *options, "-o", before, "-W", there, *hop["destination"]])
+    return command
+
+
+def _hops(
+    inventory: Inventory, options: Sequence[str], settings: dict[str, list[str]], passed: int = 0
+) -> list[dict[str, list[str]]]:
+    """The settings of the jump hosts in front of a host, in the order in which they are passed."""
+    jumps = settings.get("proxyjump", ["none"])[0].split(",")
+    if jumps == ["none"]:
+        return []
+    if passed > _MOST_HOPS:
+        raise BadInput(
+            "jump hosts that lead in a circle",
+            file=inventory.file,
+            key="ssh.config",
+            value=",".join(jumps),
+            fix="correct the ProxyJump lines of this ssh_config",
+        )
+    hops = []
+    for jump in jumps:
+        login = _JUMP.fullmatch(jump.strip())
+        assert login, "ssh has read it"
+        way = [*(["-l", login["user"]] if login["user"] else []), *(["-p", login["port"]] if login["port"] else [])]
+        destination = login["ipv6"] or login["host"]
+        hops.append({**_settings(inventory, (*options, *way), destination), "destination": [*way, "--", destination]})
+    # A `Host *` with a ProxyJump means the jump host itself as well.
+    first = {**hops[0], "proxyjump": ["none"]} if hops[0].get("proxyjump") == [",".join(jumps)] else hops[0]
+    return [*_hops(inventory, options, first, passed + 1), *hops]
+
+
+def _proxy_command(settings: dict[str, list[str]]) -> str:
+    command = settings.get("proxycommand", ["none"])[0]
+    return "" if command == "none" else _expanded(command, settings)
+
+
+def _expanded(text: str, settings: dict[str, list[str]]) -> str:
+    """ssh_config(5), TOKENS."""
+    values = {
+        "%": "%",
+        "h": settings["hostname"][0],
+        "p": settings["port"][0],
+        "r": settings["user"][0],
+        "n": settings.get("host", settings["hostname"])[0],
+        "d": str(Path.home()),
+        "u": os.environ.get("USER", settings["user"][0]),
+    }
+    return re.sub(r"%(.)", lambda token: values.get(token[1], token[0]), text)
+
+
+def trusted_key(inventory: Inventory, name: str, route: Route) -> HostKey:
+    """Return the key by which OpenSSH knows this host. Raise HostUnusable where it knows none, or comes to no host."""
+    log, other = _ssh_log(inventory, route, "-o", "PreferredAuthentications=none", command="true")
+    found = _TRUSTED.search(log)
+    # What comes after the exchange of keys, in which the host's own is checked.
+    if found and "SSH2_MSG_SERVICE_ACCEPT received" in log:
+        return HostKey(found[1], found[2])
+    words = [line for line in log.splitlines() if not line.startswith("debug")]
+    if any("kex_exchange_identification" in line for line in words) and not route.gateway:
+        raise _TooManyLogins
+    raise _refused(inventory, name, route, words, other.splitlines())
+
+
+def _ssh_log(inventory: Inventory, route: Route, *more: str, command: str = "") -> tuple[str, str]:
+    """What `ssh -v` writes down of a host, and what the programs that lead there say."""
+    options, destination = route.options[:-2], route.options[-2:]
+    way = ["-o", f"ProxyCommand={route.gateway.replace('%', '%%')}"] if route.gateway else []
+    with TemporaryDirectory(prefix="benchbook-ssh-") as folder:
+        log = Path(folder) / "log"
+        words = ["ssh", "-v", "-E", str(log), *options, *way, *more, *destination, *filter(None, [command])]
+        # ConnectTimeout is for the first hop alone.
+        seconds = 2 * inventory.ssh.connect_timeout_s
+        try:
+            done = subprocess.run(
+                words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=seconds
+            )
+            said = done.stderr
+        except subprocess.TimeoutExpired:
+            said = f"no answer within {seconds:g} s"
+        return (log.read_text(errors="replace") if log.exists() else ""), said
+
+
+# -- why a host is not reached ---------------------------------------------------------------------------------------
+
+# What ssh says, what that means, and what to do about it; the first that is found counts.
+_REASONS = (
+    (
+        "REVOKED HOST KEY|is revoked|marked as revoked",
+        "the host key is revoked",
+        "give the host a new key, and put its line into {known}",
+    ),
+    (
+        "HOST IDENTIFICATION HAS CHANGED",
+        "the host key is not the one that is known",
+        "if the host was reinstalled, replace its line in {known}; otherwise somebody is in between",
+    ),
+    ("host key is known for|[Hh]ost key verification failed", "the host key is not known", "{learn}"),
+    (
+        "administratively prohibited|open failed",
+        "the jump host in front of it opens no way to it",
+        "allow it there (AllowTcpForwarding, PermitOpen), and check that the host behind it is up",
+    ),
+    (
+        "Could not resolve hostname",
+        "there is no host of this name",
+        "correct the address, or name it in DNS or /etc/hosts",
+    ),
+    (
+        "during banner exchange",
+        "something listens there and says nothing",
+        "restart its sshd, or correct address and port",
+    ),
+    (
+        "command not found|not found|No such file",
+        "the program that should lead there cannot be run here",
+        "install it here, or correct the ProxyCommand of the ssh_config that ssh.config names",
+    ),
+    ("", "the host cannot be reached by SSH", "start it (a lab: `make lab`), or correct address and port"),
+)
+
+
+def _refused(
+    inventory: Inventory, name: str, route: Route, words: Sequence[str], of_jumps: Sequence[str]
+) -> HostUnusable:
+    """Say why ssh does not come to a host, in its own words; those of jump hosts tell more where there are any."""
+    said = [line.strip() for line in (of_jumps if route.gateway and of_jumps else words) if line.strip(" @\r")]
+    text = "\n".join(said) or "\n".join(words)
+    _, problem, fix = next(reason for reason in _REASONS if re.search(reason[0], text))
+    which = "on the way there, " if route.gateway and of_jumps else ""
+    last = _last_words(said) or "no answer"
+    known = resolve(inventory.ssh.known_hosts)
+    learn = f"check it, then `ssh-keyscan -p {route.port} {route.hostname} >> {known}`"
+    if route.gateway:
+        learn = f"log in once by `ssh -F {inventory.ssh.config or 'none'} {route.options[-1]}`, and check what it asks"
+    return HostUnusable(
+        f"{which}{problem} ({last})",
+        file=inventory.file,
+        key=f"hosts.{name}",
+        value=str(route),
+        fix=fix.format(known=known, learn=learn),
+    )
+
+
+def _last_words(lines: Sequence[str]) -> str:
+    """The line that says most: after it ssh only says that it ends."""
+    telling = [
+        line
+        for line in lines
+        if not re.search(r"UNKNOWN port|^Host key verification failed|stdio forwarding|^Killed by|^Warning:", line)
+    ]
+    return (telling or list(lines) or [""])[-1][:300]
+
+
+def _login_refused(
+    inventory: Inventory, name: str, route: Route, problem: paramiko.SSHException, keys: Sequence[Path]
+) -> HostUnusable:
+    """Say why a login was refused, in the words that the host has for OpenSSH."""
+    log, banner = _ssh_log(inventory, route, "-o", "PreferredAuthentications=publickey", "-W", "127.0.0.1:1")
+    words = [line for line in log.splitlines() if not line.startswith("debug")]
+    said = "; ".join(filter(None, [_last_words(words), *banner.split("\n")[:2]])) or str(problem)
+    methods = re.findall(r"Authentications that can continue: (\S+)", log)
+    offered = ", ".join([str(key) for key in keys] + (["keys of the agent"] if route.agent else [])) or "no key"
+    text, fix = (
+        f"SSH login refused (offered: {offered}): {said}",
+        "set ssh.user and ssh.key to an account that may log in",
+    )
+    if "Authenticated to" in log and "partial success" not in log:
+        text = f"ssh logs in, and this kit cannot: the key is of a kind that only OpenSSH can use ({problem})"
+        fix = "load the key into an agent (ssh-add)"
+    elif "partial success" in log or (methods and "publickey" not in methods[-1].split(",")):
+        text = f"SSH login refused: the host asks for more than a key ({methods[-1] if methods else said})"
+        fix = "let this account in by its key alone (PubkeyAuthentication yes, AuthenticationMethods publickey)"
+    elif isinstance(problem, paramiko.AuthenticationException) and "timeout" in str(problem).lower():
+        text = "the host did not answer the login in time"
+        fix = "find out what its sshd waits for (PAM, or DNS: `UseDNS no`), or raise ssh.connect_timeout_s"
+    return HostUnusable(text, file=inventory.file, key=f"hosts.{name}", value=f"{route.user}@{route}", fix=fix)
+
+
+# -- the connection itself -------------------------------------------------------------------------------------------
+
+
+def open_connection(inventory: Inventory, name: str, route: Route, trusted: HostKey) -> fabric.Connection:
+    """Return an open connection to a host. Raise HostUnusable where it refuses, or shows another key than `trusted`."""
+    ssh = inventory.ssh
+    passphrase = _passphrase(inventory, route)
+    keys = [key for key in route.keys if key.exists() and not _is_public(key)]
+    connection = fabric.Connection(
+        route.hostname,
+        user=route.user,
+        port=route.port,
+        gateway=route.gateway or False,
+        connect_timeout=ssh.connect_timeout_s,
+        # An ssh_config has been read already, by ssh.
+        config=fabric.Config(ssh_config=paramiko.SSHConfig(), overrides={"runners": {"remote": _Runner}}),
+        connect_kwargs={
+            "key_filename": [str(key) for key in keys],
+            "passphrase": passphrase,
+            "allow_agent": route.agent,
+            "look_for_keys": False,
+            "banner_timeout": ssh.connect_timeout_s,
+            "auth_timeout": ssh.connect_timeout_s,
+            "channel_timeout": ssh.connect_timeout_s,
+            "transport_factory": lambda sock, **options: _transport(sock, trusted, **options),
+        },
+    )
+    connection.client.set_missing_host_key_policy(_Trusted(trusted))
+    try:
+        connection.open()
+        _keep_alive(connection, silence_s(ssh.lease_s))
+    except (OSError, EOFError, paramiko.SSHException) as problem:
+        connection.client.close()
+        if isinstance(problem, paramiko.BadHostKeyException):
+            raise _refused(inventory, name, route, ["REMOTE HOST IDENTIFICATION HAS CHANGED"], []) from problem
+        if "Error reading SSH protocol banner" in str(problem) and not route.gateway:
+            raise _TooManyLogins from problem
+        if isinstance(problem, paramiko.AuthenticationException | paramiko.PasswordRequiredException) or (
+            isinstance(problem, paramiko.SSHException) and "authentication" in str(problem).lower()
+        ):
+            raise _login_refused(inventory, name, route, problem, keys) from problem
+        raise _refused(inventory, name, route, [str(problem) or repr(problem)], []) from problem
+    return connection
+
+
+def reach(inventory: Inventory, name: str, known: tuple[Route, HostKey] | None = None) -> tuple[Any, Route, HostKey]:
+    """Return an open fabric.Connection to a host, the route it took and the key that the host is trusted by.
+
+    `known` is what an earlier call returned: OpenSSH is not asked again. Raise HostUnusable or BadInput.
     """
+    for path in map(resolve, filter(None, (inventory.ssh.key, inventory.ssh.known_hosts))):
+        if user_file.is_there(path):
+            user_file.text(path, most=MOST_KNOWN_HOSTS_BYTES)
+    route = known[0] if known else find_route(inventory, name)
+    try:
+        for attempt in Retrying(
+            retry=retry_if_exception_type(_TooManyLogins),
+            stop=stop_after_delay(inventory.ssh.connect_timeout_s),
+            wait=wait_random_exponential(0.2, max=2),
+            reraise=True,
+        ):
+            with attempt:
+                trusted = known[1] if known else trusted_key(inventory, name, route)
+                return open_connection(inventory, name, route, trusted), route, trusted
+    except _TooManyLogins as problem:
+        raise HostUnusable(
+            "the host hangs up on every login before it has greeted, as sshd does above its limit of logins under way",
+            file=inventory.file,
+            key=f"hosts.{name}",
+            value=str(route),
+            fix="raise MaxStartups in its sshd_config (`MaxStartups 10:30:100`), or find out who else is logging in",
+        ) from problem
+    raise AssertionError("tenacity returns or raises")
+
+
+def _transport(sock: Any, trusted: HostKey, **options: Any) -> paramiko.Transport:
+    """paramiko leaves Nagle's algorithm on: a delayed acknowledgement (40 ms) at each step of a login and command."""
     if isinstance(sock, socket.socket):
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     transport = paramiko.Transport(sock, **options)
     wanted = transport.get_security_options()
-    wanted.ciphers = sorted(wanted.ciphers, key=lambda name: "-gcm@" not in name)
+    kinds = _RSA if trusted.kind == "ssh-rsa" else (trusted.kind,)
+    wanted.key_types = [kind for kind in wanted.key_types if kind in kinds]
     return transport
+
+
+def _keep_alive(connection: fabric.Connection, silent_s: float) -> None:
+    connection.transport.set_keepalive(KEEPALIVE_S)
+    # Else an hour: an sshd that stands still, as a suspended one does, accepts a channel and never opens it.
+    connection.transport.channel_timeout = silent_s
+    # A jump host's pipe has no options.
+    if isinstance(connection.transport.sock, socket.socket):
+        connection.transport.sock.setsockopt(socket.IPPROTO_TCP, _TCP_USER_TIMEOUT, int(silent_s * 1000))
+
+
+def _passphrase(inventory: Inventory, route: Route) -> str | None:
+    """The passphrase of the inventory's key, where it has one and no agent holds the key."""
+    ssh = inventory.ssh
+    if not ssh.key:
+        return None
+    path = resolve(ssh.key)
+    if _is_public(path) and route.agent and _agent_holds(path.read_text(encoding="utf-8")):
+        return None
+    try:
+        paramiko.PKey.from_path(path)
+    except paramiko.PasswordRequiredException:
+        pass
+    except (OSError, ValueError, paramiko.SSHException, paramiko.pkey.UnknownKeyType) as problem:
+        raise BadInput(
+            f"this is no private key that the kit can read ({problem})",
+            file=inventory.file,
+            key="ssh.key",
+            value=str(path),
+            fix="name the private key's file, in OpenSSH's own format (`ssh-keygen -p -f FILE` converts it); "
+            "or load it into an agent and leave ssh.key out",
+        ) from problem
+    else:
+        return None
+    public = Path(f"{path}.pub")
+    if route.agent and public.exists() and _agent_holds(public.read_text(encoding="utf-8")):
+        return None
+    return _asked(path, ssh.passphrase_env, inventory.file)
+
+
+def _is_public(path: Path) -> bool:
+    """Does this file hold a public key alone? It names one that an agent holds."""
+    with suppress(OSError, ValueError):
+        return path.read_text(encoding="utf-8").startswith(("ssh-", "ecdsa-", "sk-"))
+    return False
+
+
+def _agent_holds(public: str) -> bool:
+    agent = paramiko.Agent()
+    try:
+        return any(key.get_base64() in public.split() for key in agent.get_keys())
+    finally:
+        agent.close()
+
+
+@lru_cache
+def _asked(path: Path, variable: str | None, file: str) -> str:
+    """Asked for once in a process, on a terminal; else it comes from the variable that the inventory names."""
+    if variable and variable in os.environ:
+        return os.environ[variable]
+    if not variable and os.isatty(0):
+        return getpass(f"Passphrase of {path}: ")
+    raise BadInput(
+        "the key has a passphrase, and the environment variable that should hold it is not set"
+        if variable
+        else "the key has a passphrase, and there is nobody to ask for it",
+        file=file,
+        key="ssh.passphrase_env" if variable else "ssh.key",
+        value=variable or str(path),
+        fix="load the key into an agent (ssh-add), or export the variable that ssh.passphrase_env names",
+    )

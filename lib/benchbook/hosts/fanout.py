@@ -11,7 +11,7 @@ from benchbook.errors import BadInput, BenchbookError
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.host import Host
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -45,7 +45,7 @@ class Outcomes(Generic[T]):
 
 
 def try_on_each(
-    hosts: Iterable[RemoteHost], step: Callable[[RemoteHost], T], *, timeout: float = 60.0, at_once: int = 16
+    hosts: Iterable[Host], step: Callable[[Host], T], *, timeout: float = 60.0, at_once: int = 16
 ) -> Outcomes[T]:
     """Run `step` on every host, `at_once` together; a host that has not answered after `timeout` s has failed."""
     pool = ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="fan-out")
@@ -91,7 +91,7 @@ def together(*steps: Callable[[], object]) -> tuple[object, ...]:
 
 
 def on_each(
-    what: str, hosts: Iterable[RemoteHost], step: Callable[[RemoteHost], T], *, timeout: float = 60.0, at_once: int = 16
+    what: str, hosts: Iterable[Host], step: Callable[[Host], T], *, timeout: float = 60.0, at_once: int = 16
 ) -> dict[str, T]:
     """Like `try_on_each`, but any failure raises: the host's own error if one host failed, else FanOutFailed.
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, TypeVar
 from benchbook.errors import HostUnusable
 from benchbook.hosts.about import HostFacts, HostFinding, Survey, Tuned
 from benchbook.hosts.agent import program_on
-from benchbook.hosts.patience import patiently
+from benchbook.hosts.host import with_retry
 from benchbook.hosts.session import clock_offset
 from benchbook.hosts.tuning import left_behind, tune
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.host import Host
     from benchbook.hosts.session import Session
 
 T = TypeVar("T")
@@ -33,7 +33,7 @@ NO_DISKS = ("tmpfs", "nfs", "nfs4", "cifs")
 DRIVING_BYTES = 10**9
 
 
-def gather(host: RemoteHost) -> HostFacts:
+def gather(host: Host) -> HostFacts:
     """Facts of one host, with `clock_offset_s` (host minus driver, good to half the round trip, `clock_error_s`)."""
     program = program_on(host, "hosts", "gather_facts.py")
     before = time.time()
@@ -57,7 +57,7 @@ def preflight(
     Raises HostUnusable where the disk cannot hold what the run will write, and for clocks so far apart that no load can
     be laid beside what the hosts did meanwhile.
     """
-    facts = _as_tuned(session.each("reading host facts", patiently(gather)), tuned)
+    facts = _as_tuned(session.each("reading host facts", with_retry(gather)), tuned)
     apart = _clocks(session, facts, timed_here=timed_here)
     for name, about in facts.items():
         # No data set lies on a host that only drives loads.
@@ -84,7 +84,7 @@ def _once_a_machine(found: Mapping[str, T], facts: Mapping[str, HostFacts]) -> d
     return {name: found[name] for name in found if name in first.values()}
 
 
-def _kept(host: RemoteHost) -> int:
+def _kept(host: Host) -> int:
     """Bytes that earlier runs left in the host's folder: data sets that are used again, and data that goes first."""
     said = host.run(["du", "-sk", "--", host.root], timeout=600, check=False).stdout.split()
     return 1024 * int(said[0]) if said else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,9 @@ from benchbook.hosts.endpoint import at
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.host import Host
 
-# What a server that is not there, or not yet, makes of a request; paramiko's channels raise the first three.
+# What a server that is not there, or not yet, makes of a request; the way there raises the third.
 UNANSWERED = (OSError, EOFError, ConnectionLost, http.client.HTTPException)
 
 
@@ -37,7 +38,7 @@ class Answer:
 class Door:
     """An HTTP server as seen from host `via`."""
 
-    via: RemoteHost
+    via: Host
     address: str
     port: int
 
@@ -46,17 +47,14 @@ class Door:
 
     def ask(self, path: str, *, method: str = "GET", timeout: float = 60.0, body: str | None = None) -> Answer:
         """One request, with a `body` if it has one, on a connection of its own. Raises what UNANSWERED lists."""
-        link = http.client.HTTPConnection(self.address, self.port, timeout=timeout)
-        channel = self.via.tunnel(self.address, self.port)
-        channel.settimeout(timeout)
-        link.sock = channel  # a socket to all that http.client asks of one
-        try:
-            link.request(method, path, body=body, headers={"Connection": "close"})
+        headers = {"Host": at(self.address, self.port), "Connection": "close"}
+        with (
+            self.via.forward_local(self.address, self.port) as local,
+            closing(http.client.HTTPConnection(*local, timeout=timeout)) as link,
+        ):
+            link.request(method, path, body=body, headers=headers)
             response = link.getresponse()
             return Answer(response.status, response.read().decode(errors="replace"))
-        finally:
-            link.close()
-            channel.close()
 
     def get(self, path: str, *, method: str = "GET", timeout: float = 60.0, body: str | None = None) -> Answer:
         """Like `ask`, for a server that is meant to be there. Raises SystemFailed unless it answers 200."""

@@ -25,9 +25,8 @@ from benchbook import paths
 from benchbook.errors import ConnectionLost, HostReserved, HostUnusable, ReservationLost
 from benchbook.hosts.agent import agent_on, remote_program, utc
 from benchbook.hosts.fanout import Outcomes, on_each, try_on_each
+from benchbook.hosts.host import Host, with_retry
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.patience import patiently
-from benchbook.hosts.remote_host import RemoteHost
 
 # How long a driver that gives no sign is watched before it is called silent; its lease may be an hour.
 WATCH_S = 30.0
@@ -100,7 +99,7 @@ def _started(pid: int) -> int:
 class Lease:
     """One reserved host. The host asks `guard` before anything is done on it, the session's thread renews it."""
 
-    def __init__(self, reservation: Reservation, host: RemoteHost, file: str) -> None:
+    def __init__(self, reservation: Reservation, host: Host, file: str) -> None:
         self.reservation, self.host, self.file, self.lost = reservation, host, file, False
         self._renewed, self._renewing = _now(), threading.local()
 
@@ -138,7 +137,7 @@ class Reservation:
     Taken one by one, in an order that is the same for every driver: of two that want the same hosts, one gets all.
     """
 
-    def __init__(self, session: str, inventory: Inventory, hosts: Collection[RemoteHost]) -> None:
+    def __init__(self, session: str, inventory: Inventory, hosts: Collection[Host]) -> None:
         self.session, self.inventory, self._hosts = session, inventory, hosts
         # Per host, folders of jobs of drivers that are gone.
         self.displaced: dict[str, list[str]] = {}
@@ -147,11 +146,11 @@ class Reservation:
 
     def take(self) -> None:
         """Raise HostReserved, naming who holds a host, and HostUnusable where nothing can be reserved."""
-        on_each("looking at what hosts they are", self._hosts, patiently(lambda host: host.seen()))
-        for host in sorted(self._hosts, key=lambda host: (host.seen().place, host.seen().door)):
+        on_each("looking at what hosts they are", self._hosts, with_retry(Host.probe))
+        for host in sorted(self._hosts, key=lambda host: (host.probe().place, host.probe().door)):
             own = {"session": self.session, "jobs": host.path("jobs"), "holder": this_driver().model_dump()}
             request = {**own, "lease_s": self.inventory.ssh.lease_s, "take": True}
-            taken = _settle(self.inventory, host.name, host.seen().door, _on(host), request)
+            taken = _settle(self.inventory, host.name, host.probe().door, _on(host), request)
             host.lease = Lease(self, host, taken["file"])
             self.displaced[host.name] = taken["displaced"]
 
@@ -197,19 +196,19 @@ class Reservation:
 
     def release(self, *, but: Collection[str] = ()) -> None:
         """Give the hosts back, except where something of ours may still run: its lease ends that, and this with it."""
-        busy = {host.seen().place for host in self._hosts if host.name in but}
-        free = {host.seen().place: host for host in self._hosts if host.lease and not host.lease.lost}
+        busy = {host.probe().place for host in self._hosts if host.name in but}
+        free = {host.probe().place: host for host in self._hosts if host.lease and not host.lease.lost}
         there = [host for place, host in free.items() if place not in busy]
         try_on_each(there, lambda host: host.run([*agent_on(host), "release", self.session]), timeout=ANSWERS_WITHIN_S)
         for host in self._hosts:
             host.lease = None
 
 
-def check_free(inventory: Inventory, hosts: Collection[RemoteHost], *, wait_s: float = 0.0) -> None:
+def check_free(inventory: Inventory, hosts: Collection[Host], *, wait_s: float = 0.0) -> None:
     """Raise HostReserved when another driver holds one of these hosts, and still does after `wait_s`."""
-    on_each("looking at what hosts they are", hosts, patiently(lambda host: host.seen()))
+    on_each("looking at what hosts they are", hosts, with_retry(Host.probe))
     for host in hosts:
-        _settle(inventory, host.name, host.seen().door, _on(host), {"take": False, "session": ""}, wait_s=wait_s)
+        _settle(inventory, host.name, host.probe().door, _on(host), {"take": False, "session": ""}, wait_s=wait_s)
 
 
 def check_lab_free(inventory: Inventory, doors: Mapping[str, str], *, wait_s: float = 0.0) -> None:
@@ -269,10 +268,10 @@ def _in_words(reservation: Said) -> str:
     return f"{Holder(**reservation['holder'])} since {utc(reservation['since'])}"
 
 
-def _on(host: RemoteHost) -> Ask:
+def _on(host: Host) -> Ask:
     def ask(verb: str, request: Mapping[str, Any]) -> Said:
         words = [*agent_on(host), verb, json.dumps(request)]
-        said: Said = json.loads(patiently(lambda one: one.run(words).stdout)(host))
+        said: Said = json.loads(with_retry(lambda one: one.run(words).stdout)(host))
         return said
 
     # By a thread, for Fabric keeps Ctrl-C from the one that waits for a command.

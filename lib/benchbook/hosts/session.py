@@ -15,10 +15,8 @@ from typing import Any, TypeVar
 from benchbook.errors import BenchbookError, HostUnusable, ReservationLost
 from benchbook.hosts.agent import Command, Ended, Job, agent_on
 from benchbook.hosts.fanout import on_each, try_on_each
-from benchbook.hosts.host_of import connect, host_of
+from benchbook.hosts.host import Host, with_retry
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.patience import patiently
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.reservation import Lease, Reservation, check_free
 from benchbook.hosts.tuning import tune_again
 
@@ -29,7 +27,7 @@ RENEW_SHARE, RENEW_EVERY_S = 0.15, 3.0
 CLOCK_ERROR_S, CLOCK_TRIES = 0.01, 8
 
 
-def clock_offset(host: RemoteHost) -> tuple[float, float]:
+def clock_offset(host: Host) -> tuple[float, float]:
     """Return the seconds that the host's clock is ahead of the driver's, and by how much that may be wrong.
 
     The exchange with the shortest round trip counts (as in NTP's clock filter); a busy host is asked more often.
@@ -50,9 +48,9 @@ def check_reachable(inventory: Inventory, names: Iterable[str], *, wait_s: float
 
     Raises HostUnusable (FanOutFailed for several hosts), and HostReserved where one is still held after `wait_s`.
     """
-    hosts = [host_of(inventory, name) for name in dict.fromkeys(names)]
+    hosts = [Host(inventory, name) for name in dict.fromkeys(names)]
     try:
-        on_each("connecting", hosts, patiently(connect))
+        on_each("connecting", hosts, with_retry(Host.connect))
         check_free(inventory, hosts, wait_s=wait_s)
     finally:
         try_on_each(hosts, lambda host: host.close())
@@ -67,7 +65,7 @@ class Session:
 
     def __init__(self, inventory: Inventory, names: Iterable[str]) -> None:
         self.inventory = inventory
-        self.hosts = {name: host_of(inventory, name) for name in dict.fromkeys(names)}
+        self.hosts = {name: Host(inventory, name) for name in dict.fromkeys(names)}
         self.id = uuid.uuid4().hex[:12]
         # What stands as long as the session does, by whoever started it (probes): the session ends it with the rest.
         self.standing: dict[tuple[str, ...], Any] = {}
@@ -92,11 +90,11 @@ class Session:
         return self
 
     def _enter(self) -> None:
-        self.each("connecting", patiently(connect))
+        self.each("connecting", with_retry(Host.connect))
         self._renewer.start()
         self._reservation.take()
         patience_s = self.inventory.ssh.lease_s + 180
-        reaped = self.each("ending what drivers that are gone left", patiently(self._reap), timeout=patience_s)
+        reaped = self.each("ending what drivers that are gone left", with_retry(self._reap), timeout=patience_s)
         self.reaped = {name: ended for name, ended in reaped.items() if ended}
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, _: TracebackType | None) -> None:
@@ -116,7 +114,7 @@ class Session:
 
         Raises HostUnreachable, and HostUnusable where a setting was lost and cannot be made again.
         """
-        self.each("reaching the hosts", connect, timeout=self.inventory.ssh.lease_s + 60)
+        self.each("reaching the hosts", Host.connect, timeout=self.inventory.ssh.lease_s + 60)
         tune_again(self)
         self.ask_clocks()
 
@@ -128,15 +126,15 @@ class Session:
         for name, host in self.hosts.items():
             host.ahead_s = offsets[name] - offsets[self.clock]
 
-    def each(self, what: str, step: Callable[[RemoteHost], T], *, timeout: float = 60.0) -> dict[str, T]:
+    def each(self, what: str, step: Callable[[Host], T], *, timeout: float = 60.0) -> dict[str, T]:
         """`step` on every host of the session."""
         return on_each(what, self.hosts.values(), step, timeout=timeout)
 
-    def with_role(self, role: str) -> list[RemoteHost]:
+    def with_role(self, role: str) -> list[Host]:
         """The session's hosts with this role; raises BadInput where the inventory has none."""
         return [self.hosts[name] for name in self.inventory.require(role)]
 
-    def start(self, host: RemoteHost, name: str, command: Command) -> Job:
+    def start(self, host: Host, name: str, command: Command) -> Job:
         """Start a long job on a host; it ends with the session at the latest."""
         for left in [job for job in self._left if job.host is host]:
             self.end(left)
@@ -164,7 +162,7 @@ class Session:
             self._left.append(job)
 
     @contextmanager
-    def following(self, host: RemoteHost, name: str, command: Command) -> Iterator[Job]:
+    def following(self, host: Host, name: str, command: Command) -> Iterator[Job]:
         """A job that the block follows to its end, whose output it reads; left before, by Ctrl-C too, it is ended."""
         job = self.start(host, name, command)
         try:
@@ -180,12 +178,13 @@ class Session:
         """Names of the folders of the jobs that have been started and neither ended nor forgotten."""
         return {job.folder.rpartition("/")[2] for job in self._jobs}
 
-    def _held(self, host: RemoteHost) -> Lease:
+    def _held(self, host: Host) -> Lease:
         if host.lease is None:
             raise HostUnusable("nothing is started on a host that is not reserved", key=f"hosts.{host.name}")
-        return host.lease
+        lease: Lease = host.lease
+        return lease
 
-    def _reap(self, host: RemoteHost) -> list[str]:
+    def _reap(self, host: Host) -> list[str]:
         folders = dict.fromkeys([host.path("jobs"), *self._reservation.displaced.get(host.name, [])])
         words = [*agent_on(host), "reap", self.id, *folders]
         ended: list[str] = json.loads(host.run(words, timeout=self.inventory.ssh.lease_s + 120).stdout)

@@ -8,7 +8,7 @@ from contextlib import suppress
 import psutil
 
 from benchbook.errors import BenchbookError
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 
 _TAKEN = re.compile("address already in use", re.IGNORECASE)
 # Not of `"id":20568`. Behind colons stand times as well, and, in a trace, lines of source.
@@ -31,7 +31,7 @@ def here(address: str, port: int) -> str:
     return UNKNOWN
 
 
-def in_words(host: RemoteHost, said: str) -> str:
+def in_words(host: Host, said: str) -> str:
     """Return which port, of what a server printed before it died, is taken and by whom; empty where none is."""
     port = _port(said)
     if port is None:
@@ -48,7 +48,7 @@ def _port(said: str) -> int | None:
     return int(named[-1]) if named else None
 
 
-def _there(host: RemoteHost, port: int) -> str:
+def _there(host: Host, port: int) -> str:
     try:
         said = host.run(["ss", "-ltnpH", f"sport = :{port}"], check=False, timeout=20).stdout
     except BenchbookError:

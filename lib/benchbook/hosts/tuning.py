@@ -12,11 +12,11 @@ from benchbook.errors import HostUnusable, SettingsLost
 from benchbook.hosts.about import Tuned
 from benchbook.hosts.agent import LONGEST_S, Command, Ended, Job, program_on
 from benchbook.hosts.fanout import on_each
-from benchbook.hosts.patience import patiently
+from benchbook.hosts.host import with_retry
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.host import Host
     from benchbook.hosts.session import Session
 
 SET_WITHIN_S = 30.0
@@ -32,13 +32,13 @@ def tune(session: Session) -> dict[str, Tuned]:
     return {name: knobs for name, knobs in found.items() if knobs}
 
 
-def left_behind(hosts: Iterable[RemoteHost]) -> dict[str, list[tuple[str, str, str]]]:
+def left_behind(hosts: Iterable[Host]) -> dict[str, list[tuple[str, str, str]]]:
     """Per host, on which the login may look (it is root's): (file, now, before) of what killed runs have left set."""
-    found = on_each("looking for settings that were left", hosts, patiently(_left))
+    found = on_each("looking for settings that were left", hosts, with_retry(_left))
     return {name: files for name, files in found.items() if files}
 
 
-def _left(host: RemoteHost) -> list[tuple[str, str, str]]:
+def _left(host: Host) -> list[tuple[str, str, str]]:
     said = host.run([*program_on(host, "hosts", "tune.py"), "left", "/"]).stdout
     return [(str(file), str(now), str(before)) for file, now, before in json.loads(said)]
 
@@ -69,11 +69,11 @@ def check_tuned(session: Session) -> None:
 def _lost(session: Session) -> dict[str, Ended]:
     """Hosts on which what held the settings has ended, and how."""
     holding = [session.hosts[name] for name in session.tuning]
-    found = on_each("looking at settings", holding, patiently(lambda host: session.tuning[host.name].status()))
+    found = on_each("looking at settings", holding, with_retry(lambda host: session.tuning[host.name].status()))
     return {name: ended for name, ended in found.items() if ended}
 
 
-def _tune(session: Session, host: RemoteHost) -> Tuned:
+def _tune(session: Session, host: Host) -> Tuned:
     program = program_on(host, "hosts", "tune.py")
     is_root = host.is_root
     lab = session.inventory.lab

@@ -17,7 +17,7 @@ from benchbook.errors import BadInput
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.host import Host
 
 # Below a checkout: data/runs/REPORT/CAMPAIGN/knee/SEARCH/trials/TRIAL/record.json.
 DEEPEST = 9
@@ -141,7 +141,7 @@ def _entries(folder: Path, below: str) -> Iterator[tuple[str, os.DirEntry[str]]]
 class FolderOnHost:
     """A folder on a host of an inventory; a relative one begins at the login's home. Raises BadInput, RemoteFailed."""
 
-    def __init__(self, host: RemoteHost, path: str) -> None:
+    def __init__(self, host: Host, path: str) -> None:
         self._host = host
         found = host.run(["readlink", "-e", "--", path.removeprefix("~/") or "."], check=False).stdout.strip()
         if not found or not self._is_folder(found):
@@ -152,7 +152,7 @@ class FolderOnHost:
         self.name = PurePosixPath(self._path).name
 
     def _is_folder(self, path: str) -> bool:
-        return self._host.run(["test", "-d", path], check=False).status == 0
+        return self._host.run(["test", "-d", path], check=False).exited == 0
 
     def files(self) -> list[str]:
         return self._found("f")
@@ -165,4 +165,4 @@ class FolderOnHost:
         return sorted(self._host.run(words, timeout=600).stdout.splitlines())
 
     def copy(self, path: str, to: Path) -> None:
-        self._host.fetch(f"{self._path}/{path}", to)
+        self._host.get(f"{self._path}/{path}", to)

@@ -17,7 +17,7 @@ from benchbook.campaign.record import half_written
 from benchbook.errors import BadInput, BenchbookError, counted, one_line, writing
 from benchbook.given import user_file
 from benchbook.given.named import one_of
-from benchbook.hosts.host_of import host_of
+from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.session import check_reachable
 from benchbook.importing import foreign_campaign
@@ -72,7 +72,7 @@ def _opened(source: str, inventory: str) -> Iterator[ForeignFolder]:
     one_of(name, known.hosts, "host", problem="no such host in the inventory", file=known.file, key="import")
     # Files that are read while a load runs there would disturb it.
     check_reachable(known, [name])
-    host = host_of(known, name)
+    host = Host(known, name)
     try:
         yield FolderOnHost(host, path)
     finally:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from benchbook.errors import BadInput
 from benchbook.hosts.agent import Command, remote_program
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 from benchbook.hosts.reservation import boot_id
 from benchbook.probes import probe_file
 from benchbook.probes.probe_file import DOCUMENTS, OTHERS, PROCESS, ProbeFile, find
@@ -27,7 +27,7 @@ class Probe:
     """
 
     file: ProbeFile
-    host: RemoteHost
+    host: Host
     about: str
     given: Mapping[str, object] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -58,12 +58,12 @@ class Probe:
         return Command(argv, timeout_s=LONGEST_S, secrets=self.secrets)
 
 
-def make(name: str, host: RemoteHost, endpoint: Endpoint | None = None, *, every_s: float = 1.0) -> Probe:
+def make(name: str, host: Host, endpoint: Endpoint | None = None, *, every_s: float = 1.0) -> Probe:
     """The probe of this name: of the server at `endpoint`, or of the machine. Raises BadInput for an unknown one."""
     return replace(of_file(find(name), host, endpoint), every_s=every_s)
 
 
-def of_file(file: ProbeFile, host: RemoteHost, endpoint: Endpoint | None = None, about: str = "") -> Probe:
+def of_file(file: ProbeFile, host: Host, endpoint: Endpoint | None = None, about: str = "") -> Probe:
     """As `make`, of a file that has been read: for several hosts, or servers, once."""
     if not file.of_server:
         return Probe(file, host, about or host.name, _of_machine(file, host))
@@ -77,14 +77,14 @@ def of_file(file: ProbeFile, host: RemoteHost, endpoint: Endpoint | None = None,
     return Probe(file, host, about or host.name, given, secrets)
 
 
-def _of_machine(file: ProbeFile, host: RemoteHost) -> dict[str, object]:
+def _of_machine(file: ProbeFile, host: Host) -> dict[str, object]:
     """What a probe of a machine asks for: where its servers listen, and where SSH came to."""
-    reached_at = (host.address, host.seen().own_address) if "reached_at" in file.takes else ()
+    reached_at = (host.address, host.probe().own_address) if "reached_at" in file.takes else ()
     return {"reached_at": reached_at} if reached_at else {}
 
 
 def of_profile(
-    names: Iterable[str], machines: Iterable[RemoteHost], servers: Iterable[tuple[RemoteHost, Endpoint, str]]
+    names: Iterable[str], machines: Iterable[Host], servers: Iterable[tuple[Host, Endpoint, str]]
 ) -> list[Probe]:
     """The probes that a profile names: each watches every machine, or, if it asks for a server's address, every server.
 
@@ -96,14 +96,14 @@ def of_profile(
     return [*of_machines, *(of_file(file, *one) for file in files if file.of_server for one in seen)]
 
 
-def of_jobs(host: RemoteHost, jobs: Mapping[str, str], *, every_s: float = 1.0) -> Probe:
+def of_jobs(host: Host, jobs: Mapping[str, str], *, every_s: float = 1.0) -> Probe:
     """CPU and memory of a trial's jobs on this host, by label: `jobs` maps it to the name that the job starts under."""
     file = probe_file.read(remote_program("probes", "process_probe.py"), PROCESS, gives=("jobs",))
     patterns = {label: host.path("jobs", f"{name}-*", "pid") for label, name in jobs.items()}
     return Probe(file, host, host.name, {"jobs": patterns}, every_s=every_s, standing=False)
 
 
-def of_documents(host: RemoteHost, python: str, about: str, url: str, database: str, password: str | None) -> Probe:
+def of_documents(host: Host, python: str, about: str, url: str, database: str, password: str | None) -> Probe:
     """Documents that the server `about` holds in a database, counted from `host` by a Python there that has PyMongo."""
     gives = ("url", "database", "password")
     file = probe_file.read(remote_program("probes", "documents_probe.py"), DOCUMENTS, gives=gives)
@@ -111,12 +111,12 @@ def of_documents(host: RemoteHost, python: str, about: str, url: str, database: 
     return Probe(file, host, about, {"url": url, "database": database}, secrets, python=python)
 
 
-def of_others(hosts: Iterable[RemoteHost]) -> list[Probe]:
+def of_others(hosts: Iterable[Host]) -> list[Probe]:
     """CPU of the programs that are no part of the run, on each machine; the hosts of a lab are one."""
     file = probe_file.read(remote_program("probes", "others_probe.py"), OTHERS, gives=("driver",))
     # On its own machine the driver is a part of the run: this process with its children, and what waits for it.
     driver = {"boot": boot_id(), "pids": [os.getpid(), os.getppid()]}
-    machines: dict[str, RemoteHost] = {}
+    machines: dict[str, Host] = {}
     for host in hosts:
         machines.setdefault(host.machine, host)
     return [Probe(file, host, host.name, {"driver": driver}) for host in machines.values()]

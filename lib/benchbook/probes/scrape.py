@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from benchbook.campaign.overhead import phase
 from benchbook.errors import ProbeFailed
 from benchbook.hosts.agent import Command, program_on
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.probes.probe import LONGEST_S
 from benchbook.probes.watch import Followed, own_cores, refuse_killed
@@ -25,7 +25,7 @@ ANSWERS_WITHIN_S = 60.0
 class Target:
     """An endpoint: scraped on `host`, known in the samples as `source`; `match` is a pattern of series' beginnings."""
 
-    host: RemoteHost
+    host: Host
     source: str
     url: str
     match: str

@@ -14,9 +14,8 @@ from benchbook.campaign.overhead import phase
 from benchbook.campaign.validity import declared_rates
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command
-from benchbook.hosts.disk_room import blaming_disks
 from benchbook.hosts.fanout import on_each
-from benchbook.hosts.patience import patiently
+from benchbook.hosts.host import blaming_disks, with_retry
 from benchbook.probes import probe_file
 from benchbook.probes.probe import Probe, of_file, of_others
 from benchbook.probes.watch import Watched, watching
@@ -28,7 +27,7 @@ from benchbook.workloads.clients import DistributedLoad, shares
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.host import Host
     from benchbook.hosts.session import Session
 
 
@@ -66,7 +65,7 @@ class Driver:
 
     session: Session
     generator: LoadGenerator[Any]
-    clients: Sequence[RemoteHost]
+    clients: Sequence[Host]
     time_s: int
     rate: int = 0
     watched_by: Sequence[str] = ()
@@ -74,16 +73,16 @@ class Driver:
 
     def find(self) -> str:
         """Locate the generator on every client; its version, or versions. Raises HostUnusable where it is missing."""
-        found = on_each(f"looking for {self.generator.name}", self.clients, patiently(self.generator.find))
+        found = on_each(f"looking for {self.generator.name}", self.clients, with_retry(self.generator.find))
         versions = "; ".join(dict.fromkeys(found.values()))
         return f"{versions}, on {len(found)} hosts together" if len(found) > 1 else versions
 
     def check_options(self, workload: str) -> None:
         """Raises BadInput for options, as the generator has them now, that its program on a client does not take."""
-        asking = patiently(lambda client: self.generator.check_options(client, workload))
+        asking = with_retry(lambda client: self.generator.check_options(client, workload))
         on_each(f"asking {self.generator.name}", self.clients, asking)
 
-    def commands(self, system: System, levels: Mapping[str, Level]) -> list[tuple[RemoteHost, Command]]:
+    def commands(self, system: System, levels: Mapping[str, Level]) -> list[tuple[Host, Command]]:
         """What is run on each client host; one without a thread, or a rate, is left out. A level `rate` goes first."""
         ends = system.endpoints()
         return [(host, self.generator.command(host, ends, load)) for host, load in self._parts(system, levels)]
@@ -95,7 +94,7 @@ class Driver:
             held.update(self.generator.holds(load, servers))
         return dict(held)
 
-    def _parts(self, system: System, levels: Mapping[str, Level]) -> list[tuple[RemoteHost, Load]]:
+    def _parts(self, system: System, levels: Mapping[str, Level]) -> list[tuple[Host, Load]]:
         """The load, shared out over the client hosts."""
         threads, offered = int(levels["threads"]), int(levels.get("rate", self.rate))
         clients = self.clients[: min(threads, offered or threads)]

@@ -19,7 +19,7 @@ from benchbook.workloads.base import LoadGenerator
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.host import Host
     from benchbook.hosts.session import Session
 
 Say = Callable[[str], None]
@@ -37,7 +37,7 @@ class StartingState:
     """
 
     session: Session
-    client: RemoteHost
+    client: Host
     systems: Mapping[str, System]
     generator: LoadGenerator[Any]
     reset: str
@@ -104,7 +104,6 @@ class StartingState:
                 with phase("restore"):
                     system.reset(dataset)
         # The first load follows as soon as they serve.
-        self.client.open_ahead()
         with phase("restart"):
             system.start()
             system.ready()

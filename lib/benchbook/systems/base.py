@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from benchbook.errors import BadInput, HostUnusable, SystemFailed
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.probes import probe_file
 from benchbook.probes.probe import Probe, of_file
@@ -39,13 +39,13 @@ SPARE = 100
 class Dialect(Protocol):
     """What the kit asks of a server by SQL, from a host that can reach it: a module for each protocol."""
 
-    def try_login(self, via: RemoteHost, endpoint: Endpoint) -> str | None: ...
-    def version(self, via: RemoteHost, endpoint: Endpoint) -> str: ...
-    def variables(self, via: RemoteHost, endpoint: Endpoint) -> dict[str, str]: ...
-    def bounds(self, via: RemoteHost, endpoint: Endpoint) -> dict[str, int]: ...
-    def make_database(self, via: RemoteHost, endpoint: Endpoint, database: str) -> None: ...
+    def try_login(self, via: Host, endpoint: Endpoint) -> str | None: ...
+    def version(self, via: Host, endpoint: Endpoint) -> str: ...
+    def variables(self, via: Host, endpoint: Endpoint) -> dict[str, str]: ...
+    def bounds(self, via: Host, endpoint: Endpoint) -> dict[str, int]: ...
+    def make_database(self, via: Host, endpoint: Endpoint, database: str) -> None: ...
     def row_counts(
-        self, via: RemoteHost, endpoint: Endpoint, database: str, tables: Sequence[str], timeout_s: float
+        self, via: Host, endpoint: Endpoint, database: str, tables: Sequence[str], timeout_s: float
     ) -> dict[str, int]: ...
 
 
@@ -156,7 +156,7 @@ class System(Service):
         """Return the kinds of servers that it is made of, in the order in which they are started."""
         return [self]
 
-    def knock(self, host: RemoteHost) -> str | None:
+    def knock(self, host: Host) -> str | None:
         return self.dialect.try_login(host, self.endpoint(host))
 
     def version(self) -> str:
@@ -171,18 +171,18 @@ class System(Service):
         """Return sentences for the page on how this system differs from what was published."""
         return ()
 
-    def refused(self, host: RemoteHost) -> None:
+    def refused(self, host: Host) -> None:
         raise wrong_password(self.session.inventory.file, f"systems.{self.name}", self.endpoint(host))
 
     # -- where it is --------------------------------------------------------------------------------------------
 
     @property
-    def hosts(self) -> list[RemoteHost]:
+    def hosts(self) -> list[Host]:
         """The hosts that its servers run on, its own first; empty for a system that the kit does not run."""
         every = (host for service in (self, *self.services()) for host in service.own_hosts)
         return list({host.name: host for host in every}.values())
 
-    def endpoint(self, host: RemoteHost) -> Endpoint:
+    def endpoint(self, host: Host) -> Endpoint:
         """Return where its server on this host listens."""
         return Endpoint(host.address, self.port, self.settings.user, self.password, protocol=self.protocol)
 
@@ -263,11 +263,11 @@ class System(Service):
         """Make room from its next start for loads that hold so many connections to one server, if the kit sets that."""
         self.clients = max(self.clients, clients)
 
-    def limits(self, client: RemoteHost) -> list[Limit]:
+    def limits(self, client: Host) -> list[Limit]:
         """Return what its running servers take at most, as they tell `client`; empty where no bound is known."""
         return [limit for endpoint in self.endpoints() for limit in self.limits_of(client, endpoint)]
 
-    def limits_of(self, client: RemoteHost, endpoint: Endpoint, *, through: int | None = None) -> list[Limit]:
+    def limits_of(self, client: Host, endpoint: Endpoint, *, through: int | None = None) -> list[Limit]:
         if self.protocol not in DIALECTS:
             return []
         own = {CONNECTIONS: len(self.watched_by)}
@@ -297,7 +297,7 @@ class System(Service):
             self.fewer,
         )
 
-    def probes(self, client: RemoteHost, also: Sequence[ProbeFile] = ()) -> list[Probe]:
+    def probes(self, client: Host, also: Sequence[ProbeFile] = ()) -> list[Probe]:
         """Return its own probes, and those of `also`, that watch its servers.
 
         Each runs on its server's host, or on `client` where the kit runs none.
@@ -315,12 +315,12 @@ class System(Service):
             raise SystemFailed(f"{self.name} speaks {self.protocol}, by which the kit asks no questions")
         return DIALECTS[self.protocol]
 
-    def make_database(self, client: RemoteHost, database: str) -> None:
+    def make_database(self, client: Host, database: str) -> None:
         """Make an empty database of this name on every server, where there is none; `client` asks for it."""
         for endpoint in self.copies():
             self.dialect.make_database(client, endpoint, database)
 
-    def lay_out(self, client: RemoteHost, database: str, tables: Sequence[str]) -> None:
+    def lay_out(self, client: Host, database: str, tables: Sequence[str]) -> None:
         """Cut small tables as they would be cut if they were as large as the published ones, where this system cuts.
 
         Called once these tables are filled; `client` asks for it.
@@ -328,7 +328,7 @@ class System(Service):
 
     def row_counts(
         self,
-        client: RemoteHost,
+        client: Host,
         endpoint: Endpoint,
         database: str,
         tables: Sequence[str],
@@ -342,13 +342,13 @@ class System(Service):
 class Quorum(Protocol):
     """What a report asks that takes a member away of a system of equal members, beside the verbs of a system."""
 
-    def members(self) -> list[RemoteHost]:
+    def members(self) -> list[Host]:
         """Return the hosts of the members that run."""
 
-    def leader(self) -> RemoteHost:
+    def leader(self) -> Host:
         """Return the host of the member that leads. Raise SystemFailed where there is none."""
 
-    def lose(self, host: RemoteHost) -> float:
+    def lose(self, host: Host) -> float:
         """Kill the member on this host, which is then no failure of the system; return when, by its host's clock."""
 
     def regain(self) -> None:

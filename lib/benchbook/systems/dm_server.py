@@ -15,10 +15,10 @@ from benchbook import paths
 from benchbook.build import programs
 from benchbook.errors import ConnectionLost, HostUnusable, SystemFailed
 from benchbook.hosts.agent import BARE, LONGEST_S, Command, Job
+from benchbook.hosts.command_line import quote
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.fanout import together
-from benchbook.hosts.login_shell import quote
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.systems import dm_config, dm_status
 from benchbook.systems.base import About
@@ -53,11 +53,11 @@ class DM:
         self._ctl = self._mydumper = ""
 
     @property
-    def worker(self) -> RemoteHost:
+    def worker(self) -> Host:
         return self.session.with_role(WORKER)[0]
 
     @property
-    def master(self) -> RemoteHost:
+    def master(self) -> Host:
         return self.session.with_role(MASTER)[0]
 
     def address(self, role: str) -> str:
@@ -99,11 +99,10 @@ class DM:
         together(lambda: self.worker.mkdir(self.folder), lambda: self.master.mkdir(self.master.path("dm-master")))
         self._jobs[WORKER] = self._launch(self.worker, WORKER, self._worker_config())
         # Both may be on one host: the worker has taken the login that was opened there as DM ended.
-        self.master.open_ahead()
         await_answer(WORKER, self._knock_at_worker, timeout_s=30)
         self._jobs[MASTER] = self._launch(self.master, MASTER, self._master_config())
 
-    def _launch(self, host: RemoteHost, program: str, config: str) -> Job:
+    def _launch(self, host: Host, program: str, config: str) -> Job:
         argv = [host.push(self._programs / program, executable=True), "-config", "{job}/config.toml"]
         return self.session.start(host, program, Command(argv, LONGEST_S, secrets={"config.toml": config}))
 
@@ -133,7 +132,7 @@ class DM:
         self.check_alive()
         address, port = self.address(WORKER).rsplit(":", 1)
         try:
-            self.worker.tunnel(address, int(port)).close()
+            self.worker.check_port(address, int(port))
         except ConnectionLost:
             return "it does not listen"
         return None
@@ -163,7 +162,6 @@ class DM:
 
     def _end(self, role: str) -> None:
         job = self._jobs[role]
-        job.host.open_ahead()
         self.session.end(job)
         del self._jobs[role]
         job.remove()
@@ -271,7 +269,7 @@ class DM:
     def bytes_in(self, what: str) -> int:
         """Bytes on disk below a folder of the worker's; 0 where there is none."""
         place = quote([f"{self.folder}/{what}"])
-        return int(self.worker.shell(f"du -sb {place} 2>/dev/null | cut -f1 | grep . || echo 0").stdout)
+        return int(self.worker.run(f"du -sb {place} 2>/dev/null | cut -f1 | grep . || echo 0").stdout)
 
     def free_bytes(self) -> int:
         """Free bytes where the worker writes."""

@@ -9,8 +9,8 @@ from benchbook.hosts.about import Json
 from benchbook.hosts.agent import LONGEST_S, Command
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.file_hashes import file_hash
+from benchbook.hosts.host import Host
 from benchbook.hosts.http import UNANSWERED, Door
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.systems.base import About
 from benchbook.systems.mysql import MysqlServer, Purpose
@@ -59,7 +59,7 @@ class HttpService(Service):
         self.store = store
 
     @property
-    def host(self) -> RemoteHost:
+    def host(self) -> Host:
         return self.own_hosts[0]
 
     @property
@@ -75,7 +75,7 @@ class HttpService(Service):
         """Return the path of its program on its host, once it is there."""
         return self.host.push(programs.artefact("dtm") / self.program, executable=True)
 
-    def knock(self, host: RemoteHost) -> str | None:
+    def knock(self, host: Host) -> str | None:
         try:
             answer = self.door.ask(self.alive_path, timeout=5)
         except UNANSWERED as problem:
@@ -103,7 +103,7 @@ class Dtm(HttpService):
     def api(self) -> str:
         return f"{self.url}/api/dtmsvr"
 
-    def command(self, host: RemoteHost) -> Command:
+    def command(self, host: Host) -> Command:
         # At its usual level DTM prints its settings, the store's password among them.
         env = {
             "LOG_LEVEL": "warn",
@@ -164,7 +164,7 @@ class SagaService(HttpService):
         super().__init__(session, store)
         self._dtm_api, self._accounts = dtm_api, accounts
 
-    def command(self, host: RemoteHost) -> Command:
+    def command(self, host: Host) -> Command:
         argv = [
             self.binary(),
             "-listen",

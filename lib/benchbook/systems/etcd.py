@@ -16,8 +16,8 @@ from benchbook.errors import SystemFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import LONGEST_S, Command
 from benchbook.hosts.endpoint import Endpoint, at
+from benchbook.hosts.host import Host
 from benchbook.hosts.http import UNANSWERED, Door
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.systems.base import System
@@ -62,7 +62,7 @@ class Etcd(System):
 
     # -- its processes --------------------------------------------------------------------------------------------
 
-    def options(self, host: RemoteHost) -> dict[str, Any]:
+    def options(self, host: Host) -> dict[str, Any]:
         """The member's flags on this host; those of the inventory come last."""
         client, peer = f"http://{at(host.address, self.port)}", self.peer(host)
         return {
@@ -78,7 +78,7 @@ class Etcd(System):
             **self.server_settings,
         }
 
-    def command(self, host: RemoteHost) -> Command:
+    def command(self, host: Host) -> Command:
         flags = [f"--{name}={value}" for name, value in self.options(host).items()]
         return Command([self.program.on(host), *flags], timeout_s=LONGEST_S, grace_s=10)
 
@@ -86,15 +86,15 @@ class Etcd(System):
         self._lost = []
         super().start()
 
-    def knock(self, host: RemoteHost) -> str | None:
+    def knock(self, host: Host) -> str | None:
         return unhealthy(host, self.endpoint(host))
 
     # -- a member that is lost ------------------------------------------------------------------------------------
 
-    def members(self) -> list[RemoteHost]:
+    def members(self) -> list[Host]:
         return [host for host in self.own_hosts if host.name not in self._lost]
 
-    def leader(self) -> RemoteHost:
+    def leader(self) -> Host:
         states = {host.name: status(host, self.endpoint(host)) for host in self.members()}
         named = one_leader(list(states.values()))
         for host in self.members():
@@ -102,7 +102,7 @@ class Etcd(System):
                 return host
         raise SystemFailed(f"etcd's leader {named} is none of its members")
 
-    def lose(self, host: RemoteHost) -> float:
+    def lose(self, host: Host) -> float:
         ended = self.servers.crash(host)
         self._lost.append(host.name)
         return ended.ended
@@ -136,28 +136,28 @@ class Etcd(System):
 # -- what is asked of a member ----------------------------------------------------------------------------------------
 
 
-def post(via: RemoteHost, end: Endpoint, path: str, fields: Json) -> Json:
+def post(via: Host, end: Endpoint, path: str, fields: Json) -> Json:
     """What the member at `end` answers on a path of its gateway. Raises SystemFailed."""
     door = Door(via, end.address, end.port)
     answer: Json = door.get(f"/v3{path}", method="POST", timeout=ANSWERS_S, body=json.dumps(dict(fields))).json()
     return answer
 
 
-def put(via: RemoteHost, end: Endpoint, key: bytes, value: bytes) -> None:
+def put(via: Host, end: Endpoint, key: bytes, value: bytes) -> None:
     post(via, end, "/kv/put", {"key": _coded(key), "value": _coded(value)})
 
 
-def revision(via: RemoteHost, end: Endpoint) -> int:
+def revision(via: Host, end: Endpoint) -> int:
     """The revision of the store at a quorum: it grows by one with every put. (A linearizable read asks a quorum.)"""
     return int(post(via, end, "/kv/range", {"key": _coded(b"\0"), "count_only": True})["header"]["revision"])
 
 
-def contents(via: RemoteHost, end: Endpoint, at: int) -> int:
+def contents(via: Host, end: Endpoint, at: int) -> int:
     """A hash of all that this member itself has stored up to a revision."""
     return int(post(via, end, "/maintenance/hash", {"revision": at})["hash"])
 
 
-def agreed(via: RemoteHost, ends: Sequence[Endpoint]) -> tuple[int, int]:
+def agreed(via: Host, ends: Sequence[Endpoint]) -> tuple[int, int]:
     """The revision at a quorum, and how many of these members were asked: all hold the same up to there.
 
     Raises SystemFailed where two differ.
@@ -170,12 +170,12 @@ def agreed(via: RemoteHost, ends: Sequence[Endpoint]) -> tuple[int, int]:
     return at, len(held)
 
 
-def status(via: RemoteHost, end: Endpoint) -> Json:
+def status(via: Host, end: Endpoint) -> Json:
     """`version`, `leader` (the id of a member, "0" or missing without one), `header.member_id`, `dbSize`."""
     return post(via, end, "/maintenance/status", {})
 
 
-def unhealthy(via: RemoteHost, end: Endpoint) -> str | None:
+def unhealthy(via: Host, end: Endpoint) -> str | None:
     """None when the member serves, which takes a leader; else what it says."""
     try:
         answer = Door(via, end.address, end.port).ask("/health", timeout=5)

@@ -9,8 +9,8 @@ from typing import Any
 from benchbook.errors import BadInput, HostUnusable, SystemFailed
 from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import EndpointSettings, Inventory
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.systems.base import About, System, wrong_password
@@ -60,18 +60,18 @@ class EndpointSystem(System):
         return which, inventory.endpoints[which]
 
     @property
-    def own_hosts(self) -> list[RemoteHost]:
+    def own_hosts(self) -> list[Host]:
         return []
 
     def services(self) -> list[Service]:
         """Return none: somebody else runs it."""
         return []
 
-    def command(self, host: RemoteHost) -> Command:
+    def command(self, host: Host) -> Command:
         raise SystemFailed(f"{self.name} is run by somebody else")
 
     @property
-    def _via(self) -> RemoteHost:
+    def _via(self) -> Host:
         return self.session.with_role("client")[0]
 
     @property
@@ -107,7 +107,7 @@ class EndpointSystem(System):
     def reset(self, dataset: str | None) -> None:
         """Its state is its owner's: trials start from what the trial before has left."""
 
-    def make_database(self, client: RemoteHost, database: str) -> None:
+    def make_database(self, client: Host, database: str) -> None:
         """It is to be filled: what it was filled with before goes, and is forgotten; nothing of anybody else's goes."""
         super().make_database(client, database)
         filled = {str(row[0]) for row in self._marked(database) if len(row) > 2}

@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook.errors import BadInput, BenchbookError, HostUnreachable, SystemFailed, WorkloadFailed, cut
-from benchbook.hosts import disk_room, taken_port
+from benchbook.hosts import taken_port
 from benchbook.hosts.agent import BARE, Ended, Job
 
 # Of what a server printed before it died, so many characters of each end go into the record.
@@ -58,7 +58,7 @@ def died(who: str, job: Job, ended: Ended) -> SystemFailed:
     what = ended.from_outside(who) or f"{who} has died ({how})"
     why = taken_port.in_words(job.host, said) or last_words(said) or "no word"
     # What it could not write, it may not have printed either.
-    disk = disk_room.in_words(job.host)
+    disk = job.host.disk_problem()
     return SystemFailed(": ".join(filter(None, (what, disk, why))), output=_shortened(said))
 
 

@@ -9,8 +9,8 @@ from benchbook.errors import BadInput, SystemFailed
 from benchbook.hosts.agent import LONGEST_S, Command
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.file_hashes import file_hash
+from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.systems import mongo_wire
 from benchbook.systems.base import About
@@ -30,7 +30,7 @@ class MongoServer(Service):
     default_port = 27017
     builds = ("mongo",)
     takes = ()
-    host: RemoteHost | None
+    host: Host | None
 
     def __init__(self, session: Session, side: str) -> None:
         super().__init__(session)
@@ -78,7 +78,7 @@ class MongoServer(Service):
 class OwnServer(MongoServer):
     """A server that the kit starts on the host with the role of its side, without accounts, bound to its address."""
 
-    host: RemoteHost
+    host: Host
     kind: str
 
     def __init__(self, session: Session, side: str, cache_gb: float) -> None:
@@ -86,7 +86,7 @@ class OwnServer(MongoServer):
         self.host, self.cache_gb = session.with_role(side)[0], cache_gb
 
     @property
-    def own_hosts(self) -> list[RemoteHost]:
+    def own_hosts(self) -> list[Host]:
         return [self.host]
 
     @property
@@ -112,7 +112,7 @@ class OwnServer(MongoServer):
         self.servers.start()
         self.servers.ready()
 
-    def knock(self, host: RemoteHost) -> str | None:
+    def knock(self, host: Host) -> str | None:
         try:
             hello = mongo_wire.ask(host, host.address, self.port, {"hello": 1}, timeout=5)
         except mongo_wire.UNANSWERED as problem:
@@ -156,7 +156,7 @@ class Mongod(OwnServer):
     def install(self) -> None:
         self.program = self.host.require_program("mongod", package="mongodb-org-server")
 
-    def command(self, host: RemoteHost) -> Command:
+    def command(self, host: Host) -> Command:
         argv = [
             self.program,
             "--replSet",
@@ -196,7 +196,7 @@ class Ferret(OwnServer):
         self.binary = programs.artefact("mongo") / "ferret-server"
         self.host.push(self.binary, executable=True)
 
-    def command(self, host: RemoteHost) -> Command:
+    def command(self, host: Host) -> Command:
         program = self.host.push(self.binary, executable=True)
         argv = [program, "--listen", at(self.host.address, self.port), "--dir", self.data(host)]
         return Command(argv, timeout_s=LONGEST_S, grace_s=10)
@@ -231,10 +231,10 @@ class ExistingServer(MongoServer):
         s = self.existing
         return Endpoint(s.host, s.port, s.user, self.password, tls=s.tls, protocol="mongodb")
 
-    def command(self, host: RemoteHost) -> Command:
+    def command(self, host: Host) -> Command:
         raise SystemFailed(f"{self.name} is run by somebody else")
 
-    def knock(self, host: RemoteHost) -> str | None:
+    def knock(self, host: Host) -> str | None:
         return None
 
     def install(self) -> None:

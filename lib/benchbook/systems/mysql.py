@@ -11,9 +11,9 @@ from benchbook.build import fetched
 from benchbook.campaign.design import digest
 from benchbook.errors import HostUnusable
 from benchbook.hosts.agent import LONGEST_S, Command
+from benchbook.hosts.command_line import quote
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.login_shell import quote
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.systems.base import SPARE, System
@@ -96,7 +96,7 @@ class MysqlServer(System):
         """Return the version of the program, known before it runs."""
 
     @abstractmethod
-    def program(self, host: RemoteHost) -> list[str]:
+    def program(self, host: Host) -> list[str]:
         """Return the server's program on this host, and the options that say where the rest of it lies."""
 
     def notes(self) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ class MysqlServer(System):
         why = "the server asks for more and lowers this setting to what its files allow"
         return f"systems.{self.name}", f"{files}: {why}" if setting == "max_connections" else "have fewer tables"
 
-    def command(self, host: RemoteHost) -> Command:
+    def command(self, host: Host) -> Command:
         argv = [
             *self.program(host),
             f"--datadir={self.data(host)}",
@@ -142,11 +142,11 @@ class MysqlServer(System):
         ]
         return Command(argv, timeout_s=LONGEST_S, grace_s=60, secrets={"accounts.sql": self._accounts()})
 
-    def login(self, host: RemoteHost) -> str:
+    def login(self, host: Host) -> str:
         """Return who runs it there: as root it asks to be told."""
-        return host.host.user or self.session.inventory.ssh.user or host.shell("id -un").stdout.strip()
+        return host.host.user or self.session.inventory.ssh.user or host.run("id -un").stdout.strip()
 
-    def tmp(self, host: RemoteHost) -> str:
+    def tmp(self, host: Host) -> str:
         """Return a folder of its own for temporary tables: one that starts removes those of others from a shared one.
 
         mariadb-install-db needs it as well: two at once in /tmp fail ("Unknown table 'mysql.tmp_user_sys'").
@@ -202,7 +202,7 @@ class MariaDB(MysqlServer):
     def release(self) -> str:
         return self._version
 
-    def create(self, host: RemoteHost) -> None:
+    def create(self, host: Host) -> None:
         argv = [
             self._programs[host.name]["mariadb-install-db"],
             "--no-defaults",
@@ -220,7 +220,7 @@ class MariaDB(MysqlServer):
         ]
         host.run(argv, timeout=120)
 
-    def program(self, host: RemoteHost) -> list[str]:
+    def program(self, host: Host) -> list[str]:
         return [self._programs[host.name]["mariadbd"], "--no-defaults"]
 
 
@@ -253,7 +253,7 @@ class MySQL(MysqlServer):
             host.mkdir(self.tmp(host))
             self._folders[host.name] = folder = _unpack(host, host.push(archive))
             done = host.run([f"{folder}/bin/mysqld", "--no-defaults", "--version"], check=False)
-            if done.status != 0 or self.release() not in done.stdout:
+            if done.exited != 0 or self.release() not in done.stdout:
                 answer = (done.stderr.strip() or done.stdout.strip() or "no word").splitlines()[-1]
                 raise HostUnusable(
                     f"{self.product} cannot run on host {host.name} ({answer})",
@@ -264,13 +264,13 @@ class MySQL(MysqlServer):
                     "take system mariadb",
                 )
 
-    def create(self, host: RemoteHost) -> None:
+    def create(self, host: Host) -> None:
         """Run `mysqld --initialize-insecure`: a root@localhost without a password, locked at the first start."""
         where = [f"--datadir={self.data(host)}", f"--user={self.login(host)}"]
         options = [self.redo_log, *self.own_options, *self._set("innodb")]
         host.run([*self.program(host), "--initialize-insecure", *where, *options], timeout=_CREATE_S)
 
-    def program(self, host: RemoteHost) -> list[str]:
+    def program(self, host: Host) -> list[str]:
         folder = self._folders[host.name]
         return [f"{folder}/bin/mysqld", "--no-defaults", f"--basedir={folder}"]
 
@@ -312,12 +312,12 @@ def _joined(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _unpack(host: RemoteHost, archive: str) -> str:
+def _unpack(host: Host, archive: str) -> str:
     """Return the folder beside the archive that holds what is in it: whole or absent."""
     folder = f"{archive}.d"
     partial, whole, program = quote([f"{folder}.partial"]), quote([folder]), quote([f"{folder}/bin/mysqld"])
     unpack = f"tar -xzf {quote([archive])} --no-same-owner -C {partial}"
-    host.shell(
+    host.run(
         f"test -x {program} || {{ rm -rf {partial} && mkdir {partial} && {unpack} && mv -T {partial} {whole}; }}",
         timeout=300,
     )
@@ -368,7 +368,7 @@ COMMITS = "Binlog_commits"
 _BESIDE = ("Com_commit", "Com_begin", "Com_rollback", "Questions", "Innodb_row_lock_waits")
 
 
-def counters(via: RemoteHost, endpoint: Endpoint) -> dict[str, int]:
+def counters(via: Host, endpoint: Endpoint) -> dict[str, int]:
     """Return the counters now."""
     names = ",".join(f"'{name}'" for name in (*STATEMENTS, COMMITS, *_BESIDE))
     with executing(via, endpoint) as execute:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from benchbook.hosts.agent import LONGEST_S, Command
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.probes.probe import Probe
 from benchbook.probes.probe_file import ProbeFile
@@ -73,12 +73,12 @@ class PgBouncer(System):
         self.servers.kill()
         self.behind.stop()
 
-    def command(self, host: RemoteHost) -> Command:
+    def command(self, host: Host) -> Command:
         argv = [*self._before[host.name], self._programs[host.name], "{job}/pgbouncer.ini"]
         secrets = {"pgbouncer.ini": self._configuration(host), "userlist.txt": self._users()}
         return Command(argv, timeout_s=LONGEST_S, grace_s=10, secrets=secrets)
 
-    def _configuration(self, host: RemoteHost) -> str:
+    def _configuration(self, host: Host) -> str:
         (server,) = self.behind.endpoints()
         settings = {
             "listen_addr": host.address,
@@ -101,7 +101,7 @@ class PgBouncer(System):
 
     # -- what it is -----------------------------------------------------------------------------------------------
 
-    def probes(self, client: RemoteHost, also: Sequence[ProbeFile] = ()) -> list[Probe]:
+    def probes(self, client: Host, also: Sequence[ProbeFile] = ()) -> list[Probe]:
         """Return its own, and those that watch the server; those of `also` watch the server, which has the data."""
         return [*super().probes(client), *self.behind.probes(client, also)]
 
@@ -121,7 +121,7 @@ class PgBouncer(System):
         if isinstance(pool := self.server_settings.get(POOL), int):
             self.behind.expect(min(clients, pool))
 
-    def limits(self, client: RemoteHost) -> list[Limit]:
+    def limits(self, client: Host) -> list[Limit]:
         """Return its own, and that of the server for its pool. In `session` mode a client has one of it for itself."""
         found = self.variables()
         pool = int(found[POOL]) + int(found[RESERVE])

@@ -6,7 +6,7 @@ import hashlib
 
 from benchbook.errors import HostUnusable
 from benchbook.hosts.agent import LONGEST_S, Command, Job
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.systems import psql
@@ -29,7 +29,7 @@ ACCOUNT = "postgres"
 _CREATE_S = 300.0
 
 
-def not_as_root(host: RemoteHost) -> list[str]:
+def not_as_root(host: Host) -> list[str]:
     """Return what stands before a command line on this host that refuses to run as root; nothing if the login is none.
 
     The account keeps one right of root, to pass the folders that lead to the kit's own, which are root's alone. Raise
@@ -37,7 +37,7 @@ def not_as_root(host: RemoteHost) -> list[str]:
     """
     if not host.is_root:
         return []
-    if host.run(["id", "-u", ACCOUNT], check=False).status != 0:
+    if host.run(["id", "-u", ACCOUNT], check=False).exited != 0:
         raise HostUnusable(
             f"a server on host {host.name} refuses to run as root, and there is no account {ACCOUNT} to run it",
             file=host.inventory.file,
@@ -84,7 +84,7 @@ class PostgreSQL(System):
         account = hashlib.sha256(f"{self.settings.user} {self.password}".encode()).hexdigest()[:8]
         return f"{self.name}-{self._version}-{account}"
 
-    def create(self, host: RemoteHost) -> None:
+    def create(self, host: Host) -> None:
         if host.is_root:
             host.run(["chown", f"{ACCOUNT}:", "--", self.data(host)])
         secret = host.path(self.folder, "password")
@@ -101,7 +101,7 @@ class PostgreSQL(System):
     def _method(self) -> str:
         return "scram-sha-256" if self.password else "trust"
 
-    def command(self, host: RemoteHost) -> Command:
+    def command(self, host: Host) -> Command:
         # As it comes only its own machine is let in, by one address.
         doors = host.path(self.folder, "pg_hba.conf")
         host.write(doors, f"host all all all {self._method}\n", mode=0o644)
@@ -118,7 +118,7 @@ class PostgreSQL(System):
         argv = [*self._before[host.name], self._programs[host.name]["postgres"], "-D", self.data(host), *given]
         return Command(argv, timeout_s=LONGEST_S, grace_s=10)
 
-    def ask_to_end(self, host: RemoteHost, job: Job, *, at_once: bool) -> bool:
+    def ask_to_end(self, host: Host, job: Job, *, at_once: bool) -> bool:
         """At SIGTERM it would wait until its last client has gone; asked like this before, it ends their sessions.
 
         Killed, it would leave its shared memory on the host: it is always asked, `at_once` to write nothing.

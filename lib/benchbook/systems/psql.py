@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchbook.errors import RemoteFailed
+from benchbook.hosts.command_line import quote
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.login_shell import quote
-from benchbook.hosts.remote_host import RemoteHost
-from benchbook.hosts.secret_files import secret_files
-from benchbook.hosts.whole_command import Result
+from benchbook.hosts.host import Host, Result
 from benchbook.systems import statements
 from benchbook.systems.statements import ANSWERED_S
 
@@ -21,10 +19,10 @@ _DATABASE = "postgres"
 _DENIED = ("password authentication failed", "no password supplied", "SASL authentication failed")
 
 
-def program(host: RemoteHost, name: str, *, package: str) -> str:
+def program(host: Host, name: str, *, package: str) -> str:
     """Path on the host of a program of PostgreSQL: as the inventory says, else the newest. Raises HostUnusable."""
     wanted = host.inventory.program(name)
-    found = "" if wanted != name else host.shell(f"ls -1 {_VERSIONS}/{quote([name])} | sort -V", check=False).stdout
+    found = "" if wanted != name else host.run(f"ls -1 {_VERSIONS}/{quote([name])} | sort -V", check=False).stdout
     newest = found.split("\n")[-2] if found.strip() else host.which(wanted).get(wanted)
     if not newest:
         raise host.lacks_program(name, package=package)
@@ -56,7 +54,7 @@ def _quoted(value: str) -> str:
 
 
 def query(
-    via: RemoteHost,
+    via: Host,
     endpoint: Endpoint,
     statement: str,
     *,
@@ -71,33 +69,33 @@ def query(
         done = _asked(via, endpoint, statement, database, timeout_s)
     except RemoteFailed as problem:
         raise statements.failed(endpoint, statement, problem.output) from problem
-    if done.status != 0:
+    if done.exited != 0:
         raise statements.failed(endpoint, statement, _said(done))
     return [line.split("\t") for line in done.stdout.split("\n") if line]
 
 
-def version(via: RemoteHost, endpoint: Endpoint) -> str:
+def version(via: Host, endpoint: Endpoint) -> str:
     return query(via, endpoint, "SHOW server_version")[0][0]
 
 
-def variables(via: RemoteHost, endpoint: Endpoint) -> dict[str, str]:
+def variables(via: Host, endpoint: Endpoint) -> dict[str, str]:
     """Return the server's whole configuration."""
     rows = query(via, endpoint, "SELECT name, current_setting(name) FROM pg_settings ORDER BY name")
     return {row[0]: row[1] if len(row) > 1 else "" for row in rows}
 
 
-def bounds(via: RemoteHost, endpoint: Endpoint) -> dict[str, int]:
+def bounds(via: Host, endpoint: Endpoint) -> dict[str, int]:
     """Return the settings that bound how much of a load the server takes at once."""
     return {"max_connections": int(query(via, endpoint, "SHOW max_connections")[0][0])}
 
 
-def make_database(via: RemoteHost, endpoint: Endpoint, database: str) -> None:
+def make_database(via: Host, endpoint: Endpoint, database: str) -> None:
     if [database] not in query(via, endpoint, "SELECT datname FROM pg_database"):
         query(via, endpoint, f"CREATE DATABASE {_identifier(database)}")
 
 
 def row_counts(
-    via: RemoteHost, endpoint: Endpoint, database: str, tables: Sequence[str], timeout_s: float = ANSWERED_S
+    via: Host, endpoint: Endpoint, database: str, tables: Sequence[str], timeout_s: float = ANSWERED_S
 ) -> dict[str, int]:
     def count(name: str) -> int:
         statement = f"SELECT COUNT(*) FROM {_identifier(name)}"
@@ -110,22 +108,22 @@ def _identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def try_login(via: RemoteHost, endpoint: Endpoint) -> str | None:
+def try_login(via: Host, endpoint: Endpoint) -> str | None:
     """None when a login works; "denied" for a wrong account; else why the server does not answer (yet)."""
     done = _asked(via, endpoint, "SELECT 1", _DATABASE)
-    if done.status == 0:
+    if done.exited == 0:
         return None
     said = _said(done)
     return "denied" if any(word in said for word in _DENIED) else said
 
 
-def _asked(via: RemoteHost, endpoint: Endpoint, statement: str, database: str, timeout_s: float = ANSWERED_S) -> Result:
+def _asked(via: Host, endpoint: Endpoint, statement: str, database: str, timeout_s: float = ANSWERED_S) -> Result:
     how = ["-X", "-q", "-A", "-t", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-c", statement]
     psql = program(via, "psql", package="postgresql-client")
-    with secret_files(via, {"pgpass": pass_line(endpoint)}) as folder:
+    with via.secret_files({"pgpass": pass_line(endpoint)}) as folder:
         where = reached(endpoint, database, f"{folder}/pgpass")
         return via.run([psql, *how, where], check=False, timeout=timeout_s)
 
 
 def _said(done: Result) -> str:
-    return " ".join((done.stderr or done.stdout).split()) or f"psql ended with status {done.status}"
+    return " ".join((done.stderr or done.stdout).split()) or f"psql ended with status {done.exited}"

@@ -18,12 +18,12 @@ from typing import ClassVar
 from benchbook.build import programs
 from benchbook.errors import BadInput, ConnectionLost, HostUnreachable, HostUnusable, SystemFailed
 from benchbook.hosts.agent import Command, Ended, Job
+from benchbook.hosts.command_line import quote
 from benchbook.hosts.endpoint import at
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.file_hashes import file_hash
+from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.login_shell import quote
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.systems.health import await_answer, check_jobs, check_not_killed, died, kill
 
@@ -100,7 +100,7 @@ class Service(ABC):
         return self.settings.settings
 
     @property
-    def own_hosts(self) -> list[RemoteHost]:
+    def own_hosts(self) -> list[Host]:
         """The hosts that carry a server of this kind."""
         return self.session.with_role(self.role_name())
 
@@ -118,33 +118,33 @@ class Service(ABC):
         """Where it answers about itself; 0 for a server that has no port for that."""
         return int(self.session.inventory.status_port(self.name) or 0)
 
-    def peer(self, host: RemoteHost) -> str:
+    def peer(self, host: Host) -> str:
         """Return the URL by which others of its kind reach the one on this host, where there is a port for that."""
         return f"http://{at(host.address, self.session.inventory.peer_port(self.name))}"
 
-    def data(self, host: RemoteHost) -> str:
+    def data(self, host: Host) -> str:
         """Return the path of its data folder on this host."""
         return host.path(self.folder, "data")
 
     # -- what a subclass says -----------------------------------------------------------------------------------
 
     @abstractmethod
-    def command(self, host: RemoteHost) -> Command:
+    def command(self, host: Host) -> Command:
         """Return the server's command line on this host, with everything secret in a file."""
 
     @abstractmethod
-    def knock(self, host: RemoteHost) -> str | None:
+    def knock(self, host: Host) -> str | None:
         """Return None when the server on this host serves, else why not yet; "denied" where it refuses the login."""
 
-    def create(self, host: RemoteHost) -> None:
+    def create(self, host: Host) -> None:
         """Make an empty data folder ready; a server that does so itself needs nothing here."""
         return None
 
-    def refused(self, host: RemoteHost) -> None:
+    def refused(self, host: Host) -> None:
         """Let the kit in where the server on this host denies the login, or raise."""
         raise SystemFailed(f"{self.name} on {host.name} refuses the login")
 
-    def ask_to_end(self, host: RemoteHost, job: Job, *, at_once: bool) -> bool:
+    def ask_to_end(self, host: Host, job: Job, *, at_once: bool) -> bool:
         """Ask its running server in a way of its own to end; False where a signal does.
 
         `at_once`: nothing of what it holds is wanted. One that must not be killed is asked all the same.
@@ -163,7 +163,7 @@ class Servers:
         """Start the one on each host."""
         on_each(f"starting {self.service.name}", self.service.own_hosts, self.start_on)
 
-    def start_on(self, host: RemoteHost) -> None:
+    def start_on(self, host: Host) -> None:
         service = self.service
         host.mkdir(service.data(host))
         self.jobs[host.name] = service.session.start(host, service.folder, service.command(host))
@@ -173,15 +173,15 @@ class Servers:
         service, await_one = self.service, partial(self.await_on, timeout_s=timeout_s)
         on_each(f"waiting for {service.name}", service.own_hosts, await_one, timeout=timeout_s + 30)
 
-    def await_on(self, host: RemoteHost, *, timeout_s: float = 120.0) -> None:
+    def await_on(self, host: Host, *, timeout_s: float = 120.0) -> None:
         knock = partial(self._knock, host)
         if await_answer(self._who(host), knock, timeout_s=timeout_s, enough=("denied",)) == "denied":
             self.service.refused(host)
 
-    def _who(self, host: RemoteHost) -> str:
+    def _who(self, host: Host) -> str:
         return f"{self.service.name} on {host.name}"
 
-    def _knock(self, host: RemoteHost) -> str | None:
+    def _knock(self, host: Host) -> str | None:
         job = self.jobs[host.name]
         if ended := job.status():
             raise died(self._who(host), job, ended)
@@ -196,22 +196,21 @@ class Servers:
         """End all by SIGKILL, or, where one must not be killed, as fast as it can."""
         on_each(f"ending {self.service.name}", self._running_hosts(), partial(self._end, at_once=True), timeout=120)
 
-    def crash(self, host: RemoteHost) -> Ended:
+    def crash(self, host: Host) -> Ended:
         """End the one on this host as a crash does (SIGKILL to its process group); return how it ended."""
         ended = kill(self.jobs[host.name])
         self._end(host)
         return ended
 
-    def _running_hosts(self) -> list[RemoteHost]:
+    def _running_hosts(self) -> list[Host]:
         return [job.host for job in self.jobs.values()]
 
-    def _end(self, host: RemoteHost, *, at_once: bool = False) -> None:
+    def _end(self, host: Host, *, at_once: bool = False) -> None:
         """One that could not be ended, for its host is away, is still known as running: it is ended the next time."""
         service, job = self.service, self.jobs[host.name]
         if service.ask_to_end(host, job, at_once=at_once):
             at_once = False
         # What ends it is waited for; the login of the next start is made meanwhile.
-        host.open_ahead()
         ended = service.session.end(job, at_once=at_once, within_s=0.0 if at_once else service.ends_within_s)
         del self.jobs[host.name]
         job.remove()
@@ -230,22 +229,22 @@ class Servers:
 
     # -- datasets -----------------------------------------------------------------------------------------------
 
-    def _dataset(self, host: RemoteHost, dataset: str) -> str:
+    def _dataset(self, host: Host, dataset: str) -> str:
         return host.path(self.service.folder, "datasets", dataset)
 
     def reset(self, dataset: str | None) -> None:
         """With stopped servers: put the dataset of this identity in place, or (None) an empty state."""
         service = self.service
 
-        def put(host: RemoteHost) -> None:
+        def put(host: Host) -> None:
             remove = quote(["rm", "-rf", "--", service.data(host)])
             if dataset is None:
-                host.shell(remove, timeout=600)
+                host.run(remove, timeout=600)
                 host.mkdir(service.data(host))
                 service.create(host)
             else:
                 copy = quote([*COPY, self._dataset(host, dataset), service.data(host)])
-                host.shell(f"{remove} && {copy}", timeout=3600)
+                host.run(f"{remove} && {copy}", timeout=3600)
 
         on_each(f"resetting {service.name}", service.own_hosts, put, timeout=3600)
 
@@ -253,22 +252,22 @@ class Servers:
         """With stopped servers: set the present state aside as the dataset of this identity."""
         service = self.service
 
-        def set_aside(host: RemoteHost) -> None:
+        def set_aside(host: Host) -> None:
             target, unfinished = self._dataset(host, dataset), self._dataset(host, f"{dataset}.partial")
             host.mkdir(host.path(service.folder, "datasets"))
             remove, copy = (
                 quote(["rm", "-rf", "--", unfinished, target]),
                 quote([*COPY, service.data(host), unfinished]),
             )
-            host.shell(f"{remove} && {copy} && {quote(['mv', unfinished, target])}", timeout=3600)
+            host.run(f"{remove} && {copy} && {quote(['mv', unfinished, target])}", timeout=3600)
 
         on_each(f"keeping the data of {service.name}", service.own_hosts, set_aside, timeout=3600)
 
     def has(self, dataset: str) -> bool:
         """Return whether the dataset of this identity is set aside on every host."""
 
-        def there(host: RemoteHost) -> bool:
-            return host.run(["test", "-d", self._dataset(host, dataset)], check=False).status == 0
+        def there(host: Host) -> bool:
+            return host.run(["test", "-d", self._dataset(host, dataset)], check=False).exited == 0
 
         return all(on_each("looking for the dataset", self.service.own_hosts, there).values())
 
@@ -292,11 +291,11 @@ class ServerProgram:
         """Whether it is ours to build."""
         return self.binary is None
 
-    def install(self, host: RemoteHost) -> None:
+    def install(self, host: Host) -> None:
         """Raises NotBuilt, or HostUnusable where the host has no such program."""
         self._found[host.name] = self._taken(host) if self.binary else self._pushed(host)
 
-    def on(self, host: RemoteHost) -> str:
+    def on(self, host: Host) -> str:
         """Its absolute path on a host that it was installed on."""
         return self._found[host.name]
 
@@ -304,15 +303,15 @@ class ServerProgram:
         """What tells one version of it from another: a hash of the programs of all hosts."""
         return hashlib.sha256(" ".join(sorted(set(self._hashes.values()))).encode()).hexdigest()[:12]
 
-    def _pushed(self, host: RemoteHost) -> str:
+    def _pushed(self, host: Host) -> str:
         made = programs.artefact(self.build) / self.file
         self._hashes[host.name] = file_hash(made)
         return host.push(made, executable=True)
 
-    def _taken(self, host: RemoteHost) -> str:
+    def _taken(self, host: Host) -> str:
         # A path without a slash in front begins at the login's home, as TiUP's do; jobs run elsewhere.
         path = host.run(["readlink", "-e", "--", self.binary], check=False).stdout.strip()
-        if not path or host.run(["test", "-f", path, "-a", "-x", path], check=False).status != 0:
+        if not path or host.run(["test", "-f", path, "-a", "-x", path], check=False).exited != 0:
             raise HostUnusable(
                 f"there is no such program on host {host.name}",
                 file=host.inventory.file,

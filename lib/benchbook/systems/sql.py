@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import socket
+import ssl
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -11,10 +13,10 @@ import pymysql
 
 from benchbook.errors import ConnectionLost
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 from benchbook.systems import statements
 from benchbook.systems.statements import ANSWERED_S, identifier
-from benchbook.systems.tls import OverChannel
+from benchbook.systems.tls import believing
 
 # What the server says to a wrong account (ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR).
 DENIED = (1045, 1698)
@@ -32,13 +34,12 @@ _TIDB_HEEDS = (6, 2)
 
 @contextmanager
 def connection(
-    via: RemoteHost, endpoint: Endpoint, database: str | None = None, timeout_s: float = ANSWERED_S
+    via: Host, endpoint: Endpoint, database: str | None = None, timeout_s: float = ANSWERED_S
 ) -> Iterator[pymysql.Connection[Any]]:
     """A connection from host `via` to the endpoint; a statement is given up after `timeout_s`.
 
     Raises pymysql.MySQLError and ConnectionLost.
     """
-    tls = OverChannel.to(endpoint) if endpoint.tls else None
     link = pymysql.Connection(
         host=endpoint.address,
         user=endpoint.user,
@@ -49,22 +50,23 @@ def connection(
         read_timeout=timeout_s,
         write_timeout=timeout_s,
         connect_timeout=10,
-        ssl=tls,
+        ssl=believing(endpoint) if endpoint.tls else None,
         ssl_disabled=not endpoint.tls,
     )
-    # A paramiko channel is a socket to all that PyMySQL asks of one.
-    link.connect(sock=via.tunnel(endpoint.address, endpoint.port))  # type: ignore[arg-type]
-    try:
-        if tls and not tls.used:
-            # Older PyMySQL goes on without.
-            raise pymysql.OperationalError(NO_TLS, "the server offers no TLS")
-        yield link
-    finally:
-        link.close()
+    with via.forward_local(endpoint.address, endpoint.port) as local:
+        # The name that the server's certificate must bear is the endpoint's own.
+        link.connect(sock=socket.create_connection(local, timeout=10))
+        try:
+            if endpoint.tls and not isinstance(getattr(link, "_sock", None), ssl.SSLSocket):
+                # Older PyMySQL goes on without.
+                raise pymysql.OperationalError(NO_TLS, "the server offers no TLS")
+            yield link
+        finally:
+            link.close()
 
 
 def query(
-    via: RemoteHost,
+    via: Host,
     endpoint: Endpoint,
     statement: str,
     *,
@@ -76,7 +78,7 @@ def query(
 
 
 def queries(
-    via: RemoteHost,
+    via: Host,
     endpoint: Endpoint,
     asked: Sequence[str],
     *,
@@ -93,7 +95,7 @@ def queries(
 
 @contextmanager
 def executing(
-    via: RemoteHost, endpoint: Endpoint, database: str | None = None, timeout_s: float = ANSWERED_S
+    via: Host, endpoint: Endpoint, database: str | None = None, timeout_s: float = ANSWERED_S
 ) -> Iterator[Callable[[str], list[tuple[Any, ...]]]]:
     """Asks for the rows of one statement after the other, over one connection; each may take `timeout_s`.
 
@@ -116,16 +118,16 @@ def executing(
         raise statements.failed(endpoint, asked, _said(problem)) from cause
 
 
-def version(via: RemoteHost, endpoint: Endpoint) -> str:
+def version(via: Host, endpoint: Endpoint) -> str:
     return str(query(via, endpoint, "SELECT VERSION()")[0][0])
 
 
-def variables(via: RemoteHost, endpoint: Endpoint) -> dict[str, str]:
+def variables(via: Host, endpoint: Endpoint) -> dict[str, str]:
     """Return the server's whole configuration."""
     return {str(name): str(value) for name, value in query(via, endpoint, "SHOW GLOBAL VARIABLES")}
 
 
-def bounds(via: RemoteHost, endpoint: Endpoint) -> dict[str, int]:
+def bounds(via: Host, endpoint: Endpoint) -> dict[str, int]:
     """Return the settings that bound how much of a load the server takes at once; 0 is no limit, and left out."""
     names = ", ".join(f"'{name}'" for name in ("version", *_BOUNDS))
     rows = query(via, endpoint, f"SHOW VARIABLES WHERE variable_name IN ({names})")
@@ -136,19 +138,19 @@ def bounds(via: RemoteHost, endpoint: Endpoint) -> dict[str, int]:
     return {name: int(found[name]) for name in _BOUNDS if found.get(name, "").isdecimal() and int(found[name])}
 
 
-def make_database(via: RemoteHost, endpoint: Endpoint, database: str) -> None:
+def make_database(via: Host, endpoint: Endpoint, database: str) -> None:
     query(via, endpoint, f"CREATE DATABASE IF NOT EXISTS {identifier(database)}")
 
 
 def row_counts(
-    via: RemoteHost, endpoint: Endpoint, database: str, tables: Sequence[str], timeout_s: float = ANSWERED_S
+    via: Host, endpoint: Endpoint, database: str, tables: Sequence[str], timeout_s: float = ANSWERED_S
 ) -> dict[str, int]:
     counts = [f"SELECT COUNT(*) FROM {identifier(name)}" for name in tables]
     found = queries(via, endpoint, counts, database=database, timeout_s=timeout_s)
     return {name: int(n) for name, ((n,),) in zip(tables, found, strict=True)}
 
 
-def try_login(via: RemoteHost, endpoint: Endpoint) -> str | None:
+def try_login(via: Host, endpoint: Endpoint) -> str | None:
     """None when a login works; "denied" for a wrong account; else why the server does not answer (yet)."""
     try:
         with connection(via, endpoint) as link:

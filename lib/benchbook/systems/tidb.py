@@ -15,7 +15,7 @@ from benchbook.hosts.agent import LONGEST_S, Command
 from benchbook.hosts.endpoint import Endpoint, bracketed
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.file_hashes import file_hash
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.systems.base import System, wrong_password
@@ -64,7 +64,7 @@ class TidbServers(System):
     watched_by = ("mysql",)
     retried_errors = RETRIED
 
-    def refused(self, host: RemoteHost) -> None:
+    def refused(self, host: Host) -> None:
         where = self.endpoint(host)
         problem = self.first_login(host, where)
         if problem == "denied":
@@ -72,7 +72,7 @@ class TidbServers(System):
         if problem:
             raise SystemFailed(f"{self.name} on {host.name} does not let the kit in: {problem}")
 
-    def first_login(self, host: RemoteHost, endpoint: Endpoint) -> str | None:
+    def first_login(self, host: Host, endpoint: Endpoint) -> str | None:
         """Let the kit in for the first time; return None if the login works now, else why not."""
         return let_in(host, endpoint)
 
@@ -106,13 +106,13 @@ class TiDB(TidbServers):
     def identity(self) -> str:
         return f"tidb-regions-{file_hash(self._binary)[:12]}"
 
-    def command(self, host: RemoteHost) -> Command:
+    def command(self, host: Host) -> Command:
         program, temp = host.push(self._binary, executable=True), f"{self.data(host)}.tmp"
         # It is read as part of a URL.
         store = ("-store", "unistore", "-path", quote(self.data(host)))
         return serving(program, self.endpoint(host), self.status_port, temp, store, toml(self.server_settings))
 
-    def lay_out(self, client: RemoteHost, database: str, tables: Sequence[str]) -> None:
+    def lay_out(self, client: Host, database: str, tables: Sequence[str]) -> None:
         """Put the rows of a table that is one Region into another than its indexes; no key is a negative integer."""
         named = [identifier(table) for table in tables]
         for end in self.copies():
@@ -170,7 +170,7 @@ def serving(
     return Command(argv, timeout_s=LONGEST_S, grace_s=10, env={**STEADY, "TMPDIR": temp}, secrets=secrets)
 
 
-def switch_off(host: RemoteHost, endpoint: Endpoint, names: Sequence[str]) -> None:
+def switch_off(host: Host, endpoint: Endpoint, names: Sequence[str]) -> None:
     """Set these global variables to OFF. What this version of TiDB does not know, it cannot use."""
     wanted = ", ".join(f"'{name}'" for name in names)
     with executing(host, endpoint) as execute:
@@ -178,7 +178,7 @@ def switch_off(host: RemoteHost, endpoint: Endpoint, names: Sequence[str]) -> No
             execute(f"SET GLOBAL {name} = OFF")
 
 
-def let_in(host: RemoteHost, endpoint: Endpoint) -> str | None:
+def let_in(host: Host, endpoint: Endpoint) -> str | None:
     """A new TiDB lets root in without a password: set the one of `endpoint`.
 
     None once its login works, else why not; "denied" where a password is set, and another one.

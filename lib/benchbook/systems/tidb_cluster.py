@@ -14,9 +14,9 @@ from benchbook.campaign.design import digest
 from benchbook.errors import BadInput, SystemFailed
 from benchbook.hosts.agent import LONGEST_S, Command
 from benchbook.hosts.endpoint import Endpoint, at
+from benchbook.hosts.host import Host
 from benchbook.hosts.http import UNANSWERED, Door
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.systems import tidb
@@ -65,7 +65,7 @@ class PlacementDriver(Service):
         kit: dict[str, Value] = {"pd-server.dashboard-address": "none", "replication.max-replicas": self.replicas}
         return {**kit, **self.server_settings}
 
-    def command(self, host: RemoteHost) -> Command:
+    def command(self, host: Host) -> Command:
         client = f"http://{at(host.address, self.port)}"
         argv = [
             self.program.on(host),
@@ -79,7 +79,7 @@ class PlacementDriver(Service):
         ]
         return Command(argv, timeout_s=LONGEST_S, grace_s=10, secrets={"pd.toml": toml(self.configuration())})
 
-    def knock(self, host: RemoteHost) -> str | None:
+    def knock(self, host: Host) -> str | None:
         """It serves once its members have a leader."""
         said = self._ask(host, "/members")
         return said if isinstance(said, str) else None if said.get("leader") else "no leader yet"
@@ -99,7 +99,7 @@ class PlacementDriver(Service):
         found = {check: self._ask(first, f"/regions/check/{check}") for check in checks}
         return missing_replicas(self._ask(first, "/stats/region"), found)
 
-    def _ask(self, host: RemoteHost, path: str) -> Any:
+    def _ask(self, host: Host, path: str) -> Any:
         """What it answers, or, in words, why it does not."""
         try:
             answer = Door(host, host.address, self.port).ask(f"{API}{path}", timeout=5)
@@ -147,7 +147,7 @@ class Stores(Service):
         self.driver = driver
         self.program = ServerProgram("systems.tikv.binary", build, "unistore-server", self.settings.binary)
 
-    def command(self, host: RemoteHost) -> Command:
+    def command(self, host: Host) -> Command:
         argv = [
             self.program.on(host),
             f"--pd={self.driver.addresses}",
@@ -160,10 +160,10 @@ class Stores(Service):
         secrets = {"tikv.toml": toml(self.server_settings)} if self.server_settings else {}
         return Command(argv, timeout_s=LONGEST_S, grace_s=30, env=STEADY, secrets=secrets)
 
-    def _address(self, host: RemoteHost) -> str:
+    def _address(self, host: Host) -> str:
         return at(host.address, self.port)
 
-    def knock(self, host: RemoteHost) -> str | None:
+    def knock(self, host: Host) -> str | None:
         """It serves once it says so itself, and PD counts on it."""
         try:
             answer = Door(host, host.address, self.status_port).ask("/status", timeout=5)
@@ -254,13 +254,13 @@ class TiDBCluster(TidbServers):
             off = (*_UNSAFE_ON_UNISTORE, *_NOT_SERVED, tidb.ANALYZES_BY_ITSELF)
             tidb.switch_off(via, end, off)
 
-    def command(self, host: RemoteHost) -> Command:
+    def command(self, host: Host) -> Command:
         where, temp = self.endpoint(host), f"{self.data(host)}.tmp"
         store = ("-store", "tikv", "-path", self.driver.addresses, "-advertise-address", host.address)
         config = toml(self.server_settings)
         return tidb.serving(self.program.on(host), where, self.status_port, temp, store, config)
 
-    def first_login(self, host: RemoteHost, endpoint: Endpoint) -> str | None:
+    def first_login(self, host: Host, endpoint: Endpoint) -> str | None:
         """The first one that is let in sets the password for all."""
         if tidb.let_in(host, endpoint) is None:
             return None

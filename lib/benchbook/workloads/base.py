@@ -24,8 +24,8 @@ from benchbook.errors import BadInput, BenchbookError, OutputNotParseable, Trial
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command, Ended
 from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.remote_host import RemoteHost
 from benchbook.hosts.session import Session
 from benchbook.probes.samples import COLUMNS
 from benchbook.profiles import LoadSize, Profile
@@ -51,15 +51,15 @@ class Store(Protocol):
     def copies(self) -> list[Endpoint]:
         """Those of them that have data of their own: one per copy of the data, where several share one."""
 
-    def make_database(self, client: RemoteHost, database: str) -> None:
+    def make_database(self, client: Host, database: str) -> None:
         """Make an empty database of this name on every server, where there is none."""
 
-    def lay_out(self, client: RemoteHost, database: str, tables: Sequence[str]) -> None:
+    def lay_out(self, client: Host, database: str, tables: Sequence[str]) -> None:
         """Cut these filled tables as they would be cut if they were as large as the published ones."""
 
     def row_counts(
         self,
-        client: RemoteHost,
+        client: Host,
         endpoint: Endpoint,
         database: str,
         tables: Sequence[str],
@@ -164,7 +164,7 @@ class LoadGenerator(ABC, Generic[S]):
 
     # -- before the load ----------------------------------------------------------------------------------------
 
-    def find(self, client: RemoteHost) -> str:
+    def find(self, client: Host) -> str:
         """Locate it on a client host, or put it there; returns what it calls itself.
 
         Raises HostUnusable where it is missing, NotBuilt before it was built.
@@ -181,18 +181,18 @@ class LoadGenerator(ABC, Generic[S]):
         """Folders of env/systems/ that it is built from for these hosts."""
         return cls.builds if inventory.program(cls.program) == cls.program else ()
 
-    def version(self, client: RemoteHost) -> str:
+    def version(self, client: Host) -> str:
         """Name and version, as the found program says them; most do with this option."""
         return client.run([self.programs[client.name], "--version"]).stdout.strip()
 
-    def reading_options(self, client: RemoteHost, workload: str) -> list[str]:
+    def reading_options(self, client: Host, workload: str) -> list[str]:
         """A command line with which it reads its options of this workload and ends: with status 0 if it takes them.
 
         Empty where there is none: then the first load tells.
         """
         return []
 
-    def check_options(self, client: RemoteHost, workload: str) -> None:
+    def check_options(self, client: Host, workload: str) -> None:
         """Ask the found program, once, what it makes of its options. Raises BadInput for one that it does not take."""
         asked = (client.name, workload, *self.options)
         argv = [] if asked in self._taken else self.reading_options(client, workload)
@@ -201,7 +201,7 @@ class LoadGenerator(ABC, Generic[S]):
         done = client.run(argv, check=False)
         printed = done.stderr + done.stdout
         # go-tpc says what is wrong and ends with 0.
-        if done.status or self.failure(printed):
+        if done.exited or self.failure(printed):
             found = _COMPLAINT.search(printed)
             problem = f"refuses this: {(found[0] if found else printed).strip()}"
             fix = f"take it out of the report, or have a version of {self.name} on the clients that knows it"
@@ -233,13 +233,13 @@ class LoadGenerator(ABC, Generic[S]):
         """
 
     @abstractmethod
-    def prepare(self, session: Session, client: RemoteHost, store: Store, say: Callable[[str], None]) -> None:
+    def prepare(self, session: Session, client: Host, store: Store, say: Callable[[str], None]) -> None:
         """Fill every server of the system, and check that it is filled. Raises SystemFailed, WorkloadFailed."""
 
     # -- the load -----------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def command(self, client: RemoteHost, endpoints: Sequence[Endpoint], load: Load) -> Command:
+    def command(self, client: Host, endpoints: Sequence[Endpoint], load: Load) -> Command:
         """The command line of one client's part."""
 
     def holds(self, load: Load, servers: int) -> dict[str, int]:
@@ -290,11 +290,11 @@ class LoadGenerator(ABC, Generic[S]):
 
     # -- its proof ----------------------------------------------------------------------------------------------
 
-    def before(self, client: RemoteHost, store: Store) -> None:
+    def before(self, client: Host, store: Store) -> None:
         """Called when the system serves, just before a load: to note what `prove` is to compare with."""
         return None
 
-    def prove(self, client: RemoteHost, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:
+    def prove(self, client: Host, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:
         """What holds of the data now that the load has ended, asked of the system itself; its record keeps it.
 
         Raises WorkloadFailed where it does not hold: then the trial has failed.

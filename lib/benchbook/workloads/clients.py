@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from benchbook.errors import BenchbookError
 from benchbook.hosts.agent import Command, Job
 from benchbook.hosts.fanout import on_each
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.workloads.base import Ran
 
@@ -56,7 +56,7 @@ class DistributedLoad:
         self,
         session: Session,
         name: str,
-        commands: Sequence[tuple[RemoteHost, Command]],
+        commands: Sequence[tuple[Host, Command]],
         rate_in: Callable[[str], tuple[float, float] | None],
     ) -> None:
         self._session, self._name, self._rate_in = session, name, rate_in
@@ -70,7 +70,7 @@ class DistributedLoad:
                 session.abandon(job)
             raise
 
-    def _start(self, host: RemoteHost) -> None:
+    def _start(self, host: Host) -> None:
         self._jobs[host.name] = self._session.start(host, self._name, self._commands[host.name])
 
     def wait(self, on_rate: Callable[[float, float], None], *, expected_s: float) -> list[Ran]:
@@ -98,7 +98,6 @@ class DistributedLoad:
         reader = RateReader(self._rate_in, summed.of(job.host.name))
         try:
             ended = job.wait(on_output=reader, every_s=0.1, expected_s=expected_s)
-            job.host.open_ahead()
             complaint = job.stderr()
         except BenchbookError:
             self._session.abandon(job)

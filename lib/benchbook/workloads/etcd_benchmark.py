@@ -17,7 +17,7 @@ from benchbook.errors import OutputNotParseable, WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.probes import samples
 from benchbook.profiles import LoadSize
@@ -154,7 +154,7 @@ class EtcdBenchmark(LoadGenerator[EtcdSize]):
         super().__init__(size, options, seed)
         self._done, self._told, self._revision = 0, 0, 0
 
-    def version(self, client: RemoteHost) -> str:
+    def version(self, client: Host) -> str:
         """It does not say its version; what it was built from does."""
         return f"{self.program} of {programs.manifest(BUILD).description}"
 
@@ -166,16 +166,16 @@ class EtcdBenchmark(LoadGenerator[EtcdSize]):
     def dataset(self) -> EtcdData:
         return EtcdData()
 
-    def prepare(self, session: Session, client: RemoteHost, store: Store, say: Callable[[str], None]) -> None:
+    def prepare(self, session: Session, client: Host, store: Store, say: Callable[[str], None]) -> None:
         say("preparing the key that is read")
         etcd.put(client, store.endpoints()[0], KEY.encode(), b"x" * VALUE_BYTES)
 
     # -- its loads ------------------------------------------------------------------------------------------------
 
-    def reading_options(self, client: RemoteHost, workload: str) -> list[str]:
+    def reading_options(self, client: Host, workload: str) -> list[str]:
         return [self.programs[client.name], "put", *self.options, "--help"]
 
-    def command(self, client: RemoteHost, endpoints: Sequence[Endpoint], load: Load) -> Command:
+    def command(self, client: Host, endpoints: Sequence[Endpoint], load: Load) -> Command:
         """The published one. Who writes to the leader names one member, and the tool asks it for the leader."""
         self._done = self._told = 0
         where, what = COMMANDS[str(load.levels["workload"])]
@@ -219,10 +219,10 @@ class EtcdBenchmark(LoadGenerator[EtcdSize]):
 
     # -- its proof ------------------------------------------------------------------------------------------------
 
-    def before(self, client: RemoteHost, store: Store) -> None:
+    def before(self, client: Host, store: Store) -> None:
         self._revision = etcd.revision(client, store.copies()[0])
 
-    def prove(self, client: RemoteHost, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:
+    def prove(self, client: Host, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:
         """Every put makes a revision: at a quorum there are as many new ones as were acknowledged, or more."""
         after, members = etcd.agreed(client, store.copies())
         wrote = str(levels["workload"]).startswith("put")

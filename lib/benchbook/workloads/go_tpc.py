@@ -31,8 +31,7 @@ from benchbook.errors import OutputNotParseable, SystemFailed, WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command, program_on
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.remote_host import RemoteHost
-from benchbook.hosts.secret_files import secret_files
+from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.probes import samples
 from benchbook.profiles import LoadSize
@@ -240,7 +239,7 @@ def _login(endpoint: Endpoint) -> Login:
 
 
 @contextmanager
-def let_in(client: RemoteHost, ends: Sequence[Endpoint], database: str) -> Iterator[None]:
+def let_in(client: Host, ends: Sequence[Endpoint], database: str) -> Iterator[None]:
     """The account is there as long as the block runs."""
     make_account(client, ends, database)
     try:
@@ -249,7 +248,7 @@ def let_in(client: RemoteHost, ends: Sequence[Endpoint], database: str) -> Itera
         drop_account(client, ends)
 
 
-def make_account(client: RemoteHost, ends: Sequence[Endpoint], database: str) -> None:
+def make_account(client: Host, ends: Sequence[Endpoint], database: str) -> None:
     """Make the account on each server that needs one, new where one was left. Raises SystemFailed."""
     for end in _without_file(ends):
         who = _from(client, end)
@@ -257,7 +256,7 @@ def make_account(client: RemoteHost, ends: Sequence[Endpoint], database: str) ->
         sql.queries(client, end, [f"DROP USER IF EXISTS {who}", f"CREATE USER {who}", rights])
 
 
-def drop_account(client: RemoteHost, ends: Sequence[Endpoint]) -> None:
+def drop_account(client: Host, ends: Sequence[Endpoint]) -> None:
     """Drop the account where there is one. Raises SystemFailed."""
     for end in _without_file(ends):
         sql.query(client, end, f"DROP USER IF EXISTS {_from(client, end)}")
@@ -267,7 +266,7 @@ def _without_file(ends: Sequence[Endpoint]) -> list[Endpoint]:
     return [end for end in ends if end.protocol != "pgsql"]
 
 
-def _from(client: RemoteHost, end: Endpoint) -> str:
+def _from(client: Host, end: Endpoint) -> str:
     """The account, from the client host only, as the server sees it."""
     host = str(sql.query(client, end, "SELECT USER()")[0][0]).rpartition("@")[2]
     return f"'{ACCOUNT}'@'{host}'"
@@ -309,13 +308,13 @@ class OrderBooks:
         return "; ".join(wrong)
 
 
-def read_books(client: RemoteHost, ends: Sequence[Endpoint], database: str, timeout_s: float) -> OrderBooks:
+def read_books(client: Host, ends: Sequence[Endpoint], database: str, timeout_s: float) -> OrderBooks:
     """The books of all copies of the data together; each may take `timeout_s`. Raises SystemFailed."""
     found = [_books_of(client, end, database, timeout_s) for end in ends]
     return OrderBooks(sum(each.orders for each in found), sum(each.payments for each in found))
 
 
-def _books_of(client: RemoteHost, end: Endpoint, database: str, timeout_s: float) -> OrderBooks:
+def _books_of(client: Host, end: Endpoint, database: str, timeout_s: float) -> OrderBooks:
     ask = psql.query if end.protocol == "pgsql" else sql.query
     ((orders, payments),) = ask(client, end, _COUNTS, database=database, timeout_s=timeout_s)
     if orders in (None, ""):
@@ -323,7 +322,7 @@ def _books_of(client: RemoteHost, end: Endpoint, database: str, timeout_s: float
     return OrderBooks(int(orders), int(payments))
 
 
-def analyse(client: RemoteHost, end: Endpoint, database: str, timeout_s: float) -> None:
+def analyse(client: Host, end: Endpoint, database: str, timeout_s: float) -> None:
     """Statistics of every table, as the report collects them after its import; each may take `timeout_s`.
 
     Raises SystemFailed.
@@ -336,7 +335,7 @@ def analyse(client: RemoteHost, end: Endpoint, database: str, timeout_s: float) 
 
 
 @contextmanager
-def history_index(client: RemoteHost, end: Endpoint, database: str, timeout_s: float) -> Iterator[None]:
+def history_index(client: Host, end: Endpoint, database: str, timeout_s: float) -> Iterator[None]:
     """An index on the history, for as long as the conditions are asked; it is no part of the load.
 
     To make it may take `timeout_s`.
@@ -401,7 +400,7 @@ class GoTpc(LoadGenerator[GoTpcSize]):
         self._books = OrderBooks(0, 0)
         self._first = 0.0
 
-    def version(self, client: RemoteHost) -> str:
+    def version(self, client: Host) -> str:
         said = client.run([self.programs[client.name], "version"]).stdout.splitlines()
         return f"go-tpc {said[-1].rpartition(' ')[2]}"
 
@@ -415,7 +414,7 @@ class GoTpc(LoadGenerator[GoTpcSize]):
     def dataset(self) -> Warehouses:
         return Warehouses(self.size.warehouses)
 
-    def prepare(self, session: Session, client: RemoteHost, store: Store, say: Callable[[str], None]) -> None:
+    def prepare(self, session: Session, client: Host, store: Store, say: Callable[[str], None]) -> None:
         """Filled, counted, checked, and its statistics collected, as the report does."""
         store.make_database(client, DATABASE)
         ends = store.copies()
@@ -434,7 +433,7 @@ class GoTpc(LoadGenerator[GoTpcSize]):
                 analyse(client, end, DATABASE, self._longest_s)
             self._conditions(client, ends, ["--check-all"])
 
-    def _count(self, client: RemoteHost, store: Store) -> None:
+    def _count(self, client: Host, store: Store) -> None:
         """An insert that go-tpc has given up is no error of it: what is missing is seen in the tables alone."""
         expected = {name: rows * self.size.warehouses for name, rows in ROWS.items()}
         expected["item"] = ITEMS
@@ -453,7 +452,7 @@ class GoTpc(LoadGenerator[GoTpcSize]):
         ]
         return ["tpcc", verb, *where, f"--warehouses={self.size.warehouses}", f"--threads={threads}"]
 
-    def _asking(self, client: RemoteHost, ends: Sequence[Endpoint], verb: str, more: Sequence[str]) -> Command:
+    def _asking(self, client: Host, ends: Sequence[Endpoint], verb: str, more: Sequence[str]) -> Command:
         login = _login(ends[0])
         words = self._words(ends, verb, min(self.size.prepare_threads, 10 * self.size.warehouses))
         argv = [self.programs[client.name], *words, *login.words, *more]
@@ -466,10 +465,10 @@ class GoTpc(LoadGenerator[GoTpcSize]):
 
     # -- its loads ------------------------------------------------------------------------------------------------
 
-    def reading_options(self, client: RemoteHost, workload: str) -> list[str]:
+    def reading_options(self, client: Host, workload: str) -> list[str]:
         return [self.programs[client.name], "tpcc", "run", *self.options, "--help"]
 
-    def command(self, client: RemoteHost, endpoints: Sequence[Endpoint], load: Load) -> Command:
+    def command(self, client: Host, endpoints: Sequence[Endpoint], load: Load) -> Command:
         """The published one, with a line a second as JSON; each line gets the time of this host."""
         self._first = 0.0
         login = _login(endpoints[0])
@@ -497,12 +496,12 @@ class GoTpc(LoadGenerator[GoTpcSize]):
 
     # -- its proof ------------------------------------------------------------------------------------------------
 
-    def before(self, client: RemoteHost, store: Store) -> None:
+    def before(self, client: Host, store: Store) -> None:
         ends = store.copies()
         make_account(client, ends, DATABASE)
         self._books = read_books(client, ends, DATABASE, self._longest_s)
 
-    def prove(self, client: RemoteHost, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:
+    def prove(self, client: Host, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:
         """The consistency conditions on every copy of the data, and no acknowledged transaction is gone."""
         ends = store.copies()
         try:
@@ -515,26 +514,24 @@ class GoTpc(LoadGenerator[GoTpcSize]):
             raise WorkloadFailed(f"TPC-C's books do not balance: {wrong}")
         return {"conditions": conditions, "books": {"before": asdict(self._books), "after": asdict(after)}}
 
-    def _conditions(
-        self, client: RemoteHost, ends: Sequence[Endpoint], more: Sequence[str] = ()
-    ) -> dict[str, list[str]]:
+    def _conditions(self, client: Host, ends: Sequence[Endpoint], more: Sequence[str] = ()) -> dict[str, list[str]]:
         """Those that hold, of every copy of the data. Raises WorkloadFailed for one that does not."""
         with ThreadPoolExecutor(len(ends), thread_name_prefix="conditions") as pool:
             held = list(pool.map(lambda end: self._of_one(client, end, more), ends))
         return {str(end): names for end, names in zip(ends, held, strict=True)}
 
-    def _of_one(self, client: RemoteHost, end: Endpoint, more: Sequence[str]) -> list[str]:
+    def _of_one(self, client: Host, end: Endpoint, more: Sequence[str]) -> list[str]:
         """Those that hold in every warehouse of one copy."""
         asked = self._asking(client, [end], "check", more)
         index = history_index(client, end, DATABASE, self._longest_s)
-        with index, secret_files(client, asked.secrets) as folder:
+        with index, client.secret_files(asked.secrets) as folder:
             env = [f"{name}={folder}/{value}" for name, value in asked.env.items()]
             ended = client.run(["env", *env, *asked.argv], timeout=asked.timeout_s, check=False)
         said = ended.stdout + ended.stderr
         held = checked(said)
         wrong = failure(said)
         everywhere = len(held) == self.size.warehouses and len(set(map(tuple, held.values()))) == 1
-        if ended.status != 0 or wrong or not everywhere:
+        if ended.exited != 0 or wrong or not everywhere:
             why = wrong or "not all were asked"
             raise WorkloadFailed(f"{end}: TPC-C's consistency conditions do not hold: {why}", output=said)
         return held[1]

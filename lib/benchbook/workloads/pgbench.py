@@ -20,7 +20,7 @@ from benchbook.errors import OutputNotParseable, SystemFailed, WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command, program_on
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.probes import samples
 from benchbook.profiles import LoadSize
@@ -199,7 +199,7 @@ class Books:
         return "; ".join(said)
 
 
-def read_books(client: RemoteHost, endpoint: Endpoint, database: str, timeout_s: float) -> Books:
+def read_books(client: Host, endpoint: Endpoint, database: str, timeout_s: float) -> Books:
     """The books of one server; to add them up may take `timeout_s`. Raises SystemFailed."""
     (sums,) = psql.query(client, endpoint, _SUMS, database=database, timeout_s=timeout_s)
     accounts, tellers, branches, history, rows = sums
@@ -247,7 +247,7 @@ class Pgbench(LoadGenerator[PgbenchSize]):
         super().__init__(size, options, seed)
         self._books: dict[str, Books] = {}
 
-    def find(self, client: RemoteHost) -> str:
+    def find(self, client: Host) -> str:
         self.programs[client.name] = psql.program(client, self.program, package=self.package)
         psql.program(client, "psql", package="postgresql-client")
         return self.version(client)
@@ -262,7 +262,7 @@ class Pgbench(LoadGenerator[PgbenchSize]):
     def dataset(self) -> PgbenchData:
         return PgbenchData(self.size.scale)
 
-    def prepare(self, session: Session, client: RemoteHost, store: Store, say: Callable[[str], None]) -> None:
+    def prepare(self, session: Session, client: Host, store: Store, say: Callable[[str], None]) -> None:
         store.make_database(client, DATABASE)
         rows = self.size.scale * ROWS
         say(f"preparing {rows:,} accounts, once for this dataset")
@@ -274,17 +274,17 @@ class Pgbench(LoadGenerator[PgbenchSize]):
             if found != rows:
                 raise SystemFailed(f"{end}: holds {found} accounts after preparing {rows}")
 
-    def _filling(self, client: RemoteHost, endpoint: Endpoint) -> Command:
+    def _filling(self, client: Host, endpoint: Endpoint) -> Command:
         how = ["--initialize", "--quiet", f"--scale={self.size.scale}"]
         argv = [self.programs[client.name], *how, psql.reached(endpoint, DATABASE, "pgpass")]
         return Command(argv, timeout_s=7200 + self.size.scale * 60, secrets={"pgpass": psql.pass_line(endpoint)})
 
     # -- its loads ------------------------------------------------------------------------------------------------
 
-    def reading_options(self, client: RemoteHost, workload: str) -> list[str]:
+    def reading_options(self, client: Host, workload: str) -> list[str]:
         return [self.programs[client.name], *self.options, "--builtin=list"]
 
-    def command(self, client: RemoteHost, endpoints: Sequence[Endpoint], load: Load) -> Command:
+    def command(self, client: Host, endpoints: Sequence[Endpoint], load: Load) -> Command:
         """The published one, for so many seconds, with a log of each transaction.
 
         It cleans no table before the load (`--no-vacuum`): its own way empties the history, by which the books are
@@ -331,10 +331,10 @@ class Pgbench(LoadGenerator[PgbenchSize]):
         """Its history may have as many rows as its accounts, and more."""
         return reading_s(10 * self.size.scale * ROWS)
 
-    def before(self, client: RemoteHost, store: Store) -> None:
+    def before(self, client: Host, store: Store) -> None:
         self._books = {str(end): read_books(client, end, DATABASE, self._read_s) for end in store.copies()}
 
-    def prove(self, client: RemoteHost, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:
+    def prove(self, client: Host, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:
         workload, events = str(levels["workload"]), int(outcome.summary["events"].value)
         said = {}
         for end in store.copies():

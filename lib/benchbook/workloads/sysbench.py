@@ -14,7 +14,7 @@ from benchbook.campaign.record import Record
 from benchbook.errors import HIDDEN, BadInput, HostUnusable, SystemFailed
 from benchbook.hosts.agent import Command, Job, remote_program
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile, SysbenchSize
 from benchbook.systems import tls
@@ -265,7 +265,7 @@ class Sysbench(LoadGenerator[SysbenchSize]):
     def asked(cls, size: SysbenchSize) -> dict[str, object]:
         return {"tables": size.tables, "table_size": size.table_size, "report_interval_s": 1}
 
-    def version(self, client: RemoteHost) -> str:
+    def version(self, client: Host) -> str:
         """Return its version. Raise HostUnusable for 0.4 and 0.5, which take other options and print no histogram."""
         name = super().version(client)
         found = _VERSION.match(name)
@@ -285,7 +285,7 @@ class Sysbench(LoadGenerator[SysbenchSize]):
     def dataset(self) -> Dataset:
         return Dataset(self.size.tables, self.size.table_size)
 
-    def prepare(self, session: Session, client: RemoteHost, store: Store, say: Callable[[str], None]) -> None:
+    def prepare(self, session: Session, client: Host, store: Store, say: Callable[[str], None]) -> None:
         store.make_database(client, self.dataset.database)
         rows = self.dataset.tables * self.dataset.table_size
         say(f"preparing {self.dataset.tables} tables, {rows:,} rows, once for this dataset")
@@ -312,7 +312,7 @@ class Sysbench(LoadGenerator[SysbenchSize]):
         printed = job.stdout().decode(errors="replace") + job.stderr()
         sysbench_output.check_ended(ended, printed, f"sysbench prepare on {job.host.name}")
 
-    def _count(self, client: RemoteHost, store: Store) -> None:
+    def _count(self, client: Host, store: Store) -> None:
         """Raise SystemFailed unless every table of every server holds as many rows as were asked for."""
         data, tables = self.dataset, self._tables
         for endpoint in store.endpoints():
@@ -323,7 +323,7 @@ class Sysbench(LoadGenerator[SysbenchSize]):
 
     # -- its loads ----------------------------------------------------------------------------------------------
 
-    def reading_options(self, client: RemoteHost, workload: str) -> list[str]:
+    def reading_options(self, client: Host, workload: str) -> list[str]:
         script = client.push(remote_program("workloads", "reads_options.lua"))
         words = option_words(options_of(self.options))
         return ["env", f"BENCHBOOK_WORKLOAD={workload}", self.programs[client.name], script, *words, "options"]
@@ -331,7 +331,7 @@ class Sysbench(LoadGenerator[SysbenchSize]):
     def misread(self, printed: str) -> str:
         return misread(options_of(self.options), printed)
 
-    def command(self, client: RemoteHost, endpoints: Sequence[Endpoint], load: Load) -> Command:
+    def command(self, client: Host, endpoints: Sequence[Endpoint], load: Load) -> Command:
         options = also_ignoring(options_of(self.options), load.retried_errors)
         part = SysbenchLoad(str(load.levels["workload"]), load.threads, load.time_s, self.dataset, load.rate, options)
         return run(self.programs[client.name], endpoints, part)

@@ -28,7 +28,7 @@ from benchbook.workloads.sysbench_output import check_ended
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.host import Host
     from benchbook.hosts.session import Session
 
 
@@ -75,7 +75,7 @@ class Pipeline:
         self.dm = DM(self.session, self.upstream.endpoints()[0], self.target.endpoints()[0], flavor)
 
     @property
-    def client(self) -> RemoteHost:
+    def client(self) -> Host:
         """The host that drives the upstream load."""
         return self.session.with_role("client")[0]
 

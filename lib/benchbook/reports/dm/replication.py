@@ -15,11 +15,11 @@ from benchbook.campaign.progress import TPS
 from benchbook.errors import HostUnusable
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Ended
-from benchbook.hosts.disk_room import blaming_disks
+from benchbook.hosts.command_line import quote
 from benchbook.hosts.fanout import together
+from benchbook.hosts.host import blaming_disks
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.login_shell import quote
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.reports import mysql_family
@@ -167,7 +167,7 @@ class DmReplication:
         with phase("prove"):
             log, statements, wrote = together(
                 self.pipeline.dm.log,
-                lambda: self.pipeline.dm.worker.shell(count, timeout=600).stdout,
+                lambda: self.pipeline.dm.worker.run(count, timeout=600).stdout,
                 lambda: self._on_disk(trial, f"dumped_data.{TASK}"),
             )
         return FullRan(
@@ -181,7 +181,6 @@ class DmReplication:
 
     def _sync(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> SyncRan:
         # The login that starts the load is made while DM begins.
-        self.pipeline.client.open_ahead()
         with phase("start"):
             self.pipeline.dm.begin_task(task)
             self._watch.until(lambda s: s.unit == "Sync" and s.stage == "Running")

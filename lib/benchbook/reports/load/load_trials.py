@@ -29,7 +29,7 @@ from benchbook.workloads.base import LoadGenerator
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.host import Host
 
 # A server that has just been started reads and plans everything for the first time. One request of a hundred is all
 # that a p99 takes: what happens only then must not be in it.
@@ -141,7 +141,7 @@ class LoadTrials:
         """Probes, load, parse; a server that died takes the blame before the load generator does."""
         return self._driver.measure(self._system_for(trial), trial.cell.levels, on_rate)
 
-    def commands(self, trial: Trial) -> list[tuple[RemoteHost, Command]]:
+    def commands(self, trial: Trial) -> list[tuple[Host, Command]]:
         """The load of a trial: what is run on each client host; one without a thread, or a rate, is left out."""
         return self._driver.commands(self._system_for(trial), trial.cell.levels)
 

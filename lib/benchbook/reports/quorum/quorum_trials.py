@@ -18,7 +18,7 @@ from benchbook.workloads.etcd_benchmark import BAR_EVERY_S
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.host import Host
 
 # So long the load runs with all members, that there is a rate to compare with; and so long it runs without one. Then
 # the member is started again, while the load goes on: clients that the tool has connected to it alone wait for it.
@@ -26,18 +26,18 @@ KILLED_AFTER_S, AWAY_S = 1.0, 2.0
 RESIDENT = "process_resident_memory_bytes"
 
 
-def leading(system: Quorum) -> RemoteHost:
+def leading(system: Quorum) -> Host:
     return system.leader()
 
 
-def following(system: Quorum) -> RemoteHost:
+def following(system: Quorum) -> Host:
     """The first that does not lead."""
     leader = system.leader()
     return next(host for host in system.members() if host is not leader)
 
 
 # Workload -> which member is killed in it.
-VICTIMS: dict[str, Callable[[Quorum], RemoteHost]] = {
+VICTIMS: dict[str, Callable[[Quorum], Host]] = {
     "put_follower_killed": following,
     "put_leader_killed": leading,
 }
@@ -52,7 +52,7 @@ class Killing:
     """
 
     system: Quorum
-    victim: RemoteHost
+    victim: Host
     on_rate: Callable[[float, float], None]
     killed: float = field(init=False, default=0.0)
     returned: float = field(init=False, default=0.0)

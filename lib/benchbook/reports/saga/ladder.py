@@ -17,8 +17,8 @@ from benchbook.campaign.record import Quantity
 from benchbook.errors import TrialFailed, WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command, Ended, Job
-from benchbook.hosts.disk_room import blaming_disks
 from benchbook.hosts.fanout import together
+from benchbook.hosts.host import blaming_disks
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
@@ -41,7 +41,7 @@ from benchbook.workloads.sysbench import Sysbench
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.host import Host
 
 ROLES = ("client", "mysql", "dtm", "business")
 SYSBENCH, KILLED = "mysql_write_only", "saga_killed"
@@ -98,7 +98,7 @@ class SagaLadder:
             self._session.tidy(self._start.stop)
 
     @property
-    def client(self) -> RemoteHost:
+    def client(self) -> Host:
         """The one host of clients: ab drives from one, and the rung of sysbench that it is compared with must too."""
         return self._session.with_role("client")[0]
 
@@ -230,7 +230,6 @@ class SagaLadder:
                 killed = self._kill_dtm(job) if kill else {}
                 ended = job.wait(on_output=reader, every_s=0.1, expected_s=self.time_s)
         # The next load's login is made beside what is asked of this one.
-        self.client.open_ahead()
         check_end(ended, reader.text, f"ab on {self.client.name}", ab.failure)
         if kill and not killed:
             raise WorkloadFailed("the load was over before DTM could be killed", output=reader.text)

@@ -17,7 +17,7 @@ from benchbook.hosts.agent import LONGEST_S, Command, Job
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.host import Host
     from benchbook.hosts.session import Session
     from mongo_transfer.settings import MongoEndpoint
 
@@ -30,13 +30,13 @@ _WHEN = "when"
 _LEAST_S, _PER_DOCUMENT_S = 600.0, 0.002
 
 
-def python(host: RemoteHost) -> str:
+def python(host: Host) -> str:
     """Its path there: named by the inventory, or in a lab the driver's own. Raises HostUnusable if it lacks the kit."""
     inventory = host.inventory
     program = python_path(host)
     words = [f"{key}={value}" for key, value in environment(host).items()]
     asked = host.run(["env", *words, program, "-c", "import mongo_transfer.command"], check=False)
-    if asked.status != 0:
+    if asked.exited != 0:
         raise HostUnusable(
             f"this Python on host {host.name} cannot run the transfer",
             file=inventory.file,
@@ -48,7 +48,7 @@ def python(host: RemoteHost) -> str:
     return program
 
 
-def environment(host: RemoteHost) -> dict[str, str]:
+def environment(host: Host) -> dict[str, str]:
     """A lab's hosts are this machine: they take the kit from where the driver has it."""
     return {"PYTHONPATH": str(Path(paths.__file__).parents[1])} if host.inventory.lab else {}
 
@@ -58,9 +58,7 @@ def longest_s(documents: int) -> float:
     return _LEAST_S + _PER_DOCUMENT_S * documents
 
 
-def tool(
-    session: Session, host: RemoteHost, name: str, server: MongoEndpoint, *options: object, within_s: float
-) -> Json:
+def tool(session: Session, host: Host, name: str, server: MongoEndpoint, *options: object, within_s: float) -> Json:
     """`python -m mongo_transfer.tools NAME` on the host, for the data set's database on this server.
 
     Returns the JSON it prints, {} without any. Raises SystemFailed with its last words.
@@ -70,9 +68,7 @@ def tool(
 
 
 @contextmanager
-def reader(
-    session: Session, host: RemoteHost, server: MongoEndpoint, *, within_s: float
-) -> Iterator[Callable[[], Json]]:
+def reader(session: Session, host: Host, server: MongoEndpoint, *, within_s: float) -> Iterator[Callable[[], Json]]:
     """The tool `digest`, started and held until its result is asked for.
 
     Of the proof of a small copy a third is this start. What is yielded reads the server, which may take
@@ -94,9 +90,7 @@ def reader(
         yield read
 
 
-def _command(
-    host: RemoteHost, name: str, server: MongoEndpoint, options: Sequence[object], timeout_s: float
-) -> Command:
+def _command(host: Host, name: str, server: MongoEndpoint, options: Sequence[object], timeout_s: float) -> Command:
     secrets = {"password": server.password} if server.password else {}
     files = ["--password-file", "{job}/password"] if secrets else []
     where = ["--url", server.url, "--database", DATABASE]
@@ -116,6 +110,6 @@ def _printed(job: Job, name: str, on_look: Callable[[], None] = lambda: None) ->
     return found
 
 
-def python_path(host: RemoteHost) -> str:
+def python_path(host: Host) -> str:
     """As `python`, without asking the host again."""
     return host.inventory.programs.get(PROGRAM, sys.executable if host.inventory.lab else "python3")

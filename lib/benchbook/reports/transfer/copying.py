@@ -37,7 +37,7 @@ from benchbook.workloads.base import check_end
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.host import Host
 
 # What our transfer moves on the kit's own server in a second; for the time to go only.
 GUESSED_RATE = 8000.0
@@ -159,7 +159,7 @@ class Transfer:
     # -- steps --------------------------------------------------------------------------------------------------
 
     @property
-    def client(self) -> RemoteHost:
+    def client(self) -> Host:
         """The host that the transfer runs on."""
         return self._session.with_role("client")[0]
 
@@ -225,7 +225,7 @@ class Transfer:
         also = of_profile(self.profile.probes, hosts.values(), self._servers())
         return [*of_machines, *of_others(hosts.values()), *processes, self._counting(), *also]
 
-    def _servers(self) -> list[tuple[RemoteHost, Endpoint, str]]:
+    def _servers(self) -> list[tuple[Host, Endpoint, str]]:
         """Who watches each side, where it listens, and its name; from the client, where the kit does not run it."""
         return [(side.host or self.client, side.listens, side.name) for side in (self._source, self._target)]
 
@@ -234,9 +234,9 @@ class Transfer:
         at, python_there = self._target.endpoint, python_path(self.client)
         return of_documents(self.client, python_there, self._target.name, at.url, DATABASE, at.password)
 
-    def _machines(self, hosts: dict[str, RemoteHost]) -> list[RemoteHost]:
+    def _machines(self, hosts: dict[str, Host]) -> list[Host]:
         """One host per machine, the client first: lab hosts that share a kernel show the same figures."""
-        first: dict[str, RemoteHost] = {}
+        first: dict[str, Host] = {}
         for name, host in hosts.items():
             first.setdefault(self._surveyed.machine_of(name), host)
         return list(first.values())

@@ -26,7 +26,7 @@ from mongo_transfer.settings import MongoEndpoint
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.host import Host
 
 PEER = "mongodump"
 # No trial takes longer; a transfer that hangs must not hang the campaign.
@@ -73,7 +73,7 @@ class Engine(ABC):
     # What a run takes beside the copying, for the time to go only.
     beside_s = 2.0
 
-    def __init__(self, host: RemoteHost) -> None:
+    def __init__(self, host: Host) -> None:
         self.host = host
 
     @abstractmethod
@@ -167,12 +167,12 @@ class Ddt(Engine):
     idles_s = 300.0
     beside_s = 180.0
 
-    def __init__(self, host: RemoteHost, jar: str, heap_mb: int) -> None:
+    def __init__(self, host: Host, jar: str, heap_mb: int) -> None:
         super().__init__(host)
         self.jar, self.heap_mb, self.digest = jar, heap_mb, ""
 
     def install(self) -> None:
-        if self.host.run(["test", "-f", self.jar], check=False).status != 0:
+        if self.host.run(["test", "-f", self.jar], check=False).exited != 0:
             raise HostUnusable(
                 f"DDT's jar is not on host {self.host.name}",
                 key="ddt_jar",
@@ -307,5 +307,5 @@ def names(wanted: list[str], jar: str) -> list[str]:
     return list(dict.fromkeys(wanted)) or known
 
 
-def make(name: str, host: RemoteHost, jar: str, heap_mb: int) -> Engine:
+def make(name: str, host: Host, jar: str, heap_mb: int) -> Engine:
     return Ddt(host, jar, heap_mb) if name == Ddt.name else ENGINES[name](host)

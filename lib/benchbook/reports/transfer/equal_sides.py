@@ -21,7 +21,7 @@ from benchbook.reports.transfer.client_python import longest_s, reader, tool
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
-    from benchbook.hosts.remote_host import RemoteHost
+    from benchbook.hosts.host import Host
     from benchbook.hosts.session import Session
     from benchbook.systems.mongo import MongoServer
 
@@ -43,7 +43,7 @@ class EqualSides:
     """Source and target of `documents` documents, read back by the client host."""
 
     session: Session
-    client: RemoteHost
+    client: Host
     source: MongoServer
     target: MongoServer
     documents: int

@@ -14,7 +14,7 @@ from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import OutputNotParseable, SystemFailed
 from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.probes.samples import COLUMNS
 from benchbook.profiles import LoadSize
@@ -57,7 +57,7 @@ class RedisBenchmark(LoadGenerator[RedisSize]):
     timed = False
     _told = 0
 
-    def version(self, client: RemoteHost) -> str:
+    def version(self, client: Host) -> str:
         return client.run([self.programs[client.name], "--version"]).stdout.strip()
 
     @classmethod
@@ -68,7 +68,7 @@ class RedisBenchmark(LoadGenerator[RedisSize]):
     def dataset(self) -> Keys:
         return Keys(self.size.keys, self.size.value_bytes)
 
-    def prepare(self, session: Session, client: RemoteHost, store: Store, say: Callable[[str], None]) -> None:
+    def prepare(self, session: Session, client: Host, store: Store, say: Callable[[str], None]) -> None:
         say(f"preparing {self.size.keys:,} keys")
         for end in store.endpoints():
             ask = ["redis-cli", "-h", end.address, "-p", end.port]
@@ -79,7 +79,7 @@ class RedisBenchmark(LoadGenerator[RedisSize]):
 
     # -- the load -----------------------------------------------------------------------------------------------
 
-    def command(self, client: RemoteHost, endpoints: Sequence[Endpoint], load: Load) -> Command:
+    def command(self, client: Host, endpoints: Sequence[Endpoint], load: Load) -> Command:
         self._told = 0
         where = ["-h", endpoints[0].address, "-p", endpoints[0].port]
         how = ["-t", load.levels["workload"], "-c", load.threads, "-n", self.size.requests]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchbook.hosts.agent import LONGEST_S, Command
-from benchbook.hosts.remote_host import RemoteHost
+from benchbook.hosts.host import Host
 from benchbook.systems.base import System
 
 
@@ -24,7 +24,7 @@ class Redis(System):
             host.mkdir(host.path(self.name))
             host.run(["ln", "-sf", program, self._server(host)])
 
-    def _server(self, host: RemoteHost) -> str:
+    def _server(self, host: Host) -> str:
         return host.path(self.name, "redis-server")
 
     @property
@@ -33,12 +33,12 @@ class Redis(System):
         said = self.hosts[0].run([self._server(self.hosts[0]), "--version"]).stdout
         return f"redis-{said.split('v=')[1].split()[0]}"
 
-    def command(self, host: RemoteHost) -> Command:
+    def command(self, host: Host) -> Command:
         where = ["--bind", host.address, "--port", self.port, "--dir", self.data(host)]
         argv = [self._server(host), *where, "--protected-mode", "no", "--save", "3600 1"]
         return Command(argv, timeout_s=LONGEST_S, grace_s=30)
 
-    def knock(self, host: RemoteHost) -> str | None:
+    def knock(self, host: Host) -> str | None:
         answer = self._ask(host, "PING")
         return None if answer.strip() == "PONG" else answer.strip() or "no answer"
 
@@ -50,6 +50,6 @@ class Redis(System):
         lines = self._ask(self.hosts[0], "CONFIG", "GET", "*").splitlines()
         return dict(zip(lines[::2], lines[1::2], strict=True))
 
-    def _ask(self, host: RemoteHost, *words: str) -> str:
+    def _ask(self, host: Host, *words: str) -> str:
         done = host.run(["redis-cli", "-h", host.address, "-p", self.port, *words], check=False)
         return done.stdout or done.stderr

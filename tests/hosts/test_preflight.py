@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from benchbook.hosts.logout import kills_at_logout
 from kit import TESTS
 
 from benchbook.errors import HostUnusable
 from benchbook.hosts import login_shell
-from benchbook.hosts.first_look import Seen, check, script
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.logout import kills_at_logout
+from benchbook.hosts.preflight import check, script
 
 MAIN = "/etc/systemd/logind.conf"
 # What `loginctl show-user -p ...` prints of the manager itself, on Debian 12 and with the setting changed.

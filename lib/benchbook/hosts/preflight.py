@@ -1,0 +1,246 @@
+"""The preflight of a host: a shell that runs commands, Python, a folder to work in, files by SFTP, jobs that may stay.
+
+Whatever is missing is said in one sentence with its fix, before anything is copied, started or loaded.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import PurePosixPath
+
+from benchbook.errors import HostUnusable
+from benchbook.hosts.inventory import Inventory
+
+OLDEST_PYTHON = (3, 7)
+# What a disk may lack, and the words by which programs say so.
+NO_SPACE, READ_ONLY = "no space", "read-only"
+_DISK_WORDS = {"No space left": NO_SPACE, "quota": NO_SPACE, "Read-only": READ_ONLY}
+
+_TRUE = {"yes", "true", "1", "on", "y", "t"}
+# Drop-ins of these folders replace those of the same name in the folders before them (logind.conf(5)).
+_LOGIND_FOLDERS = ("/usr/lib", "/usr/local/lib", "/run", "/etc")
+# What a step of the folder is, and what to do where it fails.
+_STEPS = {
+    "made": "the folder of the kit cannot be made",
+    "written": "the folder of the kit cannot be written to",
+    "run": "programs in the folder of the kit may not be run",
+}
+
+
+@dataclass(frozen=True)
+class HostProbe:
+    """What `preflight.sh` said: the kit's folder (an absolute path), the login, lines about Python, folder and logind.
+
+    `place` is where reservations are kept (machine and user), `door` the address:port that the connection came to.
+    `interpreter` is Python's own program.
+    """
+
+    root: str
+    user: str
+    place: str
+    door: str
+    python: str
+    folder: str
+    step: str
+    logind: Sequence[tuple[str, str]]
+    interpreter: str = "python3"
+
+    @property
+    def boot(self) -> str:
+        """The machine's boot id, "" where it has none."""
+        return self.place.partition(" ")[0]
+
+    @property
+    def own_address(self) -> str:
+        """The host's own address that the connection came to."""
+        return self.door.rpartition(":")[0]
+
+    @classmethod
+    def parse(cls, text: str) -> HostProbe:
+        """Raises KeyError or ValueError where the host said less."""
+        lines = [line.split("\t") for line in text.splitlines() if "\t" in line]
+        said = {line[0]: line[1:] for line in lines}
+        logind = [(line[1], line[2]) for line in lines if line[0] == "logind" and len(line) == 3]
+        *folder, step = said["folder"]
+        root, python = "\t".join(said["root"]), said["python"][0]
+        interpreter = "".join(said["python"][1:]) or "python3"
+        # Client's address and port, then the host's own: sshd(8), SSH_CONNECTION.
+        door = ":".join(said["door"][0].split()[2:4])
+        user, place, said_of_folder = said["user"][0], said["place"][0], "\t".join(folder).strip()
+        return cls(root, user, place, door, python, said_of_folder, step, logind, interpreter)
+
+
+# Variables of the login that the script needs.
+NEEDS = ("SSH_CONNECTION",)
+
+
+def script(root: str, *, shared: bool) -> str:
+    """The shell commands that look at a host; `root` is the kit's folder, relative to the login's home or absolute.
+
+    Where it may be `shared` with other machines, theirs are told apart by their names.
+    """
+    text = resources.files("benchbook.hosts.remote").joinpath("preflight.sh").read_text()
+    return f"root={shlex.quote(root)}\nshared={'yes' if shared else ''}\n{text}"
+
+
+def check(inventory: Inventory, name: str, probe: HostProbe) -> None:
+    """Raises HostUnusable for the first thing that is missing."""
+    for problem in (_python(probe), _folder(probe, name), _logout(probe)):
+        if problem:
+            said, key, value, fix = problem
+            raise HostUnusable(said, file=inventory.file, key=f"hosts.{name}{key}", value=value, fix=fix)
+
+
+def disk_refusal(words: str) -> str | None:
+    """Return NO_SPACE or READ_ONLY, where that is what a program's words say of a disk; else None."""
+    return next((what for text, what in _DISK_WORDS.items() if text in words), None)
+
+
+def waiting_shell(inventory: Inventory, name: str, printed: str, seconds: float) -> HostUnusable:
+    """The login shell has not come to the command: it waits for somebody to type, or for something else."""
+    last = (printed.strip().splitlines() or [""])[-1][:200]
+    return HostUnusable(
+        f"the login shell of this host waits, and has run nothing within {seconds:g} s"
+        + (f"; it says: {last}" if last else ""),
+        file=inventory.file,
+        key=f"hosts.{name}",
+        value=last or "no output",
+        fix="let its profile ask in interactive shells only (~/.bashrc: case $- in *i*) ;; *) return ;; esac)",
+    )
+
+
+def no_shell(inventory: Inventory, name: str, printed: str) -> HostUnusable:
+    """The login shell ended without running the command."""
+    return HostUnusable(
+        "the login shell runs no commands",
+        file=inventory.file,
+        key=f"hosts.{name}",
+        value=" ".join(printed.split())[:200],
+        fix="give the account a shell (on that host: sudo chsh -s /bin/sh USER), or set ssh.user to one that has it",
+    )
+
+
+def no_sessions(inventory: Inventory, name: str) -> HostUnusable:
+    """The connection stands, and the host opens no session on it."""
+    return HostUnusable(
+        "this login may forward, and run nothing (or too little at once)",
+        file=inventory.file,
+        key=f"hosts.{name}",
+        value="no session",
+        fix="allow sessions in its sshd_config (MaxSessions 10)",
+    )
+
+
+Problem = tuple[str, str, str, str]
+
+
+def _python(probe: HostProbe) -> Problem | None:
+    version = re.fullmatch(r"(\d+)\.(\d+)", probe.python)
+    oldest = ".".join(map(str, OLDEST_PYTHON))
+    if version is None:
+        said = "there is no python3, by which jobs are supervised"
+        return said, "", probe.python, "on that host: sudo apt-get install python3"
+    if tuple(map(int, version.groups())) < OLDEST_PYTHON:
+        return f"python3 is older than {oldest}", "", probe.python, f"install Python {oldest} or newer as python3"
+    return None
+
+
+def _folder(probe: HostProbe, name: str) -> Problem | None:
+    if probe.step == "good":
+        return None
+    value = f"{probe.root}: {_reason(probe.folder)}"
+    elsewhere = f"set hosts.{name}.workdir to a folder that {probe.user} may write to"
+    disk = disk_refusal(probe.folder)
+    if disk == NO_SPACE:
+        return f"{_STEPS[probe.step]}: its disk is full", ".workdir", value, f"free space there, or {elsewhere}"
+    if disk == READ_ONLY:
+        fix = f"mount it for writing, or {elsewhere}"
+        return f"{_STEPS[probe.step]}: its disk is read-only", ".workdir", value, fix
+    if probe.step == "run":
+        return _STEPS[probe.step], ".workdir", value, f"mount it without noexec, or {elsewhere}"
+    return _STEPS[probe.step], ".workdir", value, elsewhere
+
+
+def _reason(folder: str) -> str:
+    """The operating system's own words, which stand last: `mkdir: cannot create directory 'x': Permission denied`."""
+    return folder.rpartition(": ")[2].strip()
+
+
+def _logout(probe: HostProbe) -> Problem | None:
+    if not kills_at_logout(probe.logind, probe.user):
+        return None
+    file, restart = "/etc/systemd/logind.conf", "sudo systemctl restart systemd-logind"
+    fix = f"put `KillExcludeUsers=root {probe.user}` into its {file}, and: {restart}"
+    return "this host ends what a login leaves running, so no job would live", "", "KillUserProcesses=yes", fix
+
+
+def kills_at_logout(said: Iterable[tuple[str, str]], user: str) -> bool:
+    """Is what `user` leaves running ended at logout? `said`: (file, "Key=value"); from logind itself the file is "".
+
+    Jobs are left behind by a login that ends, so they die then. Lingering does not save them: it keeps the user's own
+    service manager, and not the scope of a session. root is excluded unless told otherwise. Without a word, no: so
+    distributions build it.
+    """
+    found = {"KillUserProcesses": "no", "KillOnlyUsers": "", "KillExcludeUsers": "root"}
+    for _, line in _in_force(said):
+        key, _, value = line.partition("=")
+        if key.strip() in found:
+            found[key.strip()] = value.strip().strip('"')
+    only, never = found["KillOnlyUsers"].split(), found["KillExcludeUsers"].split()
+    return found["KillUserProcesses"].lower() in _TRUE and user not in never and (not only or user in only)
+
+
+def _in_force(said: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Lines in the order in which they count: the main file first, then drop-ins by name, of each name the last one."""
+    lines = list(said)
+    drop_ins = {PurePosixPath(file).name: file for file, _ in sorted(lines, key=_rank) if _is_drop_in(file)}
+    counted = {file for file, _ in lines if not _is_drop_in(file)} | set(drop_ins.values())
+    return sorted((line for line in lines if line[0] in counted), key=_by_name)
+
+
+def _is_drop_in(file: str) -> bool:
+    return PurePosixPath(file).parent.name.endswith(".d")
+
+
+def _rank(line: tuple[str, str]) -> int:
+    return max((i for i, folder in enumerate(_LOGIND_FOLDERS) if line[0].startswith(f"{folder}/")), default=0)
+
+
+def _by_name(line: tuple[str, str]) -> tuple[bool, str, int]:
+    return _is_drop_in(line[0]), PurePosixPath(line[0]).name if _is_drop_in(line[0]) else "", _rank(line)
+
+
+def other_files(inventory: Inventory, name: str, root: str) -> HostUnusable:
+    """What a command has just made cannot be seen by SFTP."""
+    return HostUnusable(
+        "SFTP does not show the folder that commands see, and the kit moves files by it",
+        file=inventory.file,
+        key=f"hosts.{name}",
+        value=root,
+        fix="take ChrootDirectory out of its /etc/ssh/sshd_config, or set ssh.user to an account that it is not for",
+    )
+
+
+def no_sftp(inventory: Inventory, name: str) -> HostUnusable:
+    return HostUnusable(
+        "SFTP is switched off on this host, and the kit moves files by it",
+        file=inventory.file,
+        key=f"hosts.{name}",
+        value="no subsystem sftp",
+        fix="put `Subsystem sftp internal-sftp` into its /etc/ssh/sshd_config, and: sudo systemctl reload ssh",
+    )
+
+
+def spoilt_sftp(inventory: Inventory, name: str) -> HostUnusable:
+    return HostUnusable(
+        "the login shell prints something, which spoils SFTP",
+        file=inventory.file,
+        key=f"hosts.{name}",
+        value="text in place of SFTP's answer",
+        fix="print in interactive shells only (in ~/.bashrc, first: case $- in *i*) ;; *) return ;; esac), "
+        "or put `Subsystem sftp internal-sftp` into its sshd_config",
+    )
