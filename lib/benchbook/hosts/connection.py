@@ -41,8 +41,6 @@ from benchbook.paths import resolve
 
 # Linux: milliseconds that sent data may stay unacknowledged (tcp(7)); not every Python names it.
 _TCP_USER_TIMEOUT = 18
-# A known_hosts of many years is the largest file that SSH needs.
-MOST_KNOWN_HOSTS_BYTES = 20_000_000
 # A jump host of ssh_config(5): `[user@]host[:port]`, or the same as a URI.
 _JUMP = re.compile(r"(?:ssh://)?(?:(?P<user>.+)@)?(?:\[(?P<ipv6>[^]]+)\]|(?P<host>[^:]+))(?::(?P<port>\d+))?/?")
 # More jump hosts than these are a circle.
@@ -424,9 +422,7 @@ def reach(inventory: Inventory, name: str, known: tuple[Route, HostKey] | None =
 
     `known` is what an earlier call returned: OpenSSH is not asked again. Raise HostUnusable or BadInput.
     """
-    for path in map(resolve, filter(None, (inventory.ssh.key, inventory.ssh.known_hosts))):
-        if user_file.is_there(path):
-            user_file.text(path, most=MOST_KNOWN_HOSTS_BYTES)
+    inventory.ssh.check_files()
     route = known[0] if known else find_route(inventory, name)
     try:
         for attempt in Retrying(

@@ -17,7 +17,6 @@ from benchbook import paths, plugins
 from benchbook.errors import HIDDEN, BadInput
 from benchbook.given import user_file
 from benchbook.given.named import one_of, slip_of
-from benchbook.hosts import known_hosts
 from benchbook.hosts.tiup_topology import with_topology
 from benchbook.paths import resolve
 from benchbook.yamlfile import Strict, load_yaml, validate
@@ -27,6 +26,8 @@ _NOT_OURS = {"~", "/", "/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/root"
 # The name of an environment variable; a password that was written in its place rarely looks like one.
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 MOST_PASSWORD_BYTES = 10_000
+# A known_hosts of many years is the largest file that SSH needs.
+MOST_KNOWN_HOSTS_BYTES = 20_000_000
 
 
 def _folder_of_its_own(path: str) -> str:
@@ -103,7 +104,7 @@ class Ssh(Strict):
         """Raises BadInput for what is no file in the place of one: whoever opens a FIFO waits."""
         for path in map(resolve, filter(None, (self.key, self.known_hosts))):
             if user_file.is_there(path):
-                user_file.text(path, most=known_hosts.MOST_BYTES)
+                user_file.text(path, most=MOST_KNOWN_HOSTS_BYTES)
         if self.key and (key := resolve(self.key)).exists():
             _check_private(key, "ssh.key")
 
@@ -418,7 +419,7 @@ class Inventory(Strict):
     def workdir(self, host: str) -> str:
         """The kit's folder on a host: one per host, in the lab's folder or below the login's home.
 
-        In a home, which machines may share, the name of the machine is added to it there (remote/look.sh).
+        In a home, which machines may share, the name of the machine is added to it there (remote/preflight.sh).
         """
         if self.hosts[host].workdir:
             # A `~/` is the login's home there, where a relative path begins as well.

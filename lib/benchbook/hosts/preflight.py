@@ -26,6 +26,7 @@ _LOGIND_FOLDERS = ("/usr/lib", "/usr/local/lib", "/run", "/etc")
 # What a step of the folder is, and what to do where it fails.
 _STEPS = {
     "made": "the folder of the kit cannot be made",
+    "ours": "this folder holds files that are not the kit's, which would be mixed with its own and removed with them",
     "written": "the folder of the kit cannot be written to",
     "run": "programs in the folder of the kit may not be run",
 }
@@ -152,6 +153,11 @@ def _python(probe: HostProbe) -> Problem | None:
 def _folder(probe: HostProbe, name: str) -> Problem | None:
     if probe.step == "good":
         return None
+    if probe.step == "ours":
+        fix = (
+            f"set hosts.{name}.workdir to an empty or new folder; one that the kit made before holds a file .benchbook"
+        )
+        return _STEPS[probe.step], ".workdir", probe.root, fix
     value = f"{probe.root}: {_reason(probe.folder)}"
     elsewhere = f"set hosts.{name}.workdir to a folder that {probe.user} may write to"
     disk = disk_refusal(probe.folder)
