@@ -60,6 +60,22 @@ class Executed:
         return self.error == KERNEL_DIED
 
 
+def _prefix() -> str:
+    return f"benchbook-{os.getpid()}-"
+
+
+def left_by_killed_runs() -> list[Path]:
+    """Return the temporary folders of runs of this user that are no more. One with an executed notebook is kept."""
+    found = []
+    for folder in Path(tempfile.gettempdir()).glob("benchbook-*-*"):
+        pid = re.fullmatch(r"benchbook-(\d+)-.*", folder.name)
+        with suppress(FileNotFoundError):
+            own = folder.lstat().st_uid == os.geteuid() and folder.is_dir() and not folder.is_symlink()
+            if pid and own and not psutil.pid_exists(int(pid[1])) and not list(folder.glob("*.ipynb")):
+                found.append(folder)
+    return found
+
+
 def execute(report: str, parameters: Mapping[str, object], console: Console) -> Executed:
     """Execute `notebooks/<report>.ipynb`; the executed copy is kept, failed or not.
 
@@ -67,6 +83,8 @@ def execute(report: str, parameters: Mapping[str, object], console: Console) -> 
     neither can be written, it stays in a temporary folder, which `problem` names. The exit status is 2 for bad input,
     if no load had begun. Raise NotWritten, and NothingRecorded before a load.
     """
+    for folder in left_by_killed_runs():
+        shutil.rmtree(folder, ignore_errors=True)
     error, problem = "", None
     with (
         _following(console) as follower,
@@ -111,7 +129,7 @@ def run_cells(notebook: Path, parameters: Mapping[str, object], target: Path) ->
     Raise PapermillExecutionError for a cell that failed, RuntimeError for a kernel that died, and BadInput for a file
     that cannot be run.
     """
-    with tempfile.TemporaryDirectory(prefix="benchbook-") as sockets:
+    with tempfile.TemporaryDirectory(prefix=_prefix()) as sockets:
         # Sockets of the file system: nobody else on the machine can listen to the kernel, and two runs side by side
         # cannot take each other's port. The kernel is interrupted before it is shut down, and would log that.
         config = {
@@ -170,7 +188,7 @@ def _written_aside(target: Path) -> Iterator[tuple[Path, Path]]:
 
     A notebook that breaks off is moved to `target` as well, if that can be.
     """
-    aside = Path(tempfile.mkdtemp(prefix="benchbook-")) / target.name
+    aside = Path(tempfile.mkdtemp(prefix=_prefix())) / target.name
     try:
         with writing(aside):
             yield target, aside
@@ -283,7 +301,7 @@ class _Follower:
 
 @contextmanager
 def _following(console: Console) -> Iterator[_Follower]:
-    with tempfile.TemporaryDirectory(prefix="benchbook-") as folder:
+    with tempfile.TemporaryDirectory(prefix=_prefix()) as folder:
         path = Path(folder) / "progress.jsonl"
         path.touch()
         follower, over = _Follower(path, console), threading.Event()

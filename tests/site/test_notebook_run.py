@@ -7,6 +7,7 @@ import io
 import json
 import os
 import shutil
+import subprocess
 from dataclasses import asdict
 from pathlib import Path
 
@@ -212,3 +213,17 @@ def test_a_dead_kernel_is_the_error_of_the_cell_that_it_ran() -> None:
     failure = page.failure(notebook)
     assert failure
     assert failure.text.startswith("KernelDied: the notebook's kernel was killed, or ran out of memory.")
+
+
+def test_what_a_killed_run_left_in_the_temporary_folder_is_found_and_no_other_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with subprocess.Popen(["true"]) as gone:
+        gone.wait()
+    monkeypatch.setattr(notebook_run.tempfile, "gettempdir", lambda: str(tmp_path))
+    names = (f"benchbook-{gone.pid}-a", f"benchbook-{gone.pid}-b", f"benchbook-{os.getpid()}-c", "benchbook-1x-d")
+    for name in names:
+        (tmp_path / name).mkdir()
+    (tmp_path / names[1] / "executed.ipynb").touch()
+    (tmp_path / f"benchbook-{gone.pid}-link").symlink_to(tmp_path / names[2])
+    assert notebook_run.left_by_killed_runs() == [tmp_path / names[0]]

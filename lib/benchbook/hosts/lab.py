@@ -178,6 +178,8 @@ def up_while_used(inventory: Inventory, say: Callable[[str], None]) -> Iterator[
     """
     with ExitStack() as used:
         say(f"starting the lab: {_join(inventory, used)} hosts")
+        if os.geteuid() == 0:
+            say("its servers run as root, some without a login: not on a machine of others (docs/shared-machines.md)")
         try:
             yield
         finally:

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 from rich.console import Console
 
-from benchbook import paths
+from benchbook import notebook_run, paths
 from benchbook.build import artefacts
 from benchbook.given import user_file
 from benchbook.hosts.remote import tune
@@ -101,6 +101,9 @@ def _settings() -> Iterator[Symptom]:
     for file, now, before in tune.left("/") if os.geteuid() == 0 else []:
         found = f"{now}, left by a run that was killed; it was {before}"
         yield Symptom(file, found, f"echo {before} > {file}", needed=False)
+    for folder in notebook_run.left_by_killed_runs():
+        fix = f"rm -r {folder} (the next run does)"
+        yield Symptom("temporary folder", f"{folder}, left by a run that was killed", fix, needed=False)
 
 
 def _built() -> Iterator[Symptom]:
