@@ -108,3 +108,22 @@ def test_figures_that_were_rounded_on_their_own_are_no_habit(tmp_path: Path) -> 
     apart = [*ROWS[:2], ["c", "26", "341", "8870"], ["d", "12", "531", "6374"]]
     assert products(tmp_path, apart).findings == []
     assert products(tmp_path, [ROWS[0], ROWS[3], ["c", "26", "341", "8870"]]).findings == []
+
+
+def test_a_whole_percentage_in_a_note_was_rounded(tmp_path: Path) -> None:
+    """-40 is printed for 59.782 / 100 - 1 = -40.2%; -42 would be a contradiction."""
+    columns = [
+        column("run", "string", "level", required=True),
+        {**column("before", "number", "metric"), "unit": "ms"},
+        {**column("after", "number", "metric"), "unit": "ms"},
+        {**column("change", "number", "note"), "unit": "%"},
+    ]
+    declared = [{"id": "change", "left": "change", "relation": "=", "right": "(after / before - 1) * 100", "why": "so"}]
+
+    def findings(change: str) -> list[str]:
+        rows = [["a", "100.000", "59.782", change]]
+        found = audit(load("mine", write(tmp_path, package(columns, identities=declared), rows))).findings
+        return [finding.severity for finding in found]
+
+    assert findings("-40") == []
+    assert findings("-42") == ["contradiction"]

@@ -56,7 +56,7 @@ def _groups(published: Published) -> Iterator[tuple[str, list[Printed]]]:
 
 
 def _printed(table: PublishedTable, row: int, metric: str) -> Printed:
-    text = numbers.text(table, row, metric)
+    text = re.sub(r"(?<=\d)[,\u00a0\u2009\u202f '’](?=\d{3}(?!\d))", "", numbers.text(table, row, metric))
     found = _NUMERAL.search(text)
     whole, decimals = (found[1], found[2] or "") if found else ("", "")
     significant = (whole + decimals).lstrip("0")

@@ -50,7 +50,7 @@ def of_row(published: Published, table: PublishedTable, row: int) -> dict[str, N
 def of_text(report: Report) -> dict[str, Number]:
     """The numbers of all text facts, as `fact.value`."""
     return {
-        f"{fact.id}.{name}": _setting(value)
+        f"{fact.id}.{name}": _rounded(value) if "percent" in name else _setting(value)
         for fact in report.text_facts
         for name, value in fact.values.items()
         if isinstance(value, int | float)
@@ -93,6 +93,10 @@ def where(table: PublishedTable) -> str:
 
 def _cell(table: PublishedTable, row: int, name: str) -> Number:
     value = float(raw(table, row, name))
+    field = table.fields.get(name)
+    if name not in table.texts[row] and field and (field.unit == "%" or (field.role == "note" and field.unit != "1")):
+        # A percentage, or a time beside the metrics, was computed, and rounded as it is printed; counts are exact.
+        return _rounded(value)
     if name not in table.texts[row]:
         return _setting(int(value) if value == int(value) else value)
     return rounded(value, resolution(value, text(table, row, name)))
@@ -100,6 +104,10 @@ def _cell(table: PublishedTable, row: int, name: str) -> Number:
 
 def _setting(value: float) -> Number:
     return exact(value) if isinstance(value, int) else rounded(value, 10.0 ** -_places(value))
+
+
+def _rounded(value: float) -> Number:
+    return rounded(value, 10.0 ** -_places(value))
 
 
 def _places(value: float) -> int:

@@ -19,6 +19,7 @@ from benchbook.errors import BadInput
 from benchbook.given import user_file
 from benchbook.given.named import one_of
 from benchbook.published import arithmetic
+from benchbook.published.reader.numerals import Figure, figures
 
 if TYPE_CHECKING:
     from benchbook.published.report_file import FieldMeta, PackageMeta, Report, ResourceMeta, TableDesign
@@ -35,8 +36,6 @@ _KINDS = {
         "a number such as 13890 or 1.93, without unit or separators",
     ),
 }
-_NUMERAL = re.compile(r"(?:(?<![\w.])[-\u2212])?([0-9]{1,30}(?:\.([0-9]{1,30}))?)")
-"""A printed number, its sign (a hyphen or U+2212) apart from its digits."""
 _MOST_POINTS = 10_000
 
 
@@ -64,6 +63,11 @@ def check_printed(resource: ResourceMeta, texts: list[dict[str, str]], path: Pat
     for metric in [name for name in names if f"{name}_printed" in names]:
         for number, text in enumerate(texts, start=2):
             stored, printed = text[metric], text[f"{metric}_printed"]
+            inexact = [one for one in figures(printed)[:1] if one.kind in {"range", "bound"}]
+            if inexact:
+                fix = "leave the number empty, and put what is printed into a note"
+                key = f"row {number}, {metric}"
+                raise BadInput("a range or a bound is no number", file=path, key=key, value=printed, fix=fix)
             if printed and not (stored and _same_digits(float(stored), printed)):
                 fix = f"store the number that is printed as {printed!r}"
                 key = f"row {number}, {metric}"
@@ -71,11 +75,18 @@ def check_printed(resource: ResourceMeta, texts: list[dict[str, str]], path: Pat
 
 
 def resolution(value: float, printed: str) -> float:
-    """The last printed place in the unit of `value`: 10.0 for 13890 printed as "13.89k", 0.01 for 2.0 as "2.00"."""
-    digits = _NUMERAL.search(printed)
-    if digits is None:
+    """Return the last printed place in the unit of `value`: 10.0 for 13890 printed as "13.89k", 1.0 for "12,000"."""
+    figure = _figure(value, printed)
+    if figure is None:
         raise BadInput("there is no number in a printed cell", value=printed, fix="transcribe the number as printed")
-    return float(10.0 ** (_power(value, float(digits[1])) - len(digits[2] or "")))
+    return float(figure.place * 10.0 ** _power(value, abs(figure.value)))
+
+
+def _figure(value: float, printed: str) -> Figure | None:
+    """Return the first figure of a printed cell; its comma is a decimal one where only that gives the value."""
+    point, comma = (figures(printed, style) for style in ("point", "comma"))
+    of_value = [one for one in [*point[:1], *comma[:1]] if _is(one, value)]
+    return next(iter([*of_value, *point, *comma]), None)
 
 
 def check_package(package: PackageMeta, path: Path) -> None:
@@ -106,7 +117,9 @@ def frictionless_check(descriptor: Path) -> None:
     try:
         report = Package(str(descriptor)).validate()
     except FrictionlessException as error:
-        raise BadInput(error.error.message, file=descriptor, fix="make it a valid data package") from error
+        reasons = "; ".join(dict.fromkeys(reason.note for reason in error.reasons if reason.note)) or error.error.note
+        problem = f"{error.error.message}: {reasons}" if reasons not in error.error.message else error.error.message
+        raise BadInput(problem, file=descriptor, fix="make it a valid data package") from error
     for problem in report.errors:
         raise BadInput(problem.message, file=descriptor, fix="make it a valid data package")
     for task in report.tasks:
@@ -189,13 +202,14 @@ def _power(value: float, numeral: float) -> int:
 
 
 def _same_digits(value: float, printed: str) -> bool:
-    digits = _NUMERAL.search(printed)
-    if digits is None:
-        return False
-    numeral = float(digits[1])
-    negative = digits[0] != digits[1]
+    figure = _figure(value, printed)
+    return figure is not None and _is(figure, value)
+
+
+def _is(figure: Figure, value: float) -> bool:
+    numeral = abs(figure.value)
     alike = math.isclose(numeral * 10.0 ** _power(value, numeral), abs(value), rel_tol=1e-9)
-    return alike and (negative == (value < 0) or not value)
+    return figure.kind != "bound" and alike and ((figure.value < 0) == (value < 0) or not value)
 
 
 def names_in(expression: str, path: Path, key: str | None = None) -> list[str]:

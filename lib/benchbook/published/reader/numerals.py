@@ -127,7 +127,7 @@ class Figure(NamedTuple):
     @property
     def place(self) -> float:
         """The last printed place, in `unit`: 10 for 15.10k."""
-        return self.high - self.low
+        return float(f"{self.high - self.low:.6g}")  # without the dust of binary floating point
 
     @property
     def exact(self) -> bool:

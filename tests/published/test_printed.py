@@ -1,0 +1,28 @@
+"""What stands in `x_printed` is the number that is stored, with every separator that documents use."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchbook.published.reading import _same_digits, resolution
+
+
+@pytest.mark.parametrize(
+    ("stored", "printed", "place"),
+    [
+        (12000.0, "12,000", 1.0), (12000.0, "12 000", 1.0), (12000.0, "12\u00a0000", 1.0), (12000.0, "12\u2009000", 1.0),
+        (12000.0, "12'000", 1.0), (12000.0, "12_000", 1.0), (27628.28, "27,628.28", 0.01), (27628.28, "27.628,28", 0.01),
+        (1.5, "1,5", 0.1), (13890.0, "13.89k", 10.0), (0.00118, "1.18ms", 1e-5), (-3.42, "(3.42)", 0.01), (-3.42, "–3.42", 0.01),
+        (-40.0, "−40%", 1.0), (2.0, "2.00", 0.01),
+    ],
+)  # fmt: skip
+def test_a_separator_changes_neither_number_nor_resolution(stored: float, printed: str, place: float) -> None:
+    assert _same_digits(stored, printed)
+    assert resolution(stored, printed) == pytest.approx(place)
+
+
+@pytest.mark.parametrize(
+    ("stored", "printed"), [(12000.0, "12,001"), (3.42, "–3.42"), (1.0, "<1"), (3000000.0, "3,000,000+")]
+)
+def test_another_number_and_a_bound_are_not_the_one_that_is_stored(stored: float, printed: str) -> None:
+    assert not _same_digits(stored, printed)
