@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchbook.campaign.allotment import WORTH
+from benchbook.campaign.repetition_allocation import WORTH
 from benchbook.campaign.repetitions import SHARES
 from benchbook.claims.ahead import MOST_AHEAD, chances
 from benchbook.claims.parts import Part, Spread, interval
