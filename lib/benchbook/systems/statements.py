@@ -6,13 +6,9 @@ A password stands neither in what is quoted of a statement nor in what its serve
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from benchbook.errors import SystemFailed
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.endpoint import Endpoint
+from benchbook.hosts.endpoint import Endpoint
 
 # Seconds after which a statement is given up that reads no data to speak of.
 ANSWERED_S = 300.0
