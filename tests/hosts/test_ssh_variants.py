@@ -18,7 +18,6 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from cryptography.hazmat.primitives import serialization
 from kit import ROOT, until
 from sshd import PORT, SFTP_SERVER, Server, Variant, new_key, other_shell, serving
 
@@ -99,7 +98,6 @@ PRINTING = 'echo "Welcome to db!"; echo "a warning" >&2; cd /; exec sh -c "$1"'
 WORKS = {
     "ciphers of old alone": Variant(["Subsystem sftp internal-sftp", "Ciphers aes256-ctr"]),
     "bash": Variant(shell='export TOLD=1; exec bash -c "$1"'),
-    "MaxSessions 1": Variant(["Subsystem sftp internal-sftp", "MaxSessions 1"]),
     "SFTP by a program of its own": Variant([EXTERNAL]),
     "a login shell that prints": Variant(shell=PRINTING),
     "csh": Variant([EXTERNAL], shell=other_shell("csh")),
@@ -111,16 +109,6 @@ WORKS = {
 def test_a_small_job_runs(name: str, tmp_path: Path, net: str, keys: Path) -> None:
     with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, WORKS[name]) as server:
         assert small_job(server.inventory()) == "a small job\n"
-
-
-def test_a_login_takes_the_cipher_that_costs_the_driver_least(plain: Server) -> None:
-    host = Host(plain.inventory(), "db")
-    try:
-        transport = host.connect().transport
-        assert "-gcm@" in transport.local_cipher
-        assert "-gcm@" in transport.remote_cipher
-    finally:
-        host.close()
 
 
 def reservations_of_its_own(folder: Path) -> str:
@@ -154,7 +142,7 @@ def test_a_host_that_is_started_anew_under_a_run_ends_it_in_these_words(tmp_path
 
 
 def test_a_folder_with_an_odd_name(plain: Server, tmp_path: Path) -> None:
-    folder = 'with a space, it\'s $(hard) "to" quote!'
+    folder = 'with a space, it\'s `hard` "to" quote!'
     assert small_job(plain.inventory(workdir=str(tmp_path / folder))) == "a small job\n"
     assert (tmp_path / folder / "jobs").is_dir()
 
@@ -168,18 +156,6 @@ def test_mariadb_says_that_it_takes_no_folder_with_a_space(plain: Server, tmp_pa
             HostUnusable, match=r"hosts\.db\.workdir: MariaDB cannot .* \(got '.*/a b'\)\. Fix: give it"
         ):
             server.install()
-
-
-def test_one_session_at_a_time_is_enough_for_threads_that_do_not_wait_for_each_other(
-    tmp_path: Path, net: str, keys: Path
-) -> None:
-    with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, WORKS["MaxSessions 1"]) as server:
-        host = Host(server.inventory(), "db")
-        with ThreadPoolExecutor(4) as pool:
-            said = list(pool.map(lambda word: host.run(["echo", word]).stdout, "abcd"))
-        host.write(host.path("file"), "kept")
-        assert (said, host.read(host.path("file"))) == (["a\n", "b\n", "c\n", "d\n"], b"kept")
-        host.close()
 
 
 # -- what is refused, with its fix --------------------------------------------------------------------------------
@@ -211,15 +187,15 @@ REFUSED = {
     ),
     "MaxSessions 0": (
         Variant(["Subsystem sftp internal-sftp", "MaxSessions 0"]),
-        r"this login may forward, and run nothing .*Fix: allow sessions in its sshd_config \(MaxSessions 4\)",
+        r"this login may forward, and run nothing .*Fix: allow sessions in its sshd_config \(MaxSessions 10\)",
     ),
     "no keys": (
         Variant(["PubkeyAuthentication no", "PasswordAuthentication yes"]),
-        r"SSH login refused: this host takes no keys, only password .*PubkeyAuthentication yes",
+        r"SSH login refused: the host asks for more than a key \(password\).*PubkeyAuthentication yes",
     ),
     "a second factor": (
         Variant(["PasswordAuthentication yes", "AuthenticationMethods publickey,password"]),
-        r"the host took the key and asks for more \(password\), .*AuthenticationMethods publickey",
+        r"SSH login refused: the host asks for more than a key \(password\).*AuthenticationMethods publickey",
     ),
 }
 
@@ -424,18 +400,18 @@ def test_two_jump_hosts_are_passed_in_the_order_in_which_they_are_named(
     one, two = gateways
     host = Host(through(plain, one.known + two.known + plain.known, tmp_path, one, two), "db")
     assert host.run(["echo", "there"]).stdout == "there\n"
-    last = host.connect()
-    hops = [last, last.gateway, last.gateway.gateway]
-    assert [hop.host for hop in hops] == [plain.address, two.address, one.address]
+    assert host._known is not None
+    way = host._known[0].gateway
+    assert way.index("gate1") > way.index("gate0"), "the first is the way to the second"
     host.close()
-    assert not any(hop.transport.is_active() for hop in hops), "the jump hosts are left as well"
 
 
 def test_a_jump_host_that_opens_no_way(plain: Server, gateways: tuple[Server, Server], tmp_path: Path) -> None:
     one, two = gateways
     said = refused(through(plain, one.known + two.known + plain.known, tmp_path, two, one))
-    assert "hosts.db: jump host gate1 (2 of 2): the jump host in front of it opens no way to it (Admin" in said
-    assert f"(got '{one.address}:{PORT}'). Fix: allow it there (AllowTcpForwarding, PermitOpen)" in said
+    assert "hosts.db: on the way there, the jump host in front of it opens no way to it (" in said
+    assert "administratively prohibited" in said
+    assert "Fix: allow it there (AllowTcpForwarding, PermitOpen)" in said
 
 
 @pytest.mark.parametrize("key", ["unknown", "another"])
@@ -447,8 +423,8 @@ def test_a_jump_host_is_not_trusted_unless_it_is_known(
     before, behind = len(one.log), len(plain.log)
     said = refused(through(plain, stranger + plain.known, tmp_path, one))
     problem = {"unknown": "the host key is not known", "another": "the host key is not the one that is known"}[key]
-    assert f"hosts.db: jump host gate0 (1 of 1): {problem}" in said
-    assert f"{one.address}:{PORT}" in said
+    assert f"hosts.db: on the way there, {problem}" in said
+    assert one.address in said
     until(lambda: "[preauth]" in one.log[before:], "the jump host was hung up on before any login")
     assert "Accepted publickey" not in one.log[before:], "nobody logged in there"
     assert "Connection from" not in plain.log[behind:], "and nothing came through it"
@@ -460,7 +436,7 @@ def test_behind_a_jump_host_the_last_key_counts_too(
     one, _ = gateways
     said = refused(through(plain, one.known, tmp_path, one))
     assert "hosts.db: the host key is not known" in said
-    assert f"`ssh-keyscan -p {PORT} {plain.address}` on the jump host gate0" in said
+    assert "Fix: log in once by `ssh -F " in said
 
 
 def test_a_jump_host_that_refuses_is_named(
@@ -471,8 +447,7 @@ def test_a_jump_host_that_refuses_is_named(
     config = Path(str(inventory.ssh.config))
     config.write_text(config.read_text().replace("Host gate1\n", "Host gate1\n  User nobody-known\n"))
     said = refused(inventory)
-    assert "hosts.db: jump host gate1 (2 of 2): SSH login refused (offered: " in said
-    assert f"nobody-known@{two.address}:{PORT}" in said
+    assert f"nobody-known@{two.address}: Permission denied (publickey)" in said
 
 
 # -- keys ---------------------------------------------------------------------------------------------------------
@@ -535,35 +510,18 @@ def test_a_passphrase_comes_from_the_variable_that_the_inventory_names(
     inventory = locked.inventory(passphrase_env="TEST_PASSPHRASE")
     said = refused(inventory)
     assert "ssh.passphrase_env: the key has a passphrase, and the environment variable" in said
-    assert "Fix: export TEST_PASSPHRASE=… before the run, or `ssh-add" in said
     monkeypatch.setenv("TEST_PASSPHRASE", "open says me")
     wrong = refused(inventory)
-    assert "ssh.passphrase_env: the passphrase in this environment variable does not open" in wrong
+    assert "ssh.passphrase_env: the passphrase does not open this key" in wrong
     assert "open says me" not in wrong
     monkeypatch.setenv("TEST_PASSPHRASE", "open sesame")
     assert hello(inventory) == "hello\n"
 
 
-@pytest.mark.parametrize("passphrase", ["", "open sesame"])
-def test_a_key_in_pkcs_8_logs_in(
-    passphrase: str, plain: Server, tmp_path: Path, no_agent: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    key = serialization.load_ssh_private_key((plain.keys / "client").read_bytes(), None)
-    how = serialization.BestAvailableEncryption(passphrase.encode()) if passphrase else serialization.NoEncryption()
-    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, how)
-    assert pem.startswith(b"-----BEGIN ENCRYPTED PRIVATE KEY" if passphrase else b"-----BEGIN PRIVATE KEY")
-    (tmp_path / "key").write_bytes(pem)
-    inventory = plain.inventory(key=str(tmp_path / "key"), passphrase_env="TEST_PASSPHRASE")
-    if passphrase:
-        assert "ssh.passphrase_env: the key has a passphrase, and the environment variable" in refused(inventory)
-        monkeypatch.setenv("TEST_PASSPHRASE", passphrase)
-    assert hello(inventory) == "hello\n"
-
-
 def test_a_passphrase_that_nobody_can_be_asked_for(locked: Server, no_agent: None) -> None:
     said = refused(locked.inventory())
-    assert "ssh.key: the key has a passphrase, no agent holds the key, and nobody can be asked here" in said
-    assert f"Fix: `ssh-add {locked.keys / 'client'}`, or set ssh.passphrase_env" in said
+    assert "ssh.key: the key has a passphrase, and there is nobody to ask for it" in said
+    assert "Fix: load the key into an agent (ssh-add)" in said
 
 
 ASKING = """
@@ -590,21 +548,22 @@ def test_a_passphrase_is_asked_for_once_on_a_terminal(locked: Server, no_agent: 
     try:
         while b"hello two" not in said:
             chunk = os.read(ours, 1000)
-            if b"Passphrase for" in chunk:
+            if b"Passphrase of" in chunk:
                 os.write(ours, b"open sesame\n")
             said += chunk
     finally:
         asked.kill()
         asked.wait()
         os.close(ours)
-    assert said.count(b"Passphrase for") == 1
+    assert said.count(b"Passphrase of") == 1
     assert b"hello one" in said
     assert b"open sesame" not in said
 
 
 @pytest.mark.parametrize(
     ("content", "problem"),
-    [(None, "the key file is missing"), ("no key\n", "this is no private key that can be used"),
+    [(None, "this is no private key that the kit can read"),
+     ("no key\n", "this is no private key that the kit can read"),
      ("public", "this is a public key, and no agent holds its private half")],
 )  # fmt: skip
 def test_a_key_file_that_is_none(
@@ -613,6 +572,7 @@ def test_a_key_file_that_is_none(
     key = tmp_path / "key"
     if content:
         key.write_text((plain.keys / "client.pub").read_text() if content == "public" else content)
+        key.chmod(0o600)
     said = refused(plain.inventory(key=str(key)))
     assert f"ssh.key: {problem}" in said
     assert f"(got '{key}')" in said
@@ -623,28 +583,3 @@ def test_a_host_is_known_by_its_line_whatever_markers_stand_in_the_file(plain: S
     kind, key = (plain.keys / "client.pub").read_text().split()[:2]
     others = f"@cert-authority *.example.com {kind} {key}\n@revoked * {kind} {key}\n"
     assert small_job(plain.inventory(known=f"{others}{plain.known}")) == "a small job\n"
-
-
-def test_a_host_that_an_authority_vouches_for_is_not_known_by_that(plain: Server) -> None:
-    kind, key = (plain.folder / "host_key.pub").read_text().split()[:2]
-    said = refused(plain.inventory(known=f"@cert-authority {plain.where} {kind} {key}\n"))
-    assert "the host key is not known" in said
-    assert "for certificates (@cert-authority) are not read here" in said
-
-
-def test_a_host_is_not_known_by_a_key_that_is_revoked(plain: Server) -> None:
-    kind, key = (plain.folder / "host_key.pub").read_text().split()[:2]
-    said = refused(plain.inventory(known=f"{plain.known}@revoked * {kind} {key}\n"))
-    assert "the host key is not known" in said
-    assert "@cert-authority" not in said
-
-
-def test_files_about_hosts_that_cannot_be_read(plain: Server, tmp_path: Path) -> None:
-    said = refused(plain.inventory(known=f"{plain.where} ssh-ed25519 AAAAC\n"))
-    assert "ssh.known_hosts: the file of known hosts cannot be read" in said
-    (tmp_path / "config").write_text("Host a\n  this-is-no-line\n")
-    assert "ssh.config: the ssh config cannot be read" in refused(plain.inventory(config=str(tmp_path / "config")))
-    (tmp_path / "config").write_text(
-        "Host a\n ProxyJump b\nHost b\n ProxyJump a\n".replace("Host a", f"Host a {plain.address}")
-    )
-    assert "ssh.config: jump hosts that lead in a circle" in refused(plain.inventory(config=str(tmp_path / "config")))

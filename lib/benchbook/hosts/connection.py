@@ -17,8 +17,8 @@ import re
 import shlex
 import socket
 import subprocess
+import threading
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from getpass import getpass
@@ -30,12 +30,13 @@ from typing import Any
 import fabric
 import paramiko
 from fabric.runners import Remote
+from paramiko.pkey import UnknownKeyType
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from benchbook.errors import BadInput, HostUnusable
 from benchbook.given import user_file
 from benchbook.hosts.endpoint import at
-from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.inventory import Inventory, is_public_key
 from benchbook.hosts.timeouts import KEEPALIVE_S, silence_s
 from benchbook.paths import resolve
 
@@ -337,13 +338,14 @@ def _refused(
     )
 
 
+_SAYS_LITTLE = re.compile(
+    "UNKNOWN port|kex_exchange_identification|^Host key verification failed|stdio forwarding|^Killed by|^Warning:"
+)
+
+
 def _last_words(lines: Sequence[str]) -> str:
     """The line that says most: after it ssh only says that it ends."""
-    telling = [
-        line
-        for line in lines
-        if not re.search(r"UNKNOWN port|^Host key verification failed|stdio forwarding|^Killed by|^Warning:", line)
-    ]
+    telling = [line for line in lines if not _SAYS_LITTLE.search(line)]
     return (telling or list(lines) or [""])[-1][:300]
 
 
@@ -378,8 +380,8 @@ def _login_refused(
 def open_connection(inventory: Inventory, name: str, route: Route, trusted: HostKey) -> fabric.Connection:
     """Return an open connection to a host. Raise HostUnusable where it refuses, or shows another key than `trusted`."""
     ssh = inventory.ssh
-    passphrase = _passphrase(inventory, route)
-    keys = [key for key in route.keys if key.exists() and not _is_public(key)]
+    own_key = _own_key(inventory, route)
+    keys = [key for key in route.keys if key.is_file() and not is_public_key(key)]
     connection = fabric.Connection(
         route.hostname,
         user=route.user,
@@ -390,7 +392,7 @@ def open_connection(inventory: Inventory, name: str, route: Route, trusted: Host
         config=fabric.Config(ssh_config=paramiko.SSHConfig(), overrides={"runners": {"remote": _Runner}}),
         connect_kwargs={
             "key_filename": [str(key) for key in keys],
-            "passphrase": passphrase,
+            **own_key,
             "allow_agent": route.agent,
             "look_for_keys": False,
             "banner_timeout": ssh.connect_timeout_s,
@@ -465,63 +467,73 @@ def _keep_alive(connection: fabric.Connection, silent_s: float) -> None:
         connection.transport.sock.setsockopt(socket.IPPROTO_TCP, _TCP_USER_TIMEOUT, int(silent_s * 1000))
 
 
-def _passphrase(inventory: Inventory, route: Route) -> str | None:
-    """The passphrase of the inventory's key, where it has one and no agent holds the key."""
+def _own_key(inventory: Inventory, route: Route) -> dict[str, Any]:
+    """What paramiko needs for the inventory's key beside its file: the agent that holds it, or its passphrase."""
     ssh = inventory.ssh
     if not ssh.key:
-        return None
+        return {}
     path = resolve(ssh.key)
-    if _is_public(path) and route.agent and _agent_holds(path.read_text(encoding="utf-8")):
-        return None
+    public = path if path.is_file() and is_public_key(path) else Path(f"{path}.pub")
+    held = _in_agent(public.read_text(encoding="utf-8")) if route.agent and public.exists() else None
+    if held is not None:
+        return {"pkey": held}
+    if public == path:
+        raise _no_key(inventory, path, "this is a public key, and no agent holds its private half")
     try:
         paramiko.PKey.from_path(path)
-    except paramiko.PasswordRequiredException:
-        pass
-    except (OSError, ValueError, paramiko.SSHException, paramiko.pkey.UnknownKeyType) as problem:
-        raise BadInput(
-            f"this is no private key that the kit can read ({problem})",
-            file=inventory.file,
-            key="ssh.key",
-            value=str(path),
-            fix="name the private key's file, in OpenSSH's own format (`ssh-keygen -p -f FILE` converts it); "
-            "or load it into an agent and leave ssh.key out",
-        ) from problem
+    except (paramiko.PasswordRequiredException, TypeError):
+        # TypeError is what `cryptography` says of a key that is locked.
+        return {"passphrase": _passphrase(inventory, path)}
+    except (OSError, ValueError, paramiko.SSHException, UnknownKeyType) as problem:
+        raise _no_key(inventory, path, f"this is no private key that the kit can read ({problem})") from problem
+    return {}
+
+
+def _no_key(inventory: Inventory, path: Path, problem: str) -> BadInput:
+    return BadInput(
+        problem,
+        file=inventory.file,
+        key="ssh.key",
+        # A path is shown even where its key may hold a secret.
+        value=path,
+        fix="name the private key's file, in OpenSSH's own format (`ssh-keygen -p -f FILE` converts it); "
+        "or load it into an agent (ssh-add)",
+    )
+
+
+def _in_agent(public: str) -> paramiko.PKey | None:
+    return next((key for key in paramiko.Agent().get_keys() if key.get_base64() in public.split()), None)
+
+
+def _passphrase(inventory: Inventory, path: Path) -> str:
+    """From the variable that the inventory names; else it is asked for on a terminal, once in a process."""
+    variable = inventory.ssh.passphrase_env
+    where = {"file": inventory.file, "key": "ssh.passphrase_env" if variable else "ssh.key"}
+    if variable and variable in os.environ:
+        said = os.environ[variable]
+    elif not variable and os.isatty(0):
+        with _asking:
+            said = _asked(path)
     else:
-        return None
-    public = Path(f"{path}.pub")
-    if route.agent and public.exists() and _agent_holds(public.read_text(encoding="utf-8")):
-        return None
-    return _asked(path, ssh.passphrase_env, inventory.file)
+        raise BadInput(
+            "the key has a passphrase, and the environment variable that should hold it is not set"
+            if variable
+            else "the key has a passphrase, and there is nobody to ask for it",
+            value=variable or path,
+            fix="load the key into an agent (ssh-add), or export the variable that ssh.passphrase_env names",
+            **where,
+        )
+    for kind in (paramiko.Ed25519Key, paramiko.ECDSAKey, paramiko.RSAKey):
+        with suppress(ValueError, paramiko.SSHException):
+            kind.from_private_key_file(str(path), said)
+            return said
+    fix = "correct the passphrase, or load the key into an agent (ssh-add)"
+    raise BadInput("the passphrase does not open this key", value=path, fix=fix, **where)
 
 
-def _is_public(path: Path) -> bool:
-    """Does this file hold a public key alone? It names one that an agent holds."""
-    with suppress(OSError, ValueError):
-        return path.read_text(encoding="utf-8").startswith(("ssh-", "ecdsa-", "sk-"))
-    return False
-
-
-def _agent_holds(public: str) -> bool:
-    agent = paramiko.Agent()
-    try:
-        return any(key.get_base64() in public.split() for key in agent.get_keys())
-    finally:
-        agent.close()
+_asking = threading.Lock()
 
 
 @lru_cache
-def _asked(path: Path, variable: str | None, file: str) -> str:
-    """Asked for once in a process, on a terminal; else it comes from the variable that the inventory names."""
-    if variable and variable in os.environ:
-        return os.environ[variable]
-    if not variable and os.isatty(0):
-        return getpass(f"Passphrase of {path}: ")
-    raise BadInput(
-        "the key has a passphrase, and the environment variable that should hold it is not set"
-        if variable
-        else "the key has a passphrase, and there is nobody to ask for it",
-        file=file,
-        key="ssh.passphrase_env" if variable else "ssh.key",
-        value=variable or str(path),
-        fix="load the key into an agent (ssh-add), or export the variable that ssh.passphrase_env names",
-    )
+def _asked(path: Path) -> str:
+    return getpass(f"Passphrase of {path}: ")

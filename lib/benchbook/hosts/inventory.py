@@ -41,6 +41,11 @@ def _folder_of_its_own(path: str) -> str:
     return path
 
 
+def is_public_key(path: Path) -> bool:
+    """Return whether a file holds a public key alone, which names one that an agent holds."""
+    return path.read_bytes()[:10].startswith((b"ssh-", b"ecdsa-", b"sk-"))
+
+
 def _check_private(path: Path, key: str) -> None:
     """Raise BadInput for a file with a secret that others on this machine may read or write."""
     mode = path.stat().st_mode & 0o777
@@ -105,7 +110,7 @@ class Ssh(Strict):
         for path in map(resolve, filter(None, (self.key, self.known_hosts))):
             if user_file.is_there(path):
                 user_file.text(path, most=MOST_KNOWN_HOSTS_BYTES)
-        if self.key and (key := resolve(self.key)).exists():
+        if self.key and user_file.is_there(key := resolve(self.key)) and not is_public_key(key):
             _check_private(key, "ssh.key")
 
 
