@@ -19,6 +19,7 @@ import socket
 import subprocess
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from getpass import getpass
