@@ -16,7 +16,7 @@ from importlib import resources
 from pathlib import Path
 
 from benchbook.errors import ConnectionLost, HostUnreachable, RemoteFailed
-from benchbook.hosts.host import Host, host_retrying
+from benchbook.hosts.host import Host, host_retrying, with_retry
 from benchbook.hosts.preflight import NO_SPACE, READ_ONLY
 
 # What stands as long as a session (servers, settings) outlives many trials; its job still has an end, in case all else
@@ -122,7 +122,7 @@ class Job:
 
         Raise ReservationLost when the host is another driver's.
         """
-        agent = agent_on(host)
+        agent = with_retry(agent_on)(host)
         folder = host.path("jobs", f"{name}-{uuid.uuid4().hex[:8]}")
         job = {
             "argv": [str(word).replace("{job}", folder) for word in command.argv],

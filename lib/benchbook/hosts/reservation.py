@@ -270,8 +270,10 @@ def _in_words(reservation: Said) -> str:
 
 def _on(host: Host) -> Ask:
     def ask(verb: str, request: Mapping[str, Any]) -> Said:
-        words = [*agent_on(host), verb, json.dumps(request)]
-        said: Said = json.loads(with_retry(lambda one: one.run(words).stdout)(host))
+        # To have the agent there is a part of asking: the connection may break meanwhile.
+        said: Said = json.loads(
+            with_retry(lambda one: one.run([*agent_on(one), verb, json.dumps(request)]).stdout)(host)
+        )
         return said
 
     # By a thread, for Fabric keeps Ctrl-C from the one that waits for a command.
