@@ -259,9 +259,10 @@ def test_one_sentence_says_what_came_out_of_what(counts: dict[str, int], said: s
 def test_what_was_left_out_needs_no_bigger_machine() -> None:
     """Who narrowed a run to one workload was told that no claim could be tested here."""
     left = judged(verdict="not testable here", reason="nothing of table insert was measured", effect=None)
+    cell = judged(verdict="not testable here", reason="tps of saga at mode dtm was not measured", effect=None)
     full = judged(verdict="not testable here", reason="98% of 2 cores are busy at 1 thread", effect=None)
-    given = results.parse(found(systems=[], profile="lab", claims=[judged(), left, full, full]))
-    assert summary.headline(given) == "1 of 4 claims holds, 2 need a bigger machine, 1 was not run."
+    given = results.parse(found(systems=[], profile="lab", claims=[judged(), left, cell, full, full]))
+    assert summary.headline(given) == "1 of 5 claims holds, 2 need a bigger machine, 2 were not run."
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,8 @@ STATES: tuple[State, ...] = get_args(State)
 _PLURAL = {"holds": "hold", "fails": "fail", "needs a bigger machine": "need a bigger machine"}
 _LOOKS = {"holds": ("✓", "good"), "fails": ("✕", "bad"), "open": ("?", "warn")}
 _OF_VERDICT: dict[str, State] = {"reproduced": "holds", "contradicted": "fails", "inconclusive": "open"}
-# How a claim's reason begins of which no figure was measured (`evidence`).
-_NOT_MEASURED = "nothing of table"
+# How a claim's reason begins or ends where a figure that it needs was left out of the run (`evidence`).
+_NOTHING_OF, _NOT_MEASURED = "nothing of table", "was not measured"
 
 _HOW = (
     "An interval inside the claimed range: the claim holds here; outside: it fails; across an edge: open. "
@@ -36,8 +36,8 @@ _HOW = (
 
 def state(claim: JudgedClaim) -> State:
     """Return what came of a claim: not run is what was left out, which no machine would mend."""
-    unmeasured: State = "not run" if claim.reason.startswith(_NOT_MEASURED) else "needs a bigger machine"
-    return _OF_VERDICT.get(claim.verdict, unmeasured)
+    left_out = claim.reason.startswith(_NOTHING_OF) or claim.reason.endswith(_NOT_MEASURED)
+    return _OF_VERDICT.get(claim.verdict, "not run" if left_out else "needs a bigger machine")
 
 
 def counts(claims: Sequence[JudgedClaim]) -> str:
