@@ -92,7 +92,7 @@ def _slowed(records: Sequence[Record]) -> str:
     slow = found[found.less > SLOWED]
     if slow.empty:
         return ""
-    worst = slow.loc[slow.less.idxmax()]
+    worst = slow.sort_values("less").iloc[-1]
     return (
         f"The machine itself was slow: {worst.host} did up to {worst.less:.0%} less in the same CPU time than in "
         f"other loads of the same cell, in {slow.load.nunique()} of {found.load.nunique()} loads."
