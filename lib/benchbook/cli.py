@@ -238,12 +238,12 @@ def check(
 def _check_report(name: str) -> int:
     from benchbook import published
     from benchbook.audit.dead_declarations import refuse_dead
-    from benchbook.claims import ledger_check
+    from benchbook.claims import ledger
     from benchbook.reports import runnable
 
     found = published.validate(name)
     refuse_dead(found)
-    runnable.check(found, ledger_check.load(found))
+    runnable.check(found, ledger.load(found))
     rows = sum(len(table.frame) for table in found.tables.values())
     console.print(f"{name}: {counted(len(found.tables), 'table')}, {counted(rows, 'row')}, valid")
     for file, lines in runnable.placeholders(name).items():

@@ -19,7 +19,7 @@ from benchbook import notebook_run, parameters, paths, published
 from benchbook.analysis import results
 from benchbook.build import artefacts
 from benchbook.campaign import store
-from benchbook.claims import claims_terminal, judge, ledger_check, section
+from benchbook.claims import claims_terminal, judge, ledger, section
 from benchbook.compare import address
 from benchbook.errors import BadInput, BenchbookError, HostReserved
 from benchbook.given import guard, user_file
@@ -104,10 +104,10 @@ def check_run(data: Published, asked: Parameters, profile: Profile, inventory: I
     """Return the hosts that a run takes, touching none of them. Raise BadInput for what would stop it later."""
     report = data.report.name
     kind = kind_of(report)
-    ledger = ledger_check.load(data)
+    known = ledger.load(data)
     kind.cells(data, asked)
     hosts = kind.experiment(data, asked, profile, inventory).hosts()
-    runnable.check_conditions(ledger, kind, report, kind.asked(data, asked, profile, inventory))
+    runnable.check_conditions(known, kind, report, kind.asked(data, asked, profile, inventory))
     return hosts
 
 

@@ -15,7 +15,7 @@ from kit import ROOT
 from toy_report import evidence
 
 from benchbook import plugins
-from benchbook.claims import judge, ledger, ledger_check
+from benchbook.claims import judge, ledger
 from benchbook.errors import BadInput
 from benchbook.published.tables import Published
 
@@ -56,10 +56,10 @@ def one() -> dict[str, Any]:
 @pytest.mark.usefixtures("installed")
 def test_a_hypothesis_is_its_class_and_the_entry_point(toy: Published) -> None:
     found = ledger.read({"report": "toy", "claims": [one()]})
-    truths = {"reproduced": [100.0, 150, 200, 350], "contradicted": [100.0, 100, 100, 100]}
+    truths = {"holds": [100.0, 150, 200, 350], "fails": [100.0, 100, 100, 100]}
     for verdict, values in truths.items():
         (claim,) = judge.judge(found, toy, evidence({"a": {"y": values}}), judge.JudgedSystem("s"))
-        assert (claim.verdict, claim.hypothesis) == (verdict, "at least 2x from x 1 to 8")
+        assert (claim.here, claim.hypothesis) == (verdict, "at least 2x from x 1 to 8")
         assert claim.published == pytest.approx(3.06)
 
 
@@ -85,12 +85,12 @@ def test_one_that_compares_nothing_is_refused_with_the_ledger(
 ) -> None:
     """It passed, and ended the page with an IndexError."""
     named = with_one_claim(toy, tmp_path)
-    assert ledger_check.load(named, tmp_path) is not None
-    monkeypatch.setattr(plugins.load("hypotheses", "doubles", key=""), "parts", lambda *_: [])
+    assert ledger.load(named, tmp_path) is not None
+    monkeypatch.setattr(plugins.load("hypotheses", "doubles", key=""), "contrasts", lambda *_: [])
     with pytest.raises(BadInput, match="nothing of this claim is tested") as caught:
-        ledger_check.load(named, tmp_path)
+        ledger.load(named, tmp_path)
     assert (caught.value.key, caught.value.value) == (one()["id"], [])
-    assert "`parts` of Doubles" in str(caught.value.fix)
+    assert "`contrasts` of Doubles" in str(caught.value.fix)
 
 
 @pytest.mark.usefixtures("installed")
@@ -102,10 +102,10 @@ def test_one_that_speaks_of_nothing_is_refused_with_the_ledger(
     doubles = plugins.load("hypotheses", "doubles", key="")
     monkeypatch.setattr(doubles, "speaks_of", lambda *_: [])
     with pytest.raises(BadInput, match="names no figure and no table") as caught:
-        ledger_check.load(named, tmp_path)
+        ledger.load(named, tmp_path)
     assert caught.value.key == one()["id"]
     monkeypatch.setattr(doubles, "in_tables", lambda *_: {one()["table"]})
-    assert ledger_check.load(named, tmp_path) is not None
+    assert ledger.load(named, tmp_path) is not None
 
 
 def test_without_the_package_its_name_is_unknown() -> None:

@@ -17,7 +17,7 @@ from benchbook.analysis import results
 from benchbook.audit.whole import audit
 from benchbook.campaign import design
 from benchbook.campaign.store import Campaign
-from benchbook.claims import ledger_check
+from benchbook.claims import ledger
 from benchbook.errors import BadInput, NotWritten
 from benchbook.hosts.inventory import known_inventories, load_inventory
 from benchbook.profiles import load_profile
@@ -110,9 +110,9 @@ def test_its_claims_name_figures_that_are_published(made: list[Path]) -> None:
 def test_what_is_laid_down_passes_check_audits_and_plans_as_it_stands(home: Home, kind: str) -> None:
     new.lay_down(NAME, kind)
     data, what = published.validate(NAME), kind_of(NAME)
-    ledger = ledger_check.load(data)
-    assert ledger
-    assert {term.table for claim in ledger.claims for _, term in claim.speaks_of(data)} == set(new.TABLES)
+    held = ledger.load(data)
+    assert held
+    assert {term.table for claim in held.claims for _, term in claim.speaks_of(data)} == set(new.TABLES)
     assert not [f for f in audit(data).findings if f.severity == "contradiction"]
     said = parameters.check(what.Parameters, NAME, parameters.defaults(NAME))
     size, where = load_profile(said.profile), load_inventory(said.inventory)
@@ -138,7 +138,7 @@ def test_two_versions_are_laid_down_side_by_side(home: Home) -> None:
         filled = path.read_text().replace('"1.0"', '"v5"').replace('"2.0"', '"v6"')
         path.write_text(filled.replace("\n1.0,", "\nv5,").replace("\n2.0,", "\nv6,"))
     data, what = published.validate(NAME), kind_of(NAME)
-    assert ledger_check.load(data)
+    assert ledger.load(data)
     said = parameters.check(what.Parameters, NAME, parameters.defaults(NAME))
     cells = what.cells(data, said)
     assert {(cell.system, cell.levels["version"]) for cell in cells} == {("mysql57", "v5"), ("mysql8", "v6")}

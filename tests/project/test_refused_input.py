@@ -158,7 +158,7 @@ def test_a_condition_of_a_claim_that_would_never_hold(
     path.write_text(path.read_text().replace("below: {small_rows: 50000}", "below: {smal_rows: 50000}"))
     status, said = ends(["report", "dm_1_0_ga"])
     assert (status, begun) == (2, []), said
-    assert f"{path}: load-saturates-at-8.not_here: no campaign asks for anything under this name" in said
+    assert f"{path}: load-saturates-at-8.not_run: no campaign asks for anything under this name" in said
     assert "(got 'smal_rows'). Fix: write small_rows" in said
 
 

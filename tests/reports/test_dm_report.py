@@ -13,7 +13,7 @@ from benchbook import published
 from benchbook.campaign import design
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.record import Quantity, Record
-from benchbook.claims import ledger_check, more
+from benchbook.claims import ledger, undecided
 from benchbook.errors import BadInput
 from benchbook.hosts.agent import Ended
 from benchbook.hosts.inventory import load_inventory
@@ -312,26 +312,26 @@ def test_what_decides_no_claim_of_dm_1_0_ga_at_the_sizes_of_smoke() -> None:
     """Dumps and loads of so few rows, syncs of 2 s, few workers at a held rate; and a load that no claim speaks of."""
     kind, asked = dm_kind.DmKind(), parameters()
     sizes = kind.asked(GA, asked, load_profile("smoke"), load_inventory("lab_dm_ga"))
-    found = more.unjudged(ledger_check.load(GA), kind.cells(GA, asked), sizes, GA, None)
+    found = undecided.unjudged(ledger.load(GA), kind.cells(GA, asked), sizes, GA, None)
     tables = ["dump", "load", "load_pool_size", "sync_result", "sync_worker_count"]
     assert sorted({cell.table for cell in found}) == tables
     assert sorted(c.levels["worker_count"] for c in found if c.table == "sync_worker_count") == [4, 8]
     assert len(found) == 12
     unheld = {**sizes, "ladder_rate": 0, "time_s": 30, "large_rows": 500_000, "small_rows": 50_000}
-    assert {c.table for c in more.unjudged(ledger_check.load(GA), kind.cells(GA, asked), unheld, GA, None)} == {"load"}
-    assert more.unjudged(None, kind.cells(GA, asked), sizes, GA, None) == [], "nothing is judged without a ledger"
+    assert {c.table for c in undecided.unjudged(ledger.load(GA), kind.cells(GA, asked), unheld, GA, None)} == {"load"}
+    assert undecided.unjudged(None, kind.cells(GA, asked), sizes, GA, None) == [], "nothing is judged without a ledger"
 
 
 def test_a_pool_that_has_fewer_files_than_threads_is_not_judged() -> None:
     """The lab profile loads 4 tables of 50,000 rows in chunks of 6,250: 32 files for 32 threads or 64."""
-    ledger, kind = ledger_check.load(GA), dm_kind.DmKind()
-    assert ledger is not None
+    held, kind = ledger.load(GA), dm_kind.DmKind()
+    assert held is not None
     about_64 = [
-        claim for claim in ledger.claims if claim.id in ("load-falls-at-64", "load-transaction-time-proportional")
+        claim for claim in held.claims if claim.id in ("load-falls-at-64", "load-transaction-time-proportional")
     ]
     for profile, judged in (("smoke", False), ("lab", False), ("paper", True)):
         sizes = kind.asked(GA, parameters(), load_profile(profile), load_inventory("lab_dm_ga"))
-        assert [claim.refused("mysql57", sizes) is None for claim in about_64] == [judged, judged], profile
+        assert [claim.unrun("mysql57", sizes) is None for claim in about_64] == [judged, judged], profile
 
 
 def test_dm_repeats_as_its_part_of_the_profile_says_and_one_cell_more_often() -> None:

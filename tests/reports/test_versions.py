@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from kit import INVENTORY, ROOT, Home, inventory
 from records import record, with_values
@@ -18,11 +17,10 @@ from benchbook.campaign.design import plan
 from benchbook.campaign.environment import SystemDescription
 from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import LevelScaling
-from benchbook.claims import evidence, judge, ledger, ledger_check, more
+from benchbook.claims import evidence, judge, ledger, undecided
+from benchbook.claims.evidence import ran_by
+from benchbook.claims.figures import Term
 from benchbook.claims.judge import JudgedSystem
-from benchbook.claims.parts import Part
-from benchbook.claims.ran_by import ran_by
-from benchbook.claims.terms import Term
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.session import Session
@@ -67,11 +65,11 @@ def measured(names: tuple[str, ...] = PAIR, gain: float = 1.0, repetitions: int 
 def verdicts(records: list[Record], names: tuple[str, ...] = PAIR) -> dict[str, tuple[str, str]]:
     """Claim -> whose ledger it is in, and its verdict; every claim is judged once."""
     trials = plan(KIND.cells(REPORT, asked(*names)), 4, seed=1, asked={})
-    found, held = evidence.measured(REPORT, KIND.tables, records, trials), ledger_check.load(REPORT)
+    found, held = evidence.measured(REPORT, KIND.tables, records, trials), ledger.load(REPORT)
     assert held
     claims = [claim for name in found.systems for claim in judge.judge(held, REPORT, found, JudgedSystem(name))]
     assert len(claims) == len(held.claims) == len({claim.id for claim in claims})
-    return {claim.id: (claim.system, claim.verdict) for claim in claims}
+    return {claim.id: (claim.system, "not run" if claim.verdict == "not run" else claim.here or "") for claim in claims}
 
 
 # -- a version's name -------------------------------------------------------------------------------------------------
@@ -239,14 +237,14 @@ def test_a_system_stands_in_for_its_version_unless_it_is_that_version(
 
 def test_a_claim_is_about_the_system_that_runs_its_rows() -> None:
     said = verdicts(measured(gain=2))
-    assert said["rises-read-write-v610"] == ("tidb:6.5", "reproduced")
-    assert said["rises-read-write-v620"] == ("tidb:7.1", "reproduced")
-    assert said["alike-point-select"] == ("tidb:7.1", "reproduced")
+    assert said["rises-read-write-v610"] == ("tidb:6.5", "holds")
+    assert said["rises-read-write-v620"] == ("tidb:7.1", "holds")
+    assert said["alike-point-select"] == ("tidb:7.1", "holds")
     # An embedded store has no Raft groups to write a second key to.
-    assert said["index-costs-v610"] == ("tidb:6.5", "not testable here")
+    assert said["index-costs-v610"] == ("tidb:6.5", "not run")
     # 5000 and 2000: 2.5 times; all read-write figures are 100 x 1.3 and 100 x 1.4 in both versions.
     own = ("mysql57", "mysql8")
-    assert verdicts(measured(own, 2), own)["index-costs-v610"] == ("mysql57", "reproduced")
+    assert verdicts(measured(own, 2), own)["index-costs-v610"] == ("mysql57", "holds")
 
 
 def test_a_claim_on_a_table_that_was_left_out_stays_with_the_system_of_its_version() -> None:
@@ -260,7 +258,7 @@ def test_a_claim_on_a_table_that_was_left_out_stays_with_the_system_of_its_versi
 
 def test_a_claim_about_two_systems_says_what_each_stands_in_for() -> None:
     trials = plan(KIND.cells(REPORT, asked(*PAIR)), 4, seed=1, asked={})
-    found, held = evidence.measured(REPORT, KIND.tables, measured(), trials), ledger_check.load(REPORT)
+    found, held = evidence.measured(REPORT, KIND.tables, measured(), trials), ledger.load(REPORT)
     assert held
     new = JudgedSystem("tidb:7.1", "TiDB 7.1", ["7.1 stands in for v6.2.0"], beside={"tidb:6.5": ["6.5 for v6.1.0"]})
     said = {claim.id: claim.sentence for claim in judge.judge(held, REPORT, found, new)}
@@ -268,30 +266,30 @@ def test_a_claim_about_two_systems_says_what_each_stands_in_for() -> None:
     assert said["rises-read-write-v620"].endswith("7.1 stands in for v6.2.0.")
 
 
-def test_what_changed_between_the_published_versions_is_not_testable_on_later_ones() -> None:
+def test_what_changed_between_the_published_versions_is_not_run_on_later_ones() -> None:
     changes = {id: said for id, said in verdicts(measured(gain=2)).items() if id.startswith("change-")}
-    assert changes == {f"change-{name.removeprefix('oltp_').replace('_', '-')}": ("tidb:7.1", "not testable here")
+    assert changes == {f"change-{name.removeprefix('oltp_').replace('_', '-')}": ("tidb:7.1", "not run")
                        for name in TABLES}  # fmt: skip
 
 
-def test_what_changed_between_the_published_versions_is_not_testable_on_another_product() -> None:
+def test_what_changed_between_the_published_versions_is_not_run_on_another_product() -> None:
     """Nor where one of the two is another version."""
     names = ("mysql57", "mysql8")
     trials = plan(KIND.cells(REPORT, asked(*names)), 4, seed=1, asked={})
-    found, held = evidence.measured(REPORT, KIND.tables, measured(names), trials), ledger_check.load(REPORT)
+    found, held = evidence.measured(REPORT, KIND.tables, measured(names), trials), ledger.load(REPORT)
     assert held
     for own, other in ((["8.0 stands in for TiDB v6.2.0"], ["5.7 stands in for TiDB v6.1.0"]), ([], ["5.7 stands in"])):
         new = JudgedSystem("mysql8", "MySQL 8.0", own, beside={"mysql57": other})
         said = {claim.id: claim for claim in judge.judge(held, REPORT, found, new)}
         changes = [claim for id, claim in said.items() if id.startswith("change-")]
-        assert [claim.verdict for claim in changes] == ["not testable here"] * 4
+        assert [claim.verdict for claim in changes] == ["not run"] * 4
         assert all(claim.reason and claim.reason.endswith(f"({'; '.join([*own, *other])})") for claim in changes)
         assert all(claim.decide and "name them, older first" in claim.decide for claim in changes)
-        assert said["alike-point-select"].verdict == "reproduced"
+        assert said["alike-point-select"].here == "holds"
 
 
 @pytest.mark.parametrize(("gain", "point_select", "update_index"), [
-    (0.9642, "reproduced", "contradicted"), (1.0, "contradicted", "reproduced"), (2.0, "contradicted", "contradicted"),
+    (0.9642, "holds", "fails"), (1.0, "fails", "holds"), (2.0, "fails", "fails"),
 ])  # fmt: skip
 def test_on_versions_of_a_user_s_it_is_tested(gain: float, point_select: str, update_index: str) -> None:
     """Tolerance 3%: a drop by 3.58% (0.9642) holds from 0.935 to 0.994, and "unchanged" from 0.97 to 1.031."""
@@ -303,14 +301,14 @@ def test_on_versions_of_a_user_s_it_is_tested(gain: float, point_select: str, up
 
 def test_open_claims_have_both_versions_measured_again() -> None:
     cells = KIND.cells(REPORT, asked(*PAIR))
-    held = ledger_check.load(REPORT)
+    held = ledger.load(REPORT)
     assert held
     trials = plan(cells, 2, seed=1, asked={})
     found = evidence.measured(REPORT, KIND.tables, measured(repetitions=2), trials)
     claims = judge.judge(held, REPORT, found, JudgedSystem("tidb:7.1"))
-    wanted = [c.model_copy(update={"verdict": "inconclusive", "n": 2, "chances": (0.5,) * 5}) for c in claims
+    wanted = [c.model_copy(update={"verdict": "open", "n": 2, "chances": (0.5,) * 5}) for c in claims
               if c.id in ("alike-read-write", "rises-read-write-v620")]  # fmt: skip
-    again = more.open_claims(held, wanted, trials, REPORT, None, most=7)
+    again = undecided.open_claims(held, wanted, trials, REPORT, None, most=7)
     assert [(claim.id, {cell.system for cell in claim.cells}, len(claim.cells)) for claim in again] == [
         ("alike-read-write", set(PAIR), 6), ("rises-read-write-v620", {"tidb:7.1"}, 3)
     ]  # fmt: skip
@@ -329,13 +327,6 @@ def test_the_mean_ratio_is_the_geometric_mean_over_the_levels() -> None:
     assert (result.effect, result.n) == (pytest.approx(1.25), 4)
     assert result.region == (pytest.approx(0.9641 * 0.97, abs=1e-4), pytest.approx(0.9641 / 0.97, abs=1e-4))
     assert result.hypothesis == "the published ratio, within 3%, on average over threads"
-
-
-def test_the_spread_of_a_mean_ratio_is_that_of_a_mean() -> None:
-    """Over three loads: a ratio has the variance of two figures, and the mean of three a third of that."""
-    found = Part("p", np.zeros(4), terms=tuple(Term("t", "tps", {"threads": n}) for n in range(6)), averaged=3)
-    assert found.figures == pytest.approx(2 / 3)
-    assert replace(found, averaged=1).figures == 6
 
 
 # -- figures ----------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from statistics import fmean
 from typing import Literal
 
 from benchbook.analysis.cpu_use import HostUse, OfRecord
@@ -17,7 +18,9 @@ FULL = 0.9
 
 @dataclass(frozen=True)
 class Machine:
-    """CPU of one machine during the trials of a cell: `share` of what it got (steal is not its own), and its `cores`.
+    """CPU of one machine during the trials of a cell: `share` of what the run could have of it, and its `cores`.
+
+    Steal is not its own, nor is what other programs used.
 
     `client` says that load generators ran there, `server` that anything else did; `boot` tells machines apart.
     """
@@ -60,8 +63,18 @@ def _cell(records: Sequence[Record], use: OfRecord, boots: Mapping[str, str]) ->
     loading = {host for record in records for host in record.proof.get("clients", [record.client])}
     clients = {boots.get(host, host) for host in loading}
     servers = {boot for host, boot in boots.items() if host not in loading}
+    # Records say what others used of the machine that lost most: of the only one that is surely it.
+    others = (
+        fmean(float(record.proof.get("others", 0.0)) for record in records) if len(set(boots.values())) == 1 else 0.0
+    )
     machines = [
-        Machine(_mean(hosts, "share"), round(_mean(hosts, "cores")), machine in clients, machine in servers, machine)
+        Machine(
+            max(0.0, _mean(hosts, "share") - others) / (1 - others),
+            round(_mean(hosts, "cores")),
+            machine in clients,
+            machine in servers,
+            machine,
+        )
         for machine, hosts in sorted(grouped(sampled, lambda use: boots.get(use.host, use.host)).items())
     ]
     most: dict[str, float] = {}

@@ -73,7 +73,9 @@ def _claim(one: JudgedClaim) -> dict[str, object]:
     low, high = _ends(one.interval, (-math.inf, math.inf)) if one.interval else (None, None)
     region_low, region_high = one.region or (None, None)
     return {
-        **one.model_dump(include={"system", "verdict", "unit", "published", "n", "p_value", "leaning", "needed"}),
+        **one.model_dump(
+            include={"system", "verdict", "here", "speaks", "unit", "published", "n", "p_value", "leaning", "needed"}
+        ),
         "claim": one.id,
         "hypothesis": one.hypothesis or "",
         "effect": one.effect if isinstance(one.effect, float) else None,

@@ -21,7 +21,10 @@ from benchbook.given.whole_file import replace_text
 if TYPE_CHECKING:
     from benchbook.campaign.store import Campaign
 
-Verdict = Literal["reproduced", "contradicted", "inconclusive", "not testable here"]
+# A claim's state on a page: the answer here where these hosts could give it, else what it waits for.
+Verdict = Literal["holds", "fails", "open", "needs a bigger machine", "not run"]
+Here = Literal["holds", "fails", "open"]
+Speaks = Literal["both ways", "confirm only", "refute only", "nothing"]
 
 
 def _as_utc(moment: datetime) -> datetime:
@@ -115,17 +118,20 @@ class JudgedClaim(_Open):
     `what` says what `effect` measures, in `unit` ("times" = a ratio, "tau" = a rank correlation); `interval` belongs to
     it at `confidence`, `region` is where the claim puts it, `published` the same of the published table. `n` counts
     repetitions. `p_value` is adjusted for all claims of the ledger (Holm) and all looks, and settles a claim below
-    `alpha`, the chance that any verdict of the ledger is wrong (older files have none: 0.05). `decide` says what would
+    `alpha`, the chance that any verdict of the ledger is wrong. `decide` says what would
     settle it, `needed` how many repetitions at the spread seen (null where it is settled, or where no number up to 100
     would do).
-    `leaning` is the probability that the claim holds here, 0 to 1 (null below two repetitions, and in older files).
-    `reason` is why it cannot be tested here (empty for the others, and in older files).
+    `here` is the answer on these hosts from the repetitions alone (null: not measured), `leaning` the probability that
+    the claim holds here, 0 to 1 (null below two repetitions). `speaks` is what these hosts could say of the report
+    whatever came out, and `reason` why no more; `verdict` is `here` where `speaks` allows it.
     `chances` is not written: that it is decided by 1, 2, ... further repetitions, for who has some to give.
     """
 
     id: str
     statement: str
     verdict: Verdict
+    here: Here | None = None
+    speaks: Speaks | None = None
     system: str = ""
     where: str = ""
     hypothesis: str | None = None

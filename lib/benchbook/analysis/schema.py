@@ -221,7 +221,9 @@ CLAIMS = FrameSchema(
     (
         FrameColumn("claim", "str", "", "id of the claim"),
         FrameColumn("system", "category", "", "the system that it was judged on"),
-        FrameColumn("verdict", "category", "", "reproduced, contradicted, inconclusive, or not testable here"),
+        FrameColumn("verdict", "category", "", "holds, fails, open, needs a bigger machine, or not run"),
+        FrameColumn("here", "category", "", "the answer on these hosts: holds, fails or open; empty if not measured"),
+        FrameColumn("speaks", "category", "", "of the report: both ways, confirm only, refute only or nothing"),
         FrameColumn("hypothesis", "category", "", "the kind of test"),
         FrameColumn("effect", "float64", "row", "the measured effect"),
         FrameColumn("low", "float64", "row", "lower end of its interval, widened for the number of claims"),

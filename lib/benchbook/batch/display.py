@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
+from typing import get_args
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -20,6 +21,7 @@ from rich.table import Column
 
 from benchbook import paths
 from benchbook.analysis.formatting import duration
+from benchbook.analysis.results import Verdict
 from benchbook.batch.cell import CellFound
 from benchbook.batch.dispatch import LOST, CellResult
 from benchbook.batch.plan import BatchCell
@@ -35,12 +37,6 @@ HEADS = ("cell", "report", "inventory", "profile", "ended", "trials", "claims", 
 _RELOAD_S = 5
 _WAITS, _RUNS = Badge("none", "–", "waits"), Badge("warn", "…", "runs")
 _STATUS = {0: "well", 1: "failed", 2: "bad input", INTERRUPTED: "interrupted"}
-_VERDICTS = {
-    "reproduced": "reproduced",
-    "contradicted": "contradicted",
-    "inconclusive": "open",
-    "not testable here": "not testable",
-}
 
 
 # -- a cell in words --------------------------------------------------------------------------------------------------
@@ -65,8 +61,8 @@ def trials(found: CellFound | None) -> str:
 
 
 def verdicts(counts: Mapping[str, int]) -> str:
-    """Return "3 reproduced, 1 open"; empty where no claim was judged."""
-    return ", ".join(f"{counts[name]} {word}" for name, word in _VERDICTS.items() if counts.get(name))
+    """Return "3 holds, 1 open"; empty where no claim was judged."""
+    return ", ".join(f"{counts[name]} {name}" for name in get_args(Verdict) if counts.get(name))
 
 
 def why(result: CellResult) -> str:

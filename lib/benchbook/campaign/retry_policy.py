@@ -125,7 +125,8 @@ def measure_undisturbed(
         raise MeasurementDisturbed(f"disturbed {len(tries)} times, at last: {'; '.join(tries[-1].why)}")
     policy.learn(tries)
     taken = [round(one.samples.cpu_taken.lost, 4) for one in tries]
-    return replace(chosen.measured, proof={**chosen.measured.proof, "tries": taken})
+    kept = {**chosen.measured.proof, **proof(chosen.samples), "tries": taken}
+    return replace(chosen.measured, proof=kept)
 
 
 def _try(measure: Callable[[], Measurement]) -> Try:
@@ -133,5 +134,4 @@ def _try(measure: Callable[[], Measurement]) -> Try:
         measured = measure()
     samples = TrialSamples.of(measured, measured.series)
     late = driver_stood_still(samples, driver.longest_s, timed_here=measured.timed_by_driver)
-    kept = replace(measured, proof={**measured.proof, **proof(samples)})
-    return Try(kept, samples, [*disturbances(samples), *late])
+    return Try(measured, samples, [*disturbances(samples), *late])

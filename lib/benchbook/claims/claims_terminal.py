@@ -1,7 +1,5 @@
 """`python -m benchbook claims`: the ledger's verdicts of a recorded campaign as a table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich import box
@@ -10,14 +8,13 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from benchbook.analysis.results import JudgedClaim, Verdict
+from benchbook.analysis.results import JudgedClaim
 from benchbook.claims import section
 
 # A pipe is as narrow as 80 columns, and whoever reads it wants the whole line.
 WIDTH = 1000
-_UNTESTED: Verdict = "not testable here"
 # Columns of several words; the others hold one word or figure each.
-_WRAPPED = ("interval", "n to decide", "leaning", "reason", "would decide it")
+_WRAPPED = ("state", "speaks", "interval", "n to decide", "reason", "would decide it")
 _STYLES = {"holds": "green", "fails": "red", "open": "yellow"}
 
 
@@ -32,13 +29,13 @@ def show(report: str, campaign: str, found: Sequence[JudgedClaim], console: Cons
     for system in dict.fromkeys(claim.system for claim in found):
         mine = [claim for claim in found if claim.system == system]
         console.print(f"{system or 'nothing measured'}: {section.counts(mine)}")
-        for lines in (section.rows([claim for claim in mine if claim.verdict != _UNTESTED]), _reasons(mine)):
+        for lines in (section.rows([claim for claim in mine if claim.here]), _reasons(mine)):
             if lines:
                 _print(_table(lines), console)
 
 
 def _reasons(claims: Sequence[JudgedClaim]) -> list[dict[str, str]]:
-    """A claim without a figure has a reason instead, and what would give it one."""
+    """Why a claim says no more of the report, or was not run, and what would decide it."""
     return [
         {
             "claim": claim.id,
@@ -47,7 +44,7 @@ def _reasons(claims: Sequence[JudgedClaim]) -> list[dict[str, str]]:
             "would decide it": claim.decide or "–",
         }
         for claim in claims
-        if claim.verdict == _UNTESTED
+        if claim.reason or claim.here is None
     ]
 
 

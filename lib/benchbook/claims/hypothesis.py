@@ -1,24 +1,22 @@
-"""What a hypothesis is: one class with its keys in claims.yaml, its checks, its comparisons and its words.
+"""What a hypothesis is: one class with its keys in claims.yaml, its checks, its contrasts and its words.
 
 claims.yaml chooses the class by `hypothesis:`. The kit's own are found by entry points of the group
 `benchbook.hypotheses`, as are those of any installed package (docs/extending-hypothesis.md shows one).
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from benchbook.claims.contrasts import Contrast
 from benchbook.claims.evidence import PUBLISHED, Evidence, as_published
-from benchbook.claims.parts import Part
-from benchbook.claims.terms import Figure, Term, weighed
+from benchbook.claims.figures import Term, TermKey, dimension
 from benchbook.published import arithmetic
 from benchbook.published.tables import Published
 from benchbook.stats.estimates import Array
@@ -27,18 +25,15 @@ from benchbook.yamlfile import Strict
 Share = Annotated[float, Field(gt=0, lt=1)]
 AtLeast = Annotated[float, Field(ge=1)]
 ID = r"^[a-z0-9][a-z0-9-]*$"
-# Numerator and denominator of a figure, as they enter its log.
-_SIGNS = (1, -1)
 
 
-class NotHere(Strict):
-    """Why a claim cannot be judged somewhere: it applies when everything that it names holds.
+class NotRun(Strict):
+    """Where what a claim is about is not run, so that nothing here speaks of it: when everything holds that it names.
 
     `systems`: the judged system is one of these; `profiles`: the campaign ran with one of these; `asked`: the campaign
     asked for something (not 0, not empty) under each of these names, such as `rate`; `below`: it asked for less than
     this number under each of these names, such as `time_s`; `stand_ins`: another product or version runs in the place
-    of one that the claim is about. `needs` says what would decide it. `if_it_fails`: what holds here all the same is
-    reproduced, as where a stand-in lacks what the claim may come from.
+    of one that the claim is about. `needs` says what would decide it. All of it is known before the run.
     """
 
     systems: list[str] = Field(default_factory=list)
@@ -46,12 +41,11 @@ class NotHere(Strict):
     asked: list[str] = Field(default_factory=list)
     below: dict[str, float] = Field(default_factory=dict)
     stand_ins: bool = False
-    if_it_fails: bool = False
     why: str
     needs: str = ""
 
     def applies(self, system: str, asked: Mapping[str, object], stand_ins: Sequence[str] = ()) -> bool:
-        """Whether all conditions hold; one without conditions holds everywhere. `stand_ins`: what stands for what."""
+        """Return whether all conditions hold. `stand_ins` says what stands for what."""
         return (
             (not self.systems or system in self.systems)
             and (not self.stand_ins or bool(stand_ins))
@@ -59,23 +53,6 @@ class NotHere(Strict):
             and all(asked.get(name) for name in self.asked)
             and all(isinstance(n := asked.get(name), int | float) and n < least for name, least in self.below.items())
         )
-
-
-class Conditions(Strict):
-    """From which busy share of its CPU on a machine leaves a rise no room; null: that does not matter here.
-
-    `machine` is judged where the rise begins (the lowest level), `client`, on a machine of its own, wherever it loads.
-    `everywhere`: the figure needs spare CPU wherever it was measured, as that of a program that keeps up with another.
-    `retest`: how alike a metric must rank the settings in two repetitions before another can be seen to follow it.
-    `filled`: the recorded figure that says which share of a cache was in use at most. A claim that a larger one gives
-    more than a smaller one needs the smaller one full.
-    """
-
-    machine: Share | None = 0.95
-    client: Share | None = 0.9
-    everywhere: bool = False
-    retest: Share | None = 0.3
-    filled: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,76 +63,67 @@ class Arm:
     evidence: Evidence
     system: str
 
-    def values(self, term: Term) -> pd.Series[float]:
-        """A metric by repetition, of the system that the term is about. Raises NotMeasured."""
+    def values(self, term: Term) -> "pd.Series[float]":
+        """Return a metric by repetition, of the system that the term is about. Raise NotMeasured."""
         return self.evidence.values(term, self.system_of(term))
 
-    def logs(self, term: Term) -> pd.Series[float]:
-        """The logs of a metric by repetition. Raises NotMeasured."""
+    def logs(self, term: Term) -> "pd.Series[float]":
+        """Return the logs of a metric by repetition. Raise NotMeasured."""
         values = self.values(term)
         return pd.Series(np.log(values), index=values.index, dtype="float64")
 
-    def one_trial(self, terms: Sequence[Term]) -> bool:
-        """Were these terms all measured in one trial?"""
-        return len({self.evidence.trial_of(term, self.system_of(term)) for term in terms}) == 1
+    def log_mean(self, term: Term) -> float:
+        """Return the mean log of a metric over its repetitions. Raise NotMeasured."""
+        return float(self.logs(term).mean())
 
-    def resolution(self, terms: Sequence[Term], signs: Sequence[float] = ()) -> float:
-        """Variance that rounding gives an effect of these terms; `signs` as of `weighed`."""
-        return sum(
-            weight**2 * self._rounding(term, column)
-            for term, weight in weighed(terms, signs)
-            for column in arithmetic.names(term.metric)
-        )
+    def dimension(self, term: Term) -> str:
+        return dimension(term, self.published)
 
-    def _rounding(self, term: Term, column: str) -> float:
-        """Of one column of a term's metric; levels were set and not measured, and have none."""
-        table = self.published.tables[term.table]
-        if column not in table.metrics:
-            return 0.0
-        return self.evidence.rounding(term._replace(metric=column), self.system_of(term), table.fields[column].unit)
+    def trial_of(self, term: Term) -> tuple[object, ...]:
+        """Return what is the same for all terms that one trial measured."""
+        return self.evidence.trial_of(term, self.system_of(term))
 
-    def sampling(self, terms: Sequence[Term], signs: Sequence[float] = ()) -> float:
-        """Variance that the number of requests in a trial gives an effect of these terms: of percentiles."""
-        return sum(
-            weight**2 * self.evidence.sampling(term._replace(metric=column), self.system_of(term))
-            for term, weight in weighed(terms, signs)
-            for column in arithmetic.names(term.metric)
-        )
-
-    def lost(self, term: Term) -> list[tuple[Term, float]]:
-        """Share of CPU that others took while each column of a term was measured."""
-        columns = [term._replace(metric=column) for column in arithmetic.names(term.metric)]
-        return [(column, self.evidence.lost(column, self.system_of(column))) for column in columns]
-
-    def compared(
+    def contrast(
         self,
         what: str,
         effects: Array,
         region: tuple[float, float],
-        terms: Sequence[Term],
+        of: Sequence[Term],
         against: Sequence[Term] = (),
-    ) -> Part:
-        """The comparison of a figure's `terms`, two if it is a quotient, with those of another figure, if there is one.
+    ) -> Contrast:
+        """Return the comparison of a figure (`of`: numerator, denominator) with another one, if there is one.
 
-        `effects` are the logs of the first less those of the second. What they cannot be known better than comes with
-        it.
+        `effects`, one per repetition, are the logs of the first less those of the second.
         """
-        every = (*terms, *against)
-        signs = (*_SIGNS[: len(terms)], *(-sign for sign in _SIGNS[: len(against)]))
-        resolution, sampling = self.resolution(every, signs), self.sampling(every, signs)
-        return Part(what, effects, *region, terms=every, signs=signs, resolution=resolution, sampling=sampling)
+        terms, weights = (*of, *against), (*(1.0, -1.0)[: len(of)], *(-1.0, 1.0)[: len(against)])
+        return Contrast(what, effects, *region, terms=terms, weights=weights, rounding=self.rounding(terms, weights))
+
+    def rounding(self, terms: Sequence[Term], weights: Sequence[float]) -> float:
+        """Return the variance that rounding gives an effect, of columns that were measured; levels have none."""
+        found = 0.0
+        # One figure that stands in an effect twice counts twice, and its variance four times.
+        weighed: dict[TermKey, tuple[Term, float]] = {}
+        for term, weight in zip(terms, weights, strict=True):
+            weighed[term.key] = term, weight + weighed.get(term.key, (term, 0.0))[1]
+        for term, weight in weighed.values():
+            table = self.published.tables[term.table]
+            for column in set(arithmetic.names(term.metric)) & set(table.metrics):
+                of_column = term._replace(metric=column)
+                unit = table.fields[column].unit
+                found += weight**2 * self.evidence.rounding(of_column, self.system_of(term), unit)
+        return found
 
     def system_of(self, term: Term) -> str:
-        """The one that the term names, or that alone ran its rows, or else the arm's own."""
+        """Return the one that the term names, or that alone ran its rows, or else the arm's own."""
         # The report's own tables are one arm: what its rows are about stands in their levels.
         return self.system if self.system == PUBLISHED else self.named(term) or self.system
 
     def named(self, term: Term) -> str:
-        """The system that the term is about whichever is judged; "" where it is about the judged one."""
+        """Return the system that the term is about whichever is judged; "" where it is about the judged one."""
         return term.system or self.evidence.ran_by(term)
 
-    def printed(self) -> Arm:
-        """The report's own figures as an arm of one repetition."""
+    def printed(self) -> "Arm":
+        """Return the report's own figures as an arm of one repetition."""
         return Arm(self.published, as_published(self.published), PUBLISHED)
 
 
@@ -169,57 +137,39 @@ class Hypothesis(Strict, ABC):
     id: str = Field(pattern=ID)
     statement: str
     where: str
-    not_here: list[NotHere] = Field(default_factory=list)
+    not_run: list[NotRun] = Field(default_factory=list)
     own_table: str | None = None
-    conditions: Conditions = Conditions()
 
     @abstractmethod
     def speaks_of(self, published: Published) -> list[tuple[str, Term]]:
-        """Every figure that the claim speaks of, with the key that it stands under; asked for after `check`."""
+        """Return every figure that the claim speaks of, with the key that it stands under; asked after `check`."""
 
     @abstractmethod
-    def parts(self, arm: Arm) -> list[Part]:
-        """The comparisons that must all hold. Raises NotMeasured."""
+    def contrasts(self, arm: Arm) -> list[Contrast]:
+        """Return the comparisons that must all hold. Raise NotMeasured."""
 
     @abstractmethod
     def tested_as(self) -> str:
-        """The test with its bounds, as a clause: "at least 1.2x from the fewest to the most threads"."""
+        """Return the test with its bounds, as a clause: "at least 1.2x from the fewest to the most threads"."""
+
+    def hangs_on_count(self, published: Published) -> bool:
+        """Return whether more clients on more cores could show another thing, as of a knee, a queue, a lock."""
+        return True
 
     def in_tables(self) -> set[str]:
-        """Where `speaks_of` names no figure, the tables that the claim is about as a whole."""
+        """Return, where `speaks_of` names no figure, the tables that the claim is about as a whole."""
         return set()
 
     def check(self, published: Published, file: Path) -> None:
-        """What its terms alone do not show: that its levels are printed, in an order that makes sense. BadInput."""
+        """Raise BadInput for what its terms do not show: that its levels are printed, in an order with a sense."""
 
-    def refused(
-        self, system: str, asked: Mapping[str, object], stand_ins: Sequence[str] = (), *, fails: bool = False
-    ) -> NotHere | None:
-        """Why it cannot be judged on this system in a campaign that was asked for this; None where it can.
+    def unrun(self, system: str, asked: Mapping[str, object], stand_ins: Sequence[str] = ()) -> NotRun | None:
+        """Return why nothing speaks of it on this system in a campaign that was asked for this; None where it does.
 
-        `stand_ins` says what runs in the place of the systems that it is about: nothing, before it is known. `fails`:
-        why it cannot be held against it that it fails there.
+        `stand_ins` says what runs in the place of the systems that it is about: nothing, before it is known.
         """
-        reasons = (each for each in self.not_here if each.if_it_fails is fails)
-        return next((each for each in reasons if each.applies(system, asked, stand_ins)), None)
-
-    def with_figures(self, change: Callable[[Figure], Figure]) -> Self:
-        """The claim about other rows of the same tables; itself, where its levels are not those of single figures."""
-        return self
-
-    def room(self, published: Published) -> list[Term]:
-        """Where a machine without spare capacity could not show the claim: its lowest levels. None: anywhere."""
-        return []
-
-    def too_alike(self, arm: Arm) -> str:
-        """Why the settings differ too little here for the claim to show, with the figure that decides; else empty."""
-        return ""
-
-    def needs_room(self, published: Published) -> list[Term]:
-        """As `room`; or every figure, where its conditions say that it needs spare CPU wherever it was measured."""
-        every = self.conditions.everywhere
-        return [term for _, term in self.speaks_of(published)] if every else self.room(published)
+        return next((each for each in self.not_run if each.applies(system, asked, stand_ins)), None)
 
     def systems(self, arm: Arm) -> list[str]:
-        """The systems that its figures are about whichever is judged; empty for a claim about the judged one alone."""
+        """Return the systems that it is about whichever is judged; none for a claim about the judged one alone."""
         return list(dict.fromkeys(name for _, term in self.speaks_of(arm.published) if (name := arm.named(term))))

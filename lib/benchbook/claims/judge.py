@@ -1,6 +1,9 @@
-"""From a recorded campaign to its claims with verdicts: reads from top to bottom."""
+"""From a recorded campaign to its claims with verdicts: reads from top to bottom.
 
-from __future__ import annotations
+Each claim gets two answers. *Here*: does it hold, fail, or is it open on these hosts, from the repetitions alone
+(decisions)? *For the report*: what could these hosts say of it whatever came out (capacity)? The verdict on a page is
+the first where the second lets it be one.
+"""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -13,17 +16,13 @@ from benchbook.campaign.environment import Asked
 from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import LevelScaling, as_published, published_levels, trials_as_published
 from benchbook.campaign.store import Campaign
-from benchbook.claims import evidence, ledger_check, level_steps, own_drift, room, spreads, taken_cpu, words
-from benchbook.claims.ahead import chances
-from benchbook.claims.decide import Decision, decide
+from benchbook.claims import contrasts, decisions, evidence, ledger, verdict_text
+from benchbook.claims.capacity import Capacity, Scope
+from benchbook.claims.contrasts import Contrast
+from benchbook.claims.decisions import Decision
 from benchbook.claims.evidence import Evidence, NotMeasured, Tables
-from benchbook.claims.figure_spreads import RepeatedFigures
 from benchbook.claims.hypothesis import Arm, Hypothesis
 from benchbook.claims.ledger import Ledger
-from benchbook.claims.parts import Part, interval
-from benchbook.claims.room import NoRoom
-from benchbook.claims.taken_cpu import CorrectedEvidence
-from benchbook.errors import BenchbookError
 from benchbook.published.tables import Published
 
 
@@ -42,55 +41,44 @@ class JudgedSystem:
     asked: Asked = field(default_factory=dict)
     beside: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    @property
-    def called(self) -> str:
-        return self.title or self.name
+    def stand_ins_of(self, claim: Hypothesis, arm: Arm) -> list[str]:
+        """Return those of the judged system, and of the others that the claim is about."""
+        others = [said for name in claim.systems(arm) if name != self.name for said in self.beside.get(name, [])]
+        return list(dict.fromkeys([*self.stand_ins, *others]))
 
 
 def of_campaign(
     campaign: Campaign, published: Published, tables: Tables, compared: Callable[[Sequence[Record]], Sequence[Record]]
 ) -> list[results.JudgedClaim]:
-    """Every claim of the report's ledger on every system of the campaign; empty without a ledger. Raises BadInput.
+    """Return every claim of the report's ledger on every system of the campaign; empty without a ledger.
 
-    Where repetitions are added for claims that are open, each look at them gets an equal share of the ledger's alpha
-    (Bonferroni), or looking again would make claims look decided.
+    Raise BadInput. Where repetitions are added for claims that are open, each look at them gets an equal share of the
+    ledger's alpha (Bonferroni), or looking again would make claims look decided.
     """
-    ledger = ledger_check.load(published)
-    if ledger is None:
+    known = ledger.load(published)
+    if known is None:
         return []
-    recorded = campaign.records()
-    records = as_published(recorded, campaign.scaling)
+    records = as_published(campaign.records(), campaign.scaling)
     trials = trials_as_published(campaign.trials, campaign.scaling)
     found = evidence.measured(published, tables, compared(records), trials)
-    tables_with_room = {term.table for claim in ledger.claims for term in claim.needs_room(published)}
-    in_them = [record for record in recorded if record.table in tables_with_room]
-    busy = _busy(campaign, in_them)
+    busy = busy_cells(campaign)
     systems = [_system(name, campaign) for name in found.systems] or [JudgedSystem("", asked=campaign.asked)]
     beside = {system.name: system.stand_ins for system in systems}
+    how: dict[str, Any] = {"shares": campaign.shares, "busy": busy, "scaling": campaign.scaling}
     return [
-        claim
-        for system in systems
-        for claim in judge(
-            ledger,
-            published,
-            found,
-            replace(system, beside=beside),
-            shares=campaign.shares,
-            busy=busy,
-            scaling=campaign.scaling,
-        )
+        claim for system in systems for claim in judge(known, published, found, replace(system, beside=beside), **how)
     ]
 
 
-def _busy(campaign: Campaign, records: Sequence[Record]) -> list[BusyCell]:
-    environment = campaign.environment()
-    found = headroom.busy_cells(records, cpu_use.of_campaign(campaign), environment.machines)
+def busy_cells(campaign: Campaign) -> list[BusyCell]:
+    """Return how much CPU was in use in every cell of a campaign, by its published levels."""
+    found = headroom.busy_cells(campaign.records(), cpu_use.of_campaign(campaign), campaign.environment().machines)
     scaling = campaign.scaling
     return [replace(c, levels=published_levels(c.table, c.levels, scaling), ran=c.levels) for c in found]
 
 
 def judge(
-    ledger: Ledger,
+    known: Ledger,
     published: Published,
     found: Evidence,
     system: JudgedSystem,
@@ -99,59 +87,30 @@ def judge(
     busy: Sequence[BusyCell] = (),
     scaling: LevelScaling | None = None,
 ) -> list[results.JudgedClaim]:
-    """The ledger's claims on one system: the family over which Holm corrects.
+    """Return the ledger's claims on one system: the family over which Holm corrects.
 
     A claim that names the systems it compares is judged once, with those of the first one that it names. `busy` says
-    how much CPU was in use in the cells, so that a machine without room contradicts no rise; `scaling`, which levels
-    stand for the published ones.
+    how much CPU was in use in the cells, `scaling` which levels stand for the published ones.
     """
-    evidences = taken_cpu.corrected(found, published)
-    arm = Arm(published, evidences.without, system.name)
-    claims = [claim for claim in ledger.claims if _belongs(claim, arm)]
-    as_run = {claim.id: level_steps.at_equal_levels(claim, published, scaling) for claim in claims}
-    reasons: dict[str, NotTestable] = {}
-    parts: dict[str, list[Part]] = {}
-    left_out: dict[str, str] = {}
+    arm = Arm(published, found, system.name)
+    capacity = Capacity(arm, busy, scaling)
+    claims = [claim for claim in known.claims if _belongs(claim, arm)]
+    compared: dict[str, list[Contrast]] = {}
+    missing: dict[str, NotMeasured] = {}
     for claim in claims:
         try:
-            _refuse_conditions(claim, arm, system)
-            comparable = _comparable(parts_of(claim, arm, evidences, as_run[claim.id].claim), scaling)
-            parts[claim.id], left_out[claim.id] = room.with_room(claim, comparable, arm, busy)
-        except NotTestable as reason:
-            reasons[claim.id] = reason
+            compared[claim.id] = contrasts_of(claim, arm)
         except NotMeasured as reason:
-            reasons[claim.id] = NotTestable(str(reason), reason.needs)
-    compared = own_drift.widened(list(parts.values()), arm)
-    parts = dict(
-        zip(
-            parts,
-            spreads.moderated(compared, published, RepeatedFigures(arm.logs, arm.one_trial, arm.system_of)),
-            strict=True,
-        )
-    )
-    decisions = dict(zip(parts, decide(list(parts.values()), alpha=ledger.alpha, shares=shares), strict=True))
-    notes: dict[str, str] = {}
-    for claim in claims:
-        if claim.id in parts:
-            decision, run = decisions[claim.id], as_run[claim.id]
-            seen = left_out[claim.id] or room.unseen(run.claim, decision, arm, busy)
-            notes[claim.id] = " ".join(filter(None, (run.note, seen)))
-            no_room = room.lacking(run.claim, decision, arm, busy, fewer=system.fewer)
-            lacked = (
-                no_room
-                or level_steps.too_wide(decision, scaling)
-                or room.too_alike(claim, decision, arm)
-                or room.excused(claim, decision, system.name, system.asked)
-            )
-            if lacked:
-                reasons[claim.id] = _measured_all_the_same(lacked, decision, run.note)
-    judged = [
-        _not_testable(claim, system, reasons[claim.id])
-        if claim.id in reasons
-        else _judged(claim, arm, system, decisions[claim.id], parts[claim.id], notes[claim.id])
+            missing[claim.id] = reason
+    pooled = contrasts.with_pooled(list(compared.values()), arm.logs, arm.dimension, arm.trial_of)
+    compared = dict(zip(compared, pooled, strict=True))
+    answers = dict(zip(compared, decisions.decide(pooled, alpha=known.alpha, shares=shares), strict=True))
+    return [
+        _missing(claim, system, known, missing[claim.id])
+        if claim.id in missing
+        else _judged(claim, system, known, arm, capacity, answers[claim.id], compared[claim.id])
         for claim in claims
     ]
-    return [claim.model_copy(update={"alpha": ledger.alpha}) for claim in judged]
 
 
 def _belongs(claim: Hypothesis, arm: Arm) -> bool:
@@ -160,44 +119,75 @@ def _belongs(claim: Hypothesis, arm: Arm) -> bool:
     return not named or named[0] == arm.system or named[0] not in arm.evidence.systems
 
 
-class NotTestable(BenchbookError):
-    """A condition under which a claim has no meaning here; `needs` says what would decide it, `measured` what was."""
-
-    def __init__(self, why: str, needs: str, measured: str = "") -> None:
-        super().__init__(why)
-        self.needs, self.measured = needs, measured
-
-
-def _refuse_conditions(claim: Hypothesis, arm: Arm, system: JudgedSystem) -> None:
-    stand_ins = _stand_ins(claim, arm, system)
-    if found := claim.refused(system.name, system.asked, stand_ins):
-        why = f"{found.why} ({'; '.join(stand_ins)})" if found.stand_ins else found.why
-        raise NotTestable(why, found.needs)
+def contrasts_of(claim: Hypothesis, arm: Arm) -> list[Contrast]:
+    """Return the contrasts that a claim is made of, each with its published effect. Raise NotMeasured."""
+    mine, theirs = claim.contrasts(arm), claim.contrasts(arm.printed())
+    for contrast in mine:
+        if not contrast.n:
+            raise NotMeasured(f"no repetition has all of: {contrast.what}")
+    return [replace(one, published=other.mean) for one, other in zip(mine, theirs, strict=True)]
 
 
-def _comparable(parts: list[Part], scaling: LevelScaling | None) -> list[Part]:
-    found = level_steps.unequal(parts, scaling)
-    if found is not None:
-        raise NotTestable(found.why, found.needs)
-    return parts
+def _judged(
+    claim: Hypothesis,
+    system: JudgedSystem,
+    known: Ledger,
+    arm: Arm,
+    capacity: Capacity,
+    decision: Decision,
+    compared: Sequence[Contrast],
+) -> results.JudgedClaim:
+    stand_ins = system.stand_ins_of(claim, arm)
+    unrun = claim.unrun(system.name, system.asked, stand_ins)
+    if unrun:
+        why = f"{unrun.why} ({'; '.join(stand_ins)})" if unrun.stand_ins else unrun.why
+        scope = Scope("nothing", why, unrun.needs, "not run")
+    else:
+        scope = capacity.scope(claim, compared)
+    verdict = _verdict(decision, scope, capacity, compared)
+    shown = decision.shown
+    interval = shown.interval(decision.alpha)
+    standing = [f"{said}." for said in (*stand_ins, *([system.fewer] if system.fewer else []))]
+    said = [
+        verdict_text.here(decision, system.title or system.name, len(compared)),
+        verdict_text.for_report(scope.speaks, scope.because),
+        claim.own_table,
+        *standing,
+    ]
+    return results.JudgedClaim(
+        **_head(claim, system, known),
+        verdict=verdict,
+        here=decision.here,
+        speaks=scope.speaks,
+        reason=scope.because,
+        what=shown.what,
+        effect=shown.shown(shown.mean),
+        unit=verdict_text.UNITS[shown.scale],
+        interval=(_finite(shown.shown(interval[0])), _finite(shown.shown(interval[1]))) if shown.n > 1 else None,
+        confidence=1 - decision.alpha if shown.n > 1 else None,
+        region=_region(shown),
+        n=shown.n,
+        published=_finite(shown.shown(shown.published)),
+        p_value=_finite(decision.p_value),
+        decide=" and ".join(filter(None, (verdict_text.decides(decision), scope.needs))),
+        needed=decision.needed,
+        leaning=_finite(decision.probability),
+        chances=decision.chances if verdict == "open" else (),
+        sentence=" ".join(filter(None, said)),
+        parts=[_part(contrast) for contrast in compared],
+    )
 
 
-def _measured_all_the_same(lacked: NoRoom, decision: Decision, note: str) -> NotTestable:
-    measured = words.measured(decision) + words.published(decision.part)
-    return NotTestable(lacked.why, lacked.needs, ". ".join(filter(None, (measured, note.removesuffix(".")))))
-
-
-def parts_of(claim: Hypothesis, arm: Arm, evidences: CorrectedEvidence, as_run: Hypothesis | None = None) -> list[Part]:
-    """The comparisons that a claim is made of, each with its published effect. Raises NotMeasured.
-
-    `as_run`: the claim about the rows that were run here, where they are not the published ones.
-    """
-    mine = evidences.parts((as_run or claim).parts, arm)
-    theirs = claim.parts(arm.printed())
-    for part in mine:
-        if not part.n:
-            raise NotMeasured(f"no repetition has all of: {part.what}")
-    return [part.published_as(other.mean) for part, other in zip(mine, theirs, strict=True)]
+def _verdict(decision: Decision, scope: Scope, capacity: Capacity, compared: Sequence[Contrast]) -> results.Verdict:
+    """The answer here where it speaks of the report for all that an unlimited machine could show."""
+    if decision.here == "open":
+        return scope.otherwise if scope.speaks == "nothing" else "open"
+    if not (scope.confirms if decision.here == "holds" else scope.refutes):
+        return scope.otherwise
+    added = [capacity.withheld(contrast, capacity.arm.log_mean) for contrast in compared]
+    inside, outside = decisions.p_values(compared, added)
+    stands = (inside if decision.here == "holds" else outside / len(compared)) < decision.alpha / 2
+    return decision.here if stands else scope.otherwise
 
 
 def _system(name: str, campaign: Campaign) -> JudgedSystem:
@@ -216,78 +206,37 @@ def _stand_in(what: str, titles: list[str]) -> str:
     return f"{' and '.join(names)} {'stands' if len(names) == 1 else 'stand'} in for {what}"
 
 
-def _stand_ins(claim: Hypothesis, arm: Arm, system: JudgedSystem) -> list[str]:
-    """Of the judged system, and of the others that the claim is about."""
-    others = [said for name in claim.systems(arm) if name != system.name for said in system.beside.get(name, [])]
-    return list(dict.fromkeys([*system.stand_ins, *others]))
-
-
-def _judged(
-    claim: Hypothesis, arm: Arm, system: JudgedSystem, decision: Decision, parts: Sequence[Part], note: str
-) -> results.JudgedClaim:
-    part = decision.part
-    low, high = (part.shown(bound) for bound in interval(part, decision.alpha))
-    tested = not math.isnan(decision.p_value)
-    said = [
-        words.sentence(decision, system.called, parts),
-        note,
-        claim.own_table,
-        *(f"{stand_in}." for stand_in in _stand_ins(claim, arm, system)),
-    ]
+def _missing(claim: Hypothesis, system: JudgedSystem, known: Ledger, why: NotMeasured) -> results.JudgedClaim:
     return results.JudgedClaim(
-        **_head(claim, system),
-        verdict=decision.verdict,
-        what=part.what,
-        effect=part.shown(part.mean),
-        unit=words.unit(part),
-        interval=(_finite(low), _finite(high)) if part.n > 1 else None,
-        confidence=1 - decision.alpha if part.n > 1 else None,
-        region=_region(part),
-        n=part.n,
-        published=_finite(part.shown(part.published)),
-        p_value=decision.p_value if tested else None,
-        decide=words.decides(decision),
-        needed=decision.needed,
-        leaning=_finite(decision.leaning),
-        chances=tuple(chances(parts, decision.alpha)) if tested and decision.verdict == "inconclusive" else (),
-        sentence=" ".join(filter(None, said)),
-        parts=[_part(p) for p in parts],
+        **_head(claim, system, known), verdict="not run", reason=str(why), decide=why.needs, sentence=f"Not run: {why}."
     )
 
 
-def _part(part: Part) -> results.ClaimPart:
-    return results.ClaimPart(
-        what=part.what,
-        effect=_finite(part.shown(part.mean)),
-        region=_region(part),
-        n=part.n,
-        published=_finite(part.shown(part.published)),
-    )
-
-
-def _not_testable(claim: Hypothesis, system: JudgedSystem, why: NotTestable) -> results.JudgedClaim:
-    measured = f" Measured all the same: {why.measured}." if why.measured else ""
-    return results.JudgedClaim(
-        **_head(claim, system),
-        verdict="not testable here",
-        reason=str(why),
-        decide=why.needs,
-        sentence=f"Not testable here: {why}.{measured}",
-    )
-
-
-def _head(claim: Hypothesis, system: JudgedSystem) -> dict[str, Any]:
+def _head(claim: Hypothesis, system: JudgedSystem, known: Ledger) -> dict[str, Any]:
     return {
         "id": claim.id,
         "statement": claim.statement,
         "where": claim.where,
         "system": system.name,
         "hypothesis": claim.tested_as(),
+        "alpha": known.alpha,
     }
 
 
-def _region(part: Part) -> results.Bounds:
-    low, high = (_finite(part.shown(bound)) if math.isfinite(bound) else None for bound in (part.low, part.high))
+def _part(contrast: Contrast) -> results.ClaimPart:
+    return results.ClaimPart(
+        what=contrast.what,
+        effect=_finite(contrast.shown(contrast.mean)),
+        region=_region(contrast),
+        n=contrast.n,
+        published=_finite(contrast.shown(contrast.published)),
+    )
+
+
+def _region(contrast: Contrast) -> results.Bounds:
+    low, high = (
+        _finite(contrast.shown(bound)) if math.isfinite(bound) else None for bound in (contrast.low, contrast.high)
+    )
     return low, high
 
 

@@ -1,31 +1,26 @@
 """The claims of a report with what came of them, in the same five states in a notebook, on its page and a terminal."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 from IPython.display import HTML
 
 from benchbook import plots
 from benchbook.analysis import report_frames
-from benchbook.analysis.results import JudgedClaim
-from benchbook.claims.decide import MOST_REPETITIONS
-from benchbook.claims.words import effect, leans, number
+from benchbook.analysis.results import JudgedClaim, Verdict
+from benchbook.claims.decisions import MOST_REPETITIONS
+from benchbook.claims.verdict_text import chance, effect, number
 from benchbook.display import show
 from benchbook.display.fragments import fragment
 from benchbook.plots import output
 
-State = Literal["holds", "fails", "open", "needs a bigger machine", "not run"]
+State = Verdict
 STATES: tuple[State, ...] = get_args(State)
 # By state: what several claims do, a sign that tells it without colours, and a class of the style sheet.
 _PLURAL = {"holds": "hold", "fails": "fail", "needs a bigger machine": "need a bigger machine"}
 _LOOKS = {"holds": ("✓", "good"), "fails": ("✕", "bad"), "open": ("?", "warn")}
-_OF_VERDICT: dict[str, State] = {"reproduced": "holds", "contradicted": "fails", "inconclusive": "open"}
-# How a claim's reason begins or ends where a figure that it needs was left out of the run (`evidence`).
-_NOTHING_OF, _NOT_MEASURED = "nothing of table", "was not measured"
 
 _HOW = (
     "An interval inside the claimed range: the claim holds here; outside: it fails; across an edge: open. "
@@ -35,9 +30,8 @@ _HOW = (
 
 
 def state(claim: JudgedClaim) -> State:
-    """Return what came of a claim: not run is what was left out, which no machine would mend."""
-    left_out = claim.reason.startswith(_NOTHING_OF) or claim.reason.endswith(_NOT_MEASURED)
-    return _OF_VERDICT.get(claim.verdict, "not run" if left_out else "needs a bigger machine")
+    """Return what came of a claim: the answer here where these hosts could give it, else what it waits for."""
+    return claim.verdict
 
 
 def counts(claims: Sequence[JudgedClaim]) -> str:
@@ -52,13 +46,15 @@ def rows(claims: Sequence[JudgedClaim]) -> list[dict[str, str]]:
         {
             "claim": c.id,
             "state": state(c),
+            "here": c.here or "–",
+            "speaks": c.speaks or "–",
             "effect": _effect(c),
             "interval": _interval(c),
             "published": number(c.published),
             "n": "–" if c.n is None else str(c.n),
             "p": p_value(c.p_value),
             "n to decide": _needed(c),
-            "leaning": leans(c.leaning) if c.verdict == "inconclusive" else "–",
+            "holds here": "–" if c.leaning is None or c.here != "open" else chance(c.leaning),
         }
         for c in claims
     ]
@@ -91,8 +87,9 @@ def _system(name: str, claims: Sequence[JudgedClaim], folder: Path, smoke: bool)
 
 def _row(claim: JudgedClaim, smoke: bool) -> dict[str, object]:
     sign, look = _LOOKS.get(state(claim), ("–", "none"))
-    judged = smoke and claim.verdict in _OF_VERDICT
-    beneath = leans(claim.leaning) if claim.verdict == "inconclusive" else claim.reason
+    judged = smoke and claim.verdict in _LOOKS
+    of_here = f"{claim.here} here" if claim.here and claim.here != claim.verdict else ""
+    beneath = "; ".join(filter(None, (of_here, claim.reason)))
     return {
         "id": f"claim-{claim.id}{f'-{claim.system}' if claim.system else ''}".replace(":", "_"),
         "claim": claim,
@@ -114,7 +111,7 @@ def error_rate(claims: Sequence[JudgedClaim]) -> str:
 
 
 def _needed(claim: JudgedClaim) -> str:
-    if claim.verdict != "inconclusive":
+    if claim.here != "open":
         return "–"
     return str(claim.needed) if claim.needed else f"> {MOST_REPETITIONS}" if (claim.n or 0) > 1 else "2 or more"
 

@@ -37,7 +37,7 @@ def _row(campaign: Campaign) -> tuple[str, ...]:
 
 
 def _verdicts(results: Path) -> str:
-    """ "7 reproduced, 3 inconclusive" of a results.json, read as plain JSON: a list of runs imports no analysis."""
+    """ "7 holds, 3 open" of a results.json, read as plain JSON: a list of runs imports no analysis."""
     try:
         found = [claim["verdict"] for claim in json.loads(results.read_text(encoding="utf-8"))["claims"]]
     except (OSError, ValueError, KeyError, TypeError):

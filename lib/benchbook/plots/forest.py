@@ -43,7 +43,7 @@ class Scale:
     title: str = ""
 
 
-_STATES = {"reproduced": "holds", "contradicted": "fails", "inconclusive": "open"}
+_STATES = ("holds", "fails", "open")
 # Colour and mark, by what is said of a row: no reader needs colours to tell them apart.
 Looks = Mapping[str, tuple[Any, str]]
 
@@ -69,21 +69,21 @@ def claims(frame: pd.DataFrame) -> Figure:
 
     `frame`: as `report.claims_frame()`; claims without an effect are left out.
     """
-    for name in ("claim", "verdict", "unit", "effect", "region_low", "published"):
+    for name in ("claim", "here", "unit", "effect", "region_low", "published"):
         one_of(name, frame.columns, "column")
-    tested = frame[frame.unit.isin(["times", "tau"]) & frame.verdict.isin(list(_STATES))]
+    tested = frame[frame.unit.isin(["times", "tau"]) & frame.here.isin(_STATES)]
     if tested.empty:
         return nothing("No claim was tested.")
     several = tested.system.nunique() > 1
     rows = tested.claim.astype(str) + (", " + tested.system.astype(str) if several else "")
-    names = {"verdict": "who", "effect": "value", "region_low": "claimed_low", "region_high": "claimed_high"}
+    names = {"here": "who", "effect": "value", "region_low": "claimed_low", "region_high": "claimed_high"}
     drawn = tested.rename(columns={**names, "published": "printed", "unit": "panel"}).assign(row=rows)
-    drawn["who"] = drawn.who.astype(str).replace(_STATES)
+    drawn["who"] = drawn.who.astype(str)
     drawn = drawn.sort_values("panel", ascending=False, kind="stable")
     scales = {str(unit): _claim_scale(str(unit), part) for unit, part in drawn.groupby("panel", sort=False)}
     parts = [
-        f"{row}: {_STATES.get(verdict, verdict)}, {number(effect)} (published {number(published)})"
-        for row, verdict, effect, published in zip(rows, tested.verdict, tested.effect, tested.published, strict=True)
+        f"{row}: {here}, {number(effect)} (published {number(published)})"
+        for row, here, effect, published in zip(rows, tested.here, tested.effect, tested.published, strict=True)
     ]
     return described(
         forest(drawn, scales, _looks()),

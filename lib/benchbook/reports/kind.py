@@ -10,7 +10,7 @@ from benchbook.analysis.checks import Check
 from benchbook.analysis.results import Table
 from benchbook.campaign.design import Cell, Trial, digest
 from benchbook.campaign.experiment import Experiment
-from benchbook.campaign.max_rate import KneeSearch
+from benchbook.campaign.knee_asked import KneeSearch
 from benchbook.campaign.record import Record
 from benchbook.hosts.endpoint import at
 from benchbook.hosts.inventory import Inventory
@@ -61,8 +61,6 @@ class Kind(ABC, Generic[P]):
     Parameters: type[P]
     clients: ClassVar[tuple[str, ...]] = ()
     """Names of the levels that count the clients of a closed loop."""
-    cache_shares: ClassVar[tuple[str, ...]] = ()
-    """Recorded figures that a claim may name as the share of a cache that was in use at most (`filled`)."""
 
     @abstractmethod
     def cells(self, published: Published, parameters: P) -> list[Cell]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchbook.campaign import design, repetitions
 from benchbook.campaign.scaled_levels import KEY, of_plan, scaled
-from benchbook.claims import ledger_check, more
+from benchbook.claims import ledger, undecided
 from benchbook.hosts import capacity
 from benchbook.published.hardware import loads_itself, server_cores
 
@@ -78,7 +78,7 @@ def trials(asking: Asking, found: Design) -> list[Trial]:
     count = asked_for.repetitions or asking.kind.repetitions(profile)
     less: Sequence[Cell] = ()
     if profile.repetitions_unjudged and not asked_for.repetitions:
-        ledger = ledger_check.load(asking.published)
-        less = more.unjudged(ledger, found.cells, found.asked, asking.published, of_plan(found.asked))
+        known = ledger.load(asking.published)
+        less = undecided.unjudged(known, found.cells, found.asked, asking.published, of_plan(found.asked))
     fewer = {cell.key: profile.repetitions_unjudged for cell in less}
     return design.plan(found.cells, count, seed=asked_for.seed, asked=found.asked, fewer=fewer)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from benchbook import parameters, paths
 from benchbook.errors import BadInput
 from benchbook.given import user_file
-from benchbook.given.named import one_of, slip_of
+from benchbook.given.named import slip_of
 from benchbook.published.tables import Published
 from benchbook.reports.kind import Kind
 from benchbook.reports.kinds import kind_of
@@ -57,10 +57,7 @@ def check_conditions(ledger: Ledger | None, kind: Kind[Any], report: str, asked:
     """
     file, names = paths.published_dir(report) / "claims.yaml", set(asked)
     for claim in ledger.claims if ledger else []:
-        if filled := claim.conditions.filled:
-            key = f"{claim.id}.conditions.filled"
-            one_of(filled, kind.cache_shares, "recorded share of a cache", file=file, key=key)
-        for name in (name for each in claim.not_here for name in (*each.asked, *each.below)):
+        for name in (name for each in claim.not_run for name in (*each.asked, *each.below)):
             if meant := slip_of(name, names):
-                key, problem = f"{claim.id}.not_here", "no campaign asks for anything under this name"
+                key, problem = f"{claim.id}.not_run", "no campaign asks for anything under this name"
                 raise BadInput(problem, file=file, key=key, value=name, fix=f"write {meant}")

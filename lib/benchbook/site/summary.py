@@ -11,7 +11,6 @@ from typing import Literal
 from benchbook.analysis.formatting import span
 from benchbook.analysis.results import JudgedClaim, Results, SystemSummary
 from benchbook.claims import section
-from benchbook.claims.words import leans
 from benchbook.grouping import grouped
 
 # Systems that the sentence names; the facts below it name all of them.
@@ -105,7 +104,7 @@ def short(system: SystemSummary) -> str:
 def badge(found: Results) -> Badge:
     """Green only where everything was measured, in a run that is long enough to judge by, and a claim is settled."""
     trials = found.trials
-    settled = any(claim.verdict in ("reproduced", "contradicted") for claim in found.claims)
+    settled = any(claim.verdict in ("holds", "fails") for claim in found.claims)
     if found.failed:
         return Badge("bad", "✕", "Measured; notebook failed" if trials.whole else "Run failed")
     if trials.failed:
@@ -136,7 +135,7 @@ def trust(found: Results) -> list[str]:
         said.append(f"Levels are scaled to the cores here: {_joined(_scaled(found.setting.scaled))}.")
     if "shared" in found.setting.where:
         said.append("Load generator and servers share the cores, so each slows the other.")
-    said += [text for text in (_lean(found), _spoilt(found)) if text]
+    said += [text for text in (_spoilt(found),) if text]
     return said
 
 
@@ -155,20 +154,6 @@ def _scaled(tables: Mapping[str, Mapping[str, Mapping[str, int]]]) -> list[str]:
         f"{name.replace('_', ' ')} {span(there for there, _ in each)} were run as {span(here for _, here in each)}"
         for name, each in pairs.items()
     ]
-
-
-def _lean(found: Results) -> str:
-    """What the open claims lean to."""
-    opened = [claim for claim in found.claims if claim.verdict == "inconclusive"]
-    leaning = Counter(leans(claim.leaning).partition(",")[0] for claim in opened)
-    said = [
-        f"{count} {'leans' if count == 1 else 'lean'} {text}"
-        for key, text in (("leans to holding", "to holding"), ("leans against", "against"))
-        if (count := leaning[key])
-    ]
-    if len(opened) == 1 and said:
-        return f"The open claim {said[0].removeprefix('1 ')}."
-    return f"Of {len(opened)} open claims, {' and '.join(said)}." if said else ""
 
 
 def _spoilt(found: Results) -> str:

@@ -133,7 +133,6 @@ class TransferKind(Kind[TransferParameters]):
     """The DDT report: every published combination for each engine that has these knobs, and one cell for the peer."""
 
     Parameters = TransferParameters
-    cache_shares = ("cache_full",)
 
     def cells(self, published: Published, parameters: TransferParameters) -> list[Cell]:
         """Every published combination for each engine that has these knobs, and one cell for the peer."""

@@ -1,20 +1,28 @@
 """Hypotheses along a factor: a figure increases, decreases, is flat, saturates or has its peak at a level."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
-from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field
 
+from benchbook.claims.contrasts import Contrast, at_least, at_most, within
+from benchbook.claims.figures import (
+    Figure,
+    Rows,
+    Term,
+    check_factors,
+    check_level,
+    difference,
+    level_named,
+    levels_along,
+    logs,
+    name,
+    refuse,
+    step,
+    time_power,
+)
 from benchbook.claims.hypothesis import Arm, AtLeast, Hypothesis, Share
-from benchbook.claims.parts import Part, at_least, at_most, within
-from benchbook.claims.printed_levels import check_factors, check_level, level_named, levels_along, refuse
-from benchbook.claims.terms import Figure, Rows, Term, contrast, is_time, logs, name, step
-from benchbook.claims.words import bound
+from benchbook.claims.verdict_text import bound
 from benchbook.published.declarations import Scalar
 from benchbook.published.tables import Published
 
@@ -24,7 +32,7 @@ Level = Scalar | list[Scalar]
 class FigureCurve:
     """A figure at every level, as logs by repetition, and how to compare two of its levels."""
 
-    def __init__(self, claim: Along, arm: Arm) -> None:
+    def __init__(self, claim: "Along", arm: Arm) -> None:
         self.claim, self.arm, self.levels = claim, arm, claim.levels_in(arm.published)
         self.name = name(claim, arm.published)
         self._logs = [logs(claim, arm.values, level) for level in self.levels]
@@ -34,22 +42,14 @@ class FigureCurve:
         return len(self.levels) - 1
 
     def index(self, value: Level) -> int:
-        """The number of a level as the claim writes it."""
+        """Return the number of a level as the claim writes it."""
         return self.levels.index(level_named(self.claim.factors(), value))
 
-    def part(self, a: int, b: int, region: tuple[float, float], **more: Any) -> Part:
-        """Level number `a` against level number `b`."""
+    def compare(self, a: int, b: int, region: tuple[float, float]) -> Contrast:
+        """Return level number `a` against level number `b`."""
         of, against = self.claim.terms(self.levels[a]), self.claim.terms(self.levels[b])
         what = f"{self.name}, {step(self.levels[a], self.levels[b])}"
-        return replace(self.arm.compared(what, contrast(self._logs[a], self._logs[b]), region, of, against), **more)
-
-    def steps(self, region: tuple[float, float]) -> list[Part]:
-        """Each level against the one before; with two levels there is no step but the whole."""
-        return [self.part(b, a, region) for a, b in pairwise(range(self.last + 1))] if self.last > 1 else []
-
-    def ends(self, region: tuple[float, float], dip: tuple[float, float]) -> list[Part]:
-        """The last level against the first, then the steps: each half of the evidence counts for one."""
-        return [self.part(self.last, 0, region, main=True, weight=max(1, self.last)), *self.steps(dip)]
+        return self.arm.contrast(what, difference(self._logs[a], self._logs[b]), region, of, against)
 
 
 class Along(Hypothesis, Figure):
@@ -59,10 +59,10 @@ class Along(Hypothesis, Figure):
     levels: list[Level] = Field(default_factory=list)
 
     @abstractmethod
-    def compared(self, curve: FigureCurve) -> list[Part]:
-        """The comparisons between levels that must all hold."""
+    def compared(self, curve: FigureCurve) -> list[Contrast]:
+        """Return the comparisons between levels that must all hold."""
 
-    def parts(self, arm: Arm) -> list[Part]:
+    def contrasts(self, arm: Arm) -> list[Contrast]:
         return self.compared(FigureCurve(self, arm))
 
     def factors(self) -> list[str]:
@@ -82,53 +82,46 @@ class Along(Hypothesis, Figure):
             refuse("needs at least two levels", file, f"{self.id}.levels", levels, fix)
 
     def check_named(self, key: str, value: Level | None, published: Published, file: Path) -> None:
-        """Raises BadInput unless the level under `key` is printed."""
+        """Raise BadInput unless the level under `key` is printed."""
         if value is not None:
             check_level(self.factors(), value, published.tables[self.table], f"{self.id}.{key}", file)
-
-    def lowest(self, published: Published) -> list[Term]:
-        """The figure's terms where the factor is lowest."""
-        return self.terms(self.levels_in(published)[0])
 
     def along(self) -> str:
         return " and ".join(self.factors()).replace("_", " ")
 
     def from_to(self) -> str:
-        """ "from the fewest to the most threads"."""
+        """Return "from the fewest to the most threads"."""
         least, most = ("fewest", "most") if self.along().endswith("s") else ("smallest", "largest")
         return f"from the {least} to the {most} {self.along()}"
 
 
 class Increases(Along):
-    """The last level is at least `at_least` times the first, and no step falls by more than `dip`."""
+    """The last level is at least `at_least` times the first."""
 
     at_least: AtLeast = 1.0
-    dip: Share = 0.1
 
-    def compared(self, curve: FigureCurve) -> list[Part]:
-        # From end to end is the claim; a step within may not speak against it.
-        return curve.ends(at_least(self.at_least), at_least(1 - self.dip))
+    def compared(self, curve: FigureCurve) -> list[Contrast]:
+        return [curve.compare(curve.last, 0, at_least(self.at_least))]
 
-    def room(self, published: Published) -> list[Term]:
-        # Times grow on a full machine as well; rates do not.
-        return [] if is_time(self.terms()[0], published) else self.lowest(published)
+    def hangs_on_count(self, published: Published) -> bool:
+        # A rate that rises does so by what its cores do: clients and cores are scaled together.
+        return self.over is not None or time_power(self.terms()[0], published) != -1
 
     def tested_as(self) -> str:
-        return f"{bound(self.at_least)} {self.from_to()}, and no step drops by more than {self.dip:.0%}"
+        return f"{bound(self.at_least)} {self.from_to()}"
 
 
 class Decreases(Along):
-    """The first level is at least `at_least` times the last, and no step rises by more than `dip`."""
+    """The first level is at least `at_least` times the last."""
 
     at_least: AtLeast = 1.0
-    dip: Share = 0.1
 
-    def compared(self, curve: FigureCurve) -> list[Part]:
-        return curve.ends(at_most(self.at_least), at_most(1 - self.dip))
+    def compared(self, curve: FigureCurve) -> list[Contrast]:
+        return [curve.compare(curve.last, 0, at_most(self.at_least))]
 
     def tested_as(self) -> str:
         falls = f"falls at least {self.at_least:g}-fold" if self.at_least > 1 else "falls"
-        return f"{falls} {self.from_to()}, and no step rises by more than {self.dip:.0%}"
+        return f"{falls} {self.from_to()}"
 
 
 class Flat(Along):
@@ -136,12 +129,8 @@ class Flat(Along):
 
     tolerance: Share
 
-    def compared(self, curve: FigureCurve) -> list[Part]:
-        return [curve.part(index, 0, within(self.tolerance)) for index in range(1, curve.last + 1)]
-
-    def room(self, published: Published) -> list[Term]:
-        # A time that stays the same under more load needs spare capacity; a rate that stays the same needs none.
-        return self.lowest(published) if is_time(self.terms()[0], published) else []
+    def compared(self, curve: FigureCurve) -> list[Contrast]:
+        return [curve.compare(index, 0, within(self.tolerance)) for index in range(1, curve.last + 1)]
 
     def tested_as(self) -> str:
         return f"every value along {self.along()} within {self.tolerance:.0%} of the first"
@@ -156,11 +145,11 @@ class SaturatesAt(Along):
     tolerance: Share
     falls: bool = False
 
-    def compared(self, curve: FigureCurve) -> list[Part]:
+    def compared(self, curve: FigureCurve) -> list[Contrast]:
         at, until = curve.index(self.at), curve.last if self.until is None else curve.index(self.until)
-        rise = curve.part(at, 0, at_least(self.at_least))
-        level = [curve.part(index, at, within(self.tolerance)) for index in range(at + 1, until + 1)]
-        fall = [curve.part(curve.last, until, at_most(1.0))] if self.falls else []
+        rise = curve.compare(at, 0, at_least(self.at_least))
+        level = [curve.compare(index, at, within(self.tolerance)) for index in range(at + 1, until + 1)]
+        fall = [curve.compare(curve.last, until, at_most(1.0))] if self.falls else []
         return [rise, *level, *fall]
 
     def check(self, published: Published, file: Path) -> None:
@@ -173,9 +162,6 @@ class SaturatesAt(Along):
         if at == 0 or until < at or (self.falls and until == last):
             fix = "saturation needs a lower level to rise from, and `falls` a level after `until`"
             refuse("there is nothing before, or nothing after it", file, f"{self.id}.at", self.at, fix)
-
-    def room(self, published: Published) -> list[Term]:
-        return self.lowest(published)
 
     def tested_as(self) -> str:
         until = f" up to {_said(self.until)}" if self.until is not None else ""
@@ -191,19 +177,15 @@ class PeakAt(Along):
     tolerance: float = Field(default=0, ge=0, lt=1)
     inside: bool = False
 
-    def compared(self, curve: FigureCurve) -> list[Part]:
+    def compared(self, curve: FigureCurve) -> list[Contrast]:
         at = curve.index(self.at)
         strict = (0, curve.last) if self.inside else ()
         others = [index for index in range(curve.last + 1) if index != at]
-        return [curve.part(at, i, at_least(1.0 if i in strict else 1 - self.tolerance)) for i in others]
+        return [curve.compare(at, i, at_least(1.0) if i in strict else at_least(1 - self.tolerance)) for i in others]
 
     def check(self, published: Published, file: Path) -> None:
         super().check(published, file)
         self.check_named("at", self.at, published, file)
-
-    def room(self, published: Published) -> list[Term]:
-        # That nothing below `at` is better can be seen where more of the factor brings more up to there.
-        return self.lowest(published)
 
     def tested_as(self) -> str:
         margin = f" by more than {self.tolerance:.0%}" if self.tolerance else ""

@@ -1,18 +1,15 @@
 """Which claims need more repetitions, of which cells of a design, before they can be decided; what decides none."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from benchbook.analysis import results
+from benchbook.campaign.allotment import WORTH, OpenClaim
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.environment import Asked
-from benchbook.campaign.repetition_allocation import WORTH, OpenClaim
 from benchbook.campaign.scaled_levels import LevelScaling, published_levels
+from benchbook.claims.evidence import ran_by
 from benchbook.claims.hypothesis import Hypothesis
 from benchbook.claims.ledger import Ledger
-from benchbook.claims.level_steps import at_equal_levels
-from benchbook.claims.ran_by import ran_by
 from benchbook.published.tables import Published
 
 
@@ -31,7 +28,7 @@ def open_claims(
     return [
         OpenClaim(verdict.id, tuple(_cells(claims[verdict.id], verdict.system, cells, published, scaling)), ahead)
         for verdict in verdicts
-        if verdict.verdict == "inconclusive"
+        if verdict.verdict == "open"
         if max(ahead := verdict.chances[: max(0, most - (verdict.n or 0))], default=0.0) >= WORTH
     ]
 
@@ -49,7 +46,7 @@ def unjudged(
         cell.key
         for system in {cell.system for cell in cells}
         for claim in ledger.claims
-        if not claim.refused(system, asked)
+        if claim.unrun(system, asked) is None
         for cell in _cells(claim, system, cells, published, scaling)
     }
     return [c for c in cells if c.key not in judged and not _chosen_by_user(_as_published(c, scaling), published)]
@@ -70,7 +67,7 @@ def _cells(
 
     A claim is judged within repetitions, so that all of its cells are repeated together.
     """
-    terms = [term for _, term in at_equal_levels(claim, published, scaling).claim.speaks_of(published)]
+    terms = [term for _, term in claim.speaks_of(published)]
     if not terms:
         return [cell for cell in cells if cell.system == judged and cell.table in claim.in_tables()]
     printed = [_as_published(cell, scaling) for cell in cells]

@@ -1,7 +1,5 @@
 """The hypothesis that two metrics rise together over all points of a report: a rank correlation between repetitions."""
 
-from __future__ import annotations
-
 import math
 from itertools import permutations
 from pathlib import Path
@@ -9,15 +7,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from pydantic import Field
+from scipy import stats
 
+from benchbook.claims.contrasts import Contrast
 from benchbook.claims.evidence import NotMeasured
+from benchbook.claims.figures import Term, check_metric, check_table
 from benchbook.claims.hypothesis import Arm, Hypothesis
-from benchbook.claims.parts import Part
-from benchbook.claims.printed_levels import check_metric, check_table
-from benchbook.claims.terms import Term
 from benchbook.published.tables import Published
 from benchbook.stats.estimates import Array
-from benchbook.stats.rank_correlation import kendall_tau
 
 LEAST_POINTS = 4
 
@@ -34,7 +31,7 @@ class Correlates(Hypothesis):
     y: str
     at_least: float = Field(default=0, ge=0, lt=1)
 
-    def parts(self, arm: Arm) -> list[Part]:
+    def contrasts(self, arm: Arm) -> list[Contrast]:
         points = self._points(arm)
         taus = _by_repetition(_taus(points, self.x, self.y))
         if not taus.size:
@@ -43,23 +40,7 @@ class Correlates(Hypothesis):
         what = f"{fields[self.x].title} and {fields[self.y].title.lower()}"
         # One pair of points that swaps its ranks moves tau by so much: taus that are equal may differ within a step.
         step = 2 / math.comb(points["point"].nunique(), 2)
-        return [Part(what, taus, self.at_least, np.inf, scale="tau", main=True, sampling=step**2 / 12)]
-
-    def too_alike(self, arm: Arm) -> str:
-        """Where a metric ranks the settings anew in every repetition, they make no difference that another can follow.
-
-        The tau of two metrics stays below the root of what each has with itself (attenuation: Spearman 1904, American
-        Journal of Psychology 15(1)).
-        """
-        least, points = self.conditions.retest, self._points(arm)
-        for metric in (self.x, self.y):
-            taus = _by_repetition(_taus(points, metric, metric))
-            if least is not None and taus.size and (mean := float(taus.mean())) < least:
-                title = arm.published.tables[self.tables[0]].fields[metric].title
-                found = f"Kendall's tau of one repetition with another {mean:.2f}, where {least:g} is the least"
-                anew = f"ranks the {points['point'].nunique()} settings anew in every repetition"
-                return f"{title} {anew} ({found}), so that nothing can be seen to rise with it"
-        return ""
+        return [Contrast(what, taus, self.at_least, np.inf, scale="tau", rounding=step**2 / 12)]
 
     def speaks_of(self, published: Published) -> list[tuple[str, Term]]:
         return []
@@ -119,7 +100,7 @@ def _mean(taus: Array) -> float:
     return float(known.mean()) if known.size else math.nan
 
 
-def _tau(x: pd.Series[float], y: pd.Series[float]) -> float:
+def _tau(x: "pd.Series[float]", y: "pd.Series[float]") -> float:
     both = pd.concat([x, y], axis=1, join="inner").astype(float).to_numpy()
     pairs = both[np.isfinite(both).all(axis=1)]
-    return kendall_tau(*pairs.T) if len(pairs) >= LEAST_POINTS else np.nan
+    return float(stats.kendalltau(*pairs.T).statistic) if len(pairs) >= LEAST_POINTS else np.nan

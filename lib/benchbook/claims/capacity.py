@@ -1,0 +1,260 @@
+"""What the cores may have withheld, and what a campaign can therefore say of the report, whatever comes out.
+
+A machine whose cores are full measures a bound: an unlimited one would show a rate between X and X * W, a time between
+R / W and R (partial identification: Manski 2003, *Partial Identification of Probability Distributions*). W follows from
+how busy the cores were and from asymptotic bounds, by one rule for every claim, and widens each contrast both ways.
+What the machine can say is then asked of the published figures alone: would these, seen here, confirm the claim? Would
+figures as far beyond its bound refute it? So the answer cannot depend on what was measured.
+
+    W = 1                                                          below FULL
+    W = min(1 / (1 - U^m), N max over k < N of X(k) / k / X(N))    of a rate with N clients on m cores
+    W = min(1 / (1 - U^m), R(N) / min over k < N of R(k))          of a time
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize
+
+from benchbook.analysis.headroom import FULL, BusyCell, Machine
+from benchbook.analysis.results import Speaks, Verdict
+from benchbook.campaign.scaled_levels import LevelScaling
+from benchbook.claims.contrasts import Contrast
+from benchbook.claims.evidence import NotMeasured
+from benchbook.claims.figures import Term, counted, time_power
+from benchbook.claims.hypothesis import Arm, Hypothesis
+
+# Levels that count the clients, or workers, of a closed loop end in one of these.
+CLIENTS = ("threads", "clients", "concurrency", "worker_count", "pool_size")
+# The log of what is as good as unbounded.
+MOST = math.log(1e6)
+LogValue = Callable[[Term], float]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a campaign can say of a claim: why no more, and what would let it say more (empty where it says all).
+
+    `otherwise` is the claim's state on a page where its answer here is one that says nothing of the report.
+    """
+
+    speaks: Speaks
+    because: str = ""
+    needs: str = ""
+    otherwise: Verdict = "needs a bigger machine"
+
+    @property
+    def confirms(self) -> bool:
+        return self.speaks in ("both ways", "confirm only")
+
+    @property
+    def refutes(self) -> bool:
+        return self.speaks in ("both ways", "refute only")
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """The busy cells of a campaign, with the published levels that they stand for, and how its levels were scaled."""
+
+    arm: Arm
+    busy: Sequence[BusyCell]
+    scaling: LevelScaling | None = None
+
+    def scope(self, claim: Hypothesis, contrasts: Sequence[Contrast]) -> Scope:
+        """Return what these hosts can say of a claim, from their cores and the published figures alone."""
+        if claim.in_tables():
+            return self._of_ranks(claim)
+        if said := next((said for contrast in contrasts for said in self._scaled(claim, contrast)), None):
+            return said
+        if unseen := next((t for c in contrasts for t in self._slowed(c) if not self._machines(t)), None):
+            return Scope(
+                "nothing",
+                f"how busy the servers' CPU was at {counted(unseen.rows) or unseen.table} is not known",
+                "servers that can be logged in to, so that their CPU is seen",
+                "open",
+            )
+        figures = self.arm.printed()
+        confirms = all(_confirms(contrast, *self.withheld(contrast, figures.log_mean)) for contrast in contrasts)
+        # Figures that refute are not the published ones: no asymptotic bound can be drawn from these.
+        refutes = any(_refutes(contrast, *self.withheld(contrast)) for contrast in contrasts)
+        if confirms and refutes:
+            return Scope("both ways")
+        speaks: Speaks = "confirm only" if confirms else "refute only" if refutes else "nothing"
+        return self._full(speaks, [term for contrast in contrasts for term in self._slowed(contrast)])
+
+    def withheld(self, contrast: Contrast, log_value: LogValue | None = None) -> tuple[float, float]:
+        """Return the least and the most that an unlimited machine would add to an effect, in logs.
+
+        What cores withhold from one figure does not shrink with more clients, and is the same for all rates of one
+        server in one trial. `log_value` gives the figures that asymptotic bounds are drawn from; none without it.
+        """
+        terms = list(contrast.terms) if contrast.weights else []
+        most = [self.log_withheld(term, log_value) for term in terms]
+        if not any(most):
+            return 0.0, 0.0
+        powers = [-time_power(term, self.arm.published) for term in terms]
+        signs = np.array([w * p for w, p in zip(contrast.weights, powers, strict=True)])
+        rules = [
+            [-1.0 if k == i else 1.0 if k == j else 0.0 for k in range(len(terms))]
+            for i, high in enumerate(terms)
+            for j, low in enumerate(terms)
+            if i != j and self._at_least_as_withheld(high, low)
+        ]
+        matrix = np.array(rules) if rules else None
+        limits = np.zeros(len(rules)) if rules else None
+        bounds = [(0.0, limit) for limit in most]
+
+        def extreme(sign: float) -> float:
+            found = optimize.linprog(sign * signs, A_ub=matrix, b_ub=limits, bounds=bounds)
+            return sign * float(found.fun or 0.0)
+
+        return extreme(1.0), extreme(-1.0)
+
+    def log_withheld(self, term: Term, log_value: LogValue | None = None) -> float:
+        """Return the log of W of one figure; 0 where nothing was withheld."""
+        power = time_power(term, self.arm.published)
+        full = max((_log_waiting(machine) for machine in self._machines(term)), default=0.0)
+        if power == 0 or full == 0:
+            return 0.0
+        return min(full, self._asymptotic(term, power, log_value) if log_value else math.inf)
+
+    def _asymptotic(self, term: Term, power: int, log_value: LogValue) -> float:
+        """Rates rise no faster than clients, times do not fall with them.
+
+        Denning & Buzen (1978), ACM Computing Surveys 10(3); Lazowska, Zahorjan, Graham & Sevcik (1984), *Quantitative
+        System Performance*, ch. 5: no constant demand is asked for.
+        """
+        clients = self.clients(term)
+        lower = [(k, other) for k, other in self._curve(term) if k < clients]
+        if not clients or not lower:
+            return math.inf
+        try:
+            here = log_value(term)
+            if power > 0:
+                return max(0.0, here - min(log_value(other) for _, other in lower))
+            rate = max(log_value(other) - math.log(k) for k, other in lower)
+            return max(0.0, rate + math.log(clients) - here)
+        except NotMeasured:
+            return math.inf
+
+    def clients(self, term: Term) -> float:
+        """Return how many clients the term's cell was run with; 0 where its levels name none."""
+        cell = next(iter(self._cells(term)), None)
+        ran = {name: cell.ran.get(name, value) for name, value in term.rows.items()} if cell else term.rows
+        return float(sum(n for name, n in ran.items() if _counts_clients(name) and isinstance(n, int | float)))
+
+    def _curve(self, term: Term) -> Iterator[tuple[float, Term]]:
+        """The same figure with other numbers of clients: how many, and the term."""
+        apart = {name: value for name, value in term.rows.items() if not _counts_clients(name)}
+        for cell in self.busy:
+            same = all(cell.levels.get(name) == value for name, value in apart.items())
+            if cell.table == term.table and cell.system == self.arm.system_of(term) and same:
+                other = term._replace(rows={name: cell.levels.get(name, value) for name, value in term.rows.items()})
+                yield self.clients(other), other
+
+    def _at_least_as_withheld(self, one: Term, other: Term) -> bool:
+        if one.table != other.table or self.arm.system_of(one) != self.arm.system_of(other):
+            return False
+        if one.rows == other.rows:
+            return True
+        apart = ({n: v for n, v in term.rows.items() if not _counts_clients(n)} for term in (one, other))
+        same = one.metric == other.metric and next(apart) == next(apart)
+        return same and self.clients(one) > self.clients(other)
+
+    def _slowed(self, contrast: Contrast) -> list[Term]:
+        """The figures that a full machine slows."""
+        return [term for term in contrast.terms if time_power(term, self.arm.published)]
+
+    def _cells(self, term: Term) -> list[BusyCell]:
+        system = self.arm.system_of(term)
+        return [cell for cell in self.busy if cell.system == system and term.speaks_of(cell.table, cell.levels)]
+
+    def _machines(self, term: Term) -> list[Machine]:
+        """Those of the term's cells; none where no server was seen."""
+        cells = self._cells(term)
+        seen = any(machine.server for cell in cells for machine in cell.machines)
+        return [machine for cell in cells for machine in cell.machines] if seen else []
+
+    def _full(self, speaks: Speaks, terms: Sequence[Term]) -> Scope:
+        """Because of the cell whose cores were fullest."""
+        found = [(machine, term) for term in terms for machine in self._machines(term) if machine.share >= FULL]
+        machine, term = max(found, key=lambda each: _log_waiting(each[0]))
+        clients = int(self.clients(term))
+        at = f" at {said}" if (said := counted(self._ran(term))) else ""
+        because = f"{machine.share:.0%} of {machine.cores} cores were busy{at}"
+        cores = f"more than {math.ceil(clients / FULL)} cores" if clients else "more cores"
+        return Scope(speaks, because, f"{cores} for these levels, or hosts of their own for what shares these")
+
+    def _ran(self, term: Term) -> dict[str, object]:
+        cell = self._cells(term)[0]
+        return {name: cell.ran.get(name, value) for name, value in term.rows.items() if not isinstance(value, str)}
+
+    def _scaled(self, claim: Hypothesis, contrast: Contrast) -> Iterator[Scope]:
+        """That scaled levels tell nothing of what hangs on how many there are: a knee, a lock, a queue."""
+        ran: dict[str, dict[object, set[int]]] = {}
+        for term in contrast.terms:
+            for name, value in term.rows.items():
+                level = self.scaling.here(term.table, name, value) if self.scaling else None
+                if level is not None:
+                    ran.setdefault(name, {}).setdefault(value, set()).add(level)
+        needs = "the published levels (-p levels=published), on a machine with the cores for them"
+        for name, levels in ran.items():
+            apart = next(((value, here) for value, here in levels.items() if len(here) > 1), None)
+            if apart:
+                few, many = min(apart[1]), max(apart[1])
+                said = f"{counted({name: apart[0]})} stand for {few} here in one table and for {many} in another"
+                yield Scope("nothing", said, needs)
+            if len(levels) > 1 and claim.hangs_on_count(self.arm.published):
+                pairs = sorted((min(here), str(value)) for value, here in levels.items())
+                shown = " and ".join(f"{here} for {value}" for here, value in (pairs[0], pairs[-1]))
+                said = f"it hangs on how many {name.replace('_', ' ')} there are, of which {shown} were run"
+                yield Scope("nothing", said, needs)
+
+    def _of_ranks(self, claim: Hypothesis) -> Scope:
+        """Of a rank correlation over cells: what one full machine withholds moves ranks by an unknown amount."""
+        cells = [c for c in self.busy if c.system == self.arm.system and c.table in claim.in_tables()]
+        if not cells or not any(machine.server for cell in cells for machine in cell.machines):
+            said = "how busy the servers' CPU was is not known"
+            return Scope("nothing", said, "servers that can be logged in to, so that their CPU is seen", "open")
+        fullest = max((machine for cell in cells for machine in cell.machines), key=_log_waiting)
+        if fullest.share < FULL:
+            return Scope("both ways")
+        said = f"{fullest.share:.0%} of {fullest.cores} cores were busy, which moves ranks by an unknown amount"
+        return Scope("nothing", said, "more cores, or hosts of their own for what shares these")
+
+
+def _log_waiting(machine: Machine) -> float:
+    """What waiting for CPU may have cost: residence over service time on m cores is 1 / (1 - U^m).
+
+    Gunther (2011), *Analyzing Computer System Performance with Perl::PDQ*, sec. 2.7.
+    """
+    if machine.share < FULL:
+        return 0.0
+    return min(MOST, -math.log(max(1 - machine.share ** max(1, machine.cores), 1e-6)))
+
+
+def _counts_clients(name: str) -> bool:
+    return name.endswith(CLIENTS)
+
+
+def _confirms(contrast: Contrast, least: float, most: float) -> bool:
+    """Whether the published effect, or one as far inside, would hold for all that an unlimited machine could show."""
+    effect = contrast.published if contrast.inside(contrast.published) else _reflected(contrast)
+    return contrast.low < effect + least and effect + most < contrast.high
+
+
+def _refutes(contrast: Contrast, least: float, most: float) -> bool:
+    """Whether an effect as far beyond a bound as the published one is inside would fail for all of that."""
+    below = math.isfinite(contrast.low) and most < abs(contrast.published - contrast.low)
+    above = math.isfinite(contrast.high) and -least < abs(contrast.high - contrast.published)
+    return below or above
+
+
+def _reflected(contrast: Contrast) -> float:
+    """The published effect of a claim that its own table contradicts, reflected at the bound that it is beyond."""
+    if math.isfinite(contrast.low) and math.isfinite(contrast.high):
+        return (contrast.low + contrast.high) / 2
+    bound = contrast.low if math.isfinite(contrast.low) else contrast.high
+    return 2 * bound - contrast.published

@@ -1,0 +1,178 @@
+"""What the cores may have withheld, by hand, and what a campaign can say of a report whatever comes out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from toy_report import evidence, ledger
+
+from benchbook.analysis.headroom import BusyCell, Machine
+from benchbook.campaign.scaled_levels import LevelScaling
+from benchbook.claims import judge
+from benchbook.claims.capacity import Capacity
+from benchbook.claims.figures import Term, time_power
+from benchbook.claims.hypothesis import Arm
+from benchbook.published.tables import Field, Published
+
+# Published: 100, 190, 300, 306 at x = 1, 2, 4, 8.
+FLAT, RISE = [100.0] * 4, [100.0, 160, 240, 350]
+ALONG = {"table": "threads", "metric": "y", "factor": "threads"}
+RISES = {"hypothesis": "increases", "at_least": 1.2, **ALONG}
+FALLS = {"hypothesis": "decreases", "at_least": 1.2, **ALONG}
+
+
+@pytest.fixture
+def of_threads(toy: Published) -> Published:
+    """The toy report with its levels as numbers of threads."""
+    table = toy.tables["a"]
+    fields = {("threads" if name == "x" else name): field for name, field in table.fields.items()}
+    frame, printed = table.frame.rename(columns={"x": "threads"}), table.printed
+    named = replace(table, id="threads", frame=frame, printed=printed, fields=fields)
+    return replace(toy, tables={"threads": named})
+
+
+def measured(values: list[float], **how: Any) -> Any:
+    found = evidence({"threads": {"y": values, "z": FLAT}}, **how)
+    found.frames["threads"] = found.frames["threads"].rename(columns={"x": "threads"})
+    return found
+
+
+def busy(*shares: float, cores: int = 2, client: bool = False) -> list[BusyCell]:
+    """One cell per number of threads."""
+    machine = Machine(0.0, cores, client, True, "one")
+    return [
+        BusyCell("threads", "s", {"threads": n}, [replace(machine, share=share)], ran={"threads": n})
+        for n, share in zip((1, 2, 4, 8), shares, strict=True)
+    ]
+
+
+def at(threads: int) -> Term:
+    return Term("threads", "y", {"threads": threads})
+
+
+def test_what_full_cores_withhold_by_hand(of_threads: Published) -> None:
+    # 95% of 2 cores: 1 / (1 - 0.95^2) = 10.26. Rates of 100 at 1 thread and 350 at 8: 8 x 100 / 350 = 2.29 at most.
+    arm = Arm(of_threads, measured(RISE, cv=1e-12), "s")
+    capacity = Capacity(arm, busy(0.5, 0.7, 0.89, 0.95))
+    assert capacity.log_withheld(at(8)) == pytest.approx(math.log(1 / (1 - 0.95**2)))
+    assert capacity.log_withheld(at(8), arm.log_mean) == pytest.approx(math.log(8 * 100 / 350), abs=1e-6)
+    assert capacity.log_withheld(at(4), arm.log_mean) == 0, "89% is not full"
+    (contrast,) = ledger(RISES).claims[0].contrasts(arm)
+    assert capacity.withheld(contrast, arm.log_mean) == pytest.approx((0.0, math.log(8 * 100 / 350)), abs=1e-6)
+
+
+def test_what_is_withheld_does_not_shrink_with_more_clients(of_threads: Published) -> None:
+    """Full at both ends: the ratio of the higher to the lower level may be larger on more cores, and not smaller."""
+    arm = Arm(of_threads, measured(RISE), "s")
+    capacity = Capacity(arm, busy(0.95, 0.95, 0.95, 0.95))
+    (contrast,) = ledger(RISES).claims[0].contrasts(arm)
+    least, most = capacity.withheld(contrast)
+    assert (least, most) == pytest.approx((0.0, math.log(1 / (1 - 0.95**2))))
+
+
+def test_a_time_may_be_shorter_on_more_cores_and_not_longer(of_threads: Published) -> None:
+    table = of_threads.tables["threads"]
+    latency = replace(table, fields=table.fields | {"y": Field("Latency", "ms", "metric")})
+    arm = Arm(replace(of_threads, tables={"threads": latency}), measured(RISE, cv=1e-12), "s")
+    (contrast,) = ledger(RISES).claims[0].contrasts(arm)
+    least, most = Capacity(arm, busy(0.5, 0.7, 0.8, 0.99)).withheld(contrast, arm.log_mean)
+    # 350 ms at 8 threads, 100 at one: all of the growth may have been waiting.
+    assert (least, most) == pytest.approx((-math.log(3.5), 0.0), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("claim", "shares", "speaks"),
+    [
+        (RISES, (0.5, 0.6, 0.7, 0.89), "both ways"),
+        # Measured below 1.2x it may rise on more cores; above, it rises there as well.
+        (RISES, (0.5, 0.6, 0.7, 0.95), "confirm only"),
+        # 1 / (1 - 0.9^16) = 1.23, less than the published 3.06 is above 1.2: a fall as large would refute it.
+        (RISES, (0.5, 0.6, 0.7, 0.9, 16), "both ways"),
+        # More cores may show more at 8: level here may not be level there, and what rises here rises there.
+        ({"hypothesis": "flat", "tolerance": 0.2, **ALONG, "levels": [4, 8]}, (0.5, 0.6, 0.7, 0.95), "refute only"),
+    ],
+)
+@pytest.mark.parametrize("truth", [FLAT, RISE, RISE[::-1]])
+def test_what_it_says_of_the_report_is_the_same_whatever_comes_out(
+    of_threads: Published, claim: dict[str, Any], shares: tuple[float, ...], speaks: str, truth: list[float]
+) -> None:
+    cells = busy(*shares[:4], cores=int((*shares, 2)[4]))
+    (found,) = judge.judge(ledger(claim), of_threads, measured(truth), judge.JudgedSystem("s"), busy=cells)
+    assert found.speaks == speaks
+    assert (found.reason == "") is (speaks == "both ways")
+
+
+@pytest.mark.parametrize(
+    ("truth", "share", "here", "verdict"),
+    [
+        (RISE, 0.5, "holds", "holds"),
+        (FLAT, 0.5, "fails", "fails"),
+        (RISE, 0.97, "holds", "holds"),
+        (FLAT, 0.97, "fails", "needs a bigger machine"),
+    ],
+)
+def test_an_answer_here_is_a_verdict_where_it_speaks_of_the_report(
+    of_threads: Published, truth: list[float], share: float, here: str, verdict: str
+) -> None:
+    cells = busy(0.5, 0.5, 0.5, share)
+    (found,) = judge.judge(ledger(RISES), of_threads, measured(truth), judge.JudgedSystem("s"), busy=cells)
+    assert (found.here, found.verdict) == (here, verdict)
+    if share > 0.9:
+        assert "It can confirm the report and not refute it: 97% of 2 cores were busy at 8 threads." in found.sentence
+        assert found.decide.endswith("more than 9 cores for these levels, or hosts of their own for what shares these")
+
+
+def test_what_nobody_saw_says_nothing_and_leaves_it_open(of_threads: Published) -> None:
+    (found,) = judge.judge(ledger(RISES), of_threads, measured(RISE), judge.JudgedSystem("s"))
+    assert (found.here, found.speaks, found.verdict) == ("holds", "nothing", "open")
+    assert found.reason == "how busy the servers' CPU was at 8 threads is not known"
+
+
+@pytest.mark.parametrize(("claim", "speaks"), [(RISES, "both ways"), (FALLS, "nothing")])
+def test_scaled_levels_say_nothing_of_what_hangs_on_how_many_there_are(
+    of_threads: Published, claim: dict[str, Any], speaks: str
+) -> None:
+    """A rate that rises does so on as many cores; a queue, a lock or a knee hangs on the number of clients."""
+    scaling = LevelScaling(cores_here=2, cores_published=8, levels={"threads": {"threads": {"1": 1, "8": 2}}})
+    own = {**claim, "own_table": "It rises there."} if claim is FALLS else claim
+    (found,) = judge.judge(
+        ledger(own), of_threads, measured(RISE), judge.JudgedSystem("s"), busy=busy(0.5, 0.5, 0.5, 0.5), scaling=scaling
+    )
+    assert found.speaks == speaks
+    if speaks == "nothing":
+        assert found.reason == "it hangs on how many threads there are, of which 1 for 1 and 2 for 8 were run"
+        assert "-p levels=published" in found.decide
+
+
+def test_levels_that_stand_for_different_ones_are_told(toy: Published) -> None:
+    levels = {"a": {"x": {"8": 3}}, "b": {"x": {"8": 4}}}
+    claim = {"hypothesis": "order", "figures": [{"table": t, "metric": "y", "rows": {"x": 8}} for t in ("a", "b")]}
+    (found,) = judge.judge(
+        ledger(claim), toy, evidence({"a": {"y": RISE}, "b": {"y": FLAT}}), judge.JudgedSystem("s"),
+        scaling=LevelScaling(cores_here=2, cores_published=8, levels=levels),
+    )  # fmt: skip
+    assert (found.here, found.speaks) == ("holds", "nothing")
+    assert found.reason == "x 8 stand for 3 here in one table and for 4 in another"
+
+
+@pytest.mark.parametrize(("share", "speaks"), [(0.7, "both ways"), (0.95, "nothing")])
+def test_ranks_of_cells_on_full_cores_say_nothing(toy: Published, share: float, speaks: str) -> None:
+    claim = {"hypothesis": "correlates", "tables": ["a"], "x": "y", "y": "z"}
+    cells = [BusyCell("a", "s", {"x": x}, [Machine(share, 2, True, True)]) for x in (1, 2, 4, 8)]
+    truth = {"a": {"y": RISE, "z": RISE}}
+    (found,) = judge.judge(ledger(claim), toy, evidence(truth), judge.JudgedSystem("s"), busy=cells)
+    assert (found.here, found.speaks) == ("holds", speaks)
+
+
+@pytest.mark.parametrize(
+    ("metric", "power"),
+    [("y", 1), ("y / x", 1), ("2 * y + y", 1), ("x / z", 1), ("z", -1), ("x / y", -1), ("y / y", 0), ("x", 0),
+     ("y * z", 0)],
+)  # fmt: skip
+def test_arithmetic_is_a_time_where_it_doubles_as_times_do(toy: Published, metric: str, power: int) -> None:
+    latency = replace(toy.tables["a"], fields=toy.tables["a"].fields | {"y": Field("Latency", "ms", "metric")})
+    report = replace(toy, tables={**toy.tables, "a": latency})
+    assert time_power(Term("a", metric, {}), report) == power
