@@ -13,7 +13,7 @@ from kit import Home
 from records import record
 from rich.console import Console
 
-from benchbook import book, published
+from benchbook import published, report
 from benchbook.analysis import outcome, results
 from benchbook.analysis.results import JudgedClaim
 from benchbook.campaign import store
@@ -177,7 +177,7 @@ def test_the_results_hold_the_claims_and_can_be_read_again(recorded: Campaign) -
 
 
 def test_a_notebook_shows_them_with_a_picture_that_says_in_words_what_it_shows(recorded: Campaign) -> None:
-    shown = book.open_report(TIDB, _namespace(recorded)).verdicts().data
+    shown = report.open_report(TIDB, _namespace(recorded)).verdicts().data
     assert "rises-insert: fails here, 0.25" in shown
     assert "mariadb-claims.png" in {path.name for path in (recorded.folder / "figures").iterdir()}
 

@@ -277,9 +277,9 @@ def test_an_interval_beyond_the_scale_ends_in_an_arrow_at_the_edge() -> None:
 
 CLAIMS = pd.DataFrame(
     [
-        ("order", "tidb", "inconclusive", "tau", 0.2, None, None, 0.5, 1.0, 1.0),
-        ("rises", "tidb", "reproduced", "times", 1.5, 1.3, 1.7, 1.2, None, 76.1),
-        ("untested", "tidb", "not testable here", None, None, None, None, None, None, None),
+        ("order", "tidb", "open", "tau", 0.2, None, None, 0.5, 1.0, 1.0),
+        ("rises", "tidb", "holds", "times", 1.5, 1.3, 1.7, 1.2, None, 76.1),
+        ("untested", "tidb", "needs a bigger machine", None, None, None, None, None, None, None),
     ],
     columns=[
         "claim", "system", "verdict", "unit", "effect", "low", "high", "region_low", "region_high", "published",

@@ -60,7 +60,7 @@ def picture() -> str:
 
 def claims() -> list[dict[str, Any]]:
     """Four of each verdict; of the open ones, the last is a rank correlation."""
-    verdicts = ["reproduced", "contradicted", "not testable here", "inconclusive"]
+    verdicts = ["holds", "fails", "needs a bigger machine", "open"]
     common = {"statement": STATEMENT, "unit": "times", "effect": 2.4, "interval": [0.3, 40.0], "region": [1.2, None]}
     # What was printed lies far apart: the scale goes from 1/16 to 16.
     return [

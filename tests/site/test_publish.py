@@ -100,7 +100,7 @@ def found(**changes: Any) -> dict[str, Any]:
 CLAIM = {
     "id": "scaling",
     "statement": "Throughput rises with threads.",
-    "verdict": "reproduced",
+    "verdict": "holds",
     "effect": 2.7812,
     "interval": [2.5, 3.1],
     "n": 9,
@@ -237,11 +237,11 @@ def verdicts(**counts: int) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("counts", "said"),
     [
-        ({"reproduced": 7, "contradicted": 2, "not_testable_here": 4, "inconclusive": 3},
+        ({"holds": 7, "fails": 2, "needs_a_bigger_machine": 4, "open": 3},
          "7 of 16 claims hold, 2 fail, 3 are open, 4 need a bigger machine."),
-        ({"reproduced": 1, "contradicted": 1, "inconclusive": 1}, "1 of 3 claims holds, 1 fails, 1 is open."),
-        ({"contradicted": 1, "inconclusive": 2}, "none of 3 claims holds, 1 fails, 2 are open."),
-        ({"inconclusive": 11}, "all 11 claims are open."),
+        ({"holds": 1, "fails": 1, "open": 1}, "1 of 3 claims holds, 1 fails, 1 is open."),
+        ({"fails": 1, "open": 2}, "none of 3 claims holds, 1 fails, 2 are open."),
+        ({"open": 11}, "all 11 claims are open."),
     ],
 )  # fmt: skip
 def test_one_sentence_says_what_came_out_of_what(counts: dict[str, int], said: str) -> None:
@@ -258,9 +258,9 @@ def test_one_sentence_says_what_came_out_of_what(counts: dict[str, int], said: s
 
 def test_what_was_left_out_needs_no_bigger_machine() -> None:
     """Who narrowed a run to one workload was told that no claim could be tested here."""
-    left = judged(verdict="not testable here", reason="nothing of table insert was measured", effect=None)
-    cell = judged(verdict="not testable here", reason="tps of saga at mode dtm was not measured", effect=None)
-    full = judged(verdict="not testable here", reason="98% of 2 cores are busy at 1 thread", effect=None)
+    left = judged(verdict="needs a bigger machine", reason="nothing of table insert was measured", effect=None)
+    cell = judged(verdict="needs a bigger machine", reason="tps of saga at mode dtm was not measured", effect=None)
+    full = judged(verdict="needs a bigger machine", reason="98% of 2 cores are busy at 1 thread", effect=None)
     given = results.parse(found(systems=[], profile="lab", claims=[judged(), left, cell, full, full]))
     assert summary.headline(given) == "1 of 5 claims holds, 2 need a bigger machine, 2 were not run."
 
@@ -313,7 +313,7 @@ def test_the_top_of_a_page_says_what_others_took_of_the_cpu() -> None:
 )  # fmt: skip
 def test_the_top_of_a_page_says_what_open_claims_lean_to(leanings: list[float], said: list[str]) -> None:
     """Of one open claim it said "Of 1 open claim, 1 leans to holding"."""
-    opened = [judged(verdict="inconclusive", leaning=each) for each in leanings]
+    opened = [judged(verdict="open", leaning=each) for each in leanings]
     told = summary.trust(results.parse(found(profile="lab", systems=[], setting={}, claims=opened)))
     assert [each for each in told if "open claim" in each] == said
 
@@ -332,7 +332,7 @@ def test_the_top_of_a_page_says_that_levels_are_scaled() -> None:
 
 
 def test_two_systems_are_counted_each_for_itself() -> None:
-    claims = [judged(), judged(system="mariadb", verdict="contradicted")]
+    claims = [judged(), judged(system="mariadb", verdict="fails")]
     systems = [{"name": "tidb", "version": "v6.5.0", "title": "TiDB"}, {"name": "mariadb", "version": "10.11.4"}]
     given = results.parse(found(systems=systems, claims=claims, profile="lab", setting={"where": "2 cores"}))
     said = "On 2 cores, TiDB 6.5: 1 of 1 claim holds; mariadb 10.11: none of 1 claim holds, 1 fails."
@@ -343,8 +343,8 @@ def test_two_systems_are_counted_each_for_itself() -> None:
     ("changes", "look", "said"),
     [
         ({"profile": "smoke"}, "warn", "smoke: shows that it runs"),
-        ({"claims": verdicts(inconclusive=3)}, "warn", "Measured; no claim is settled"),
-        ({"claims": verdicts(inconclusive=3, contradicted=1)}, "good", "Complete"),
+        ({"claims": verdicts(open=3)}, "warn", "Measured; no claim is settled"),
+        ({"claims": verdicts(open=3, fails=1)}, "good", "Complete"),
         ({"trials": {"planned": 2, "done": 1, "failed": 0}}, "warn", "Incomplete"),
         ({"trials": {"planned": 2, "done": 1, "failed": 1}}, "warn", "1 failed trial"),
         ({"failed": "it broke"}, "bad", "Measured; notebook failed"),
