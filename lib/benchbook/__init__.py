@@ -27,7 +27,6 @@ __version__ = "0.1.0"
 __all__ = [
     "catalogue",
     "cells",
-    "check_parameters",
     "open_campaign",
     "ratios",
     "runs",
