@@ -118,6 +118,8 @@ class Home:
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content if isinstance(content, str) else yaml.safe_dump(content, sort_keys=False))
+        if "secrets" in path.parts:
+            path.chmod(0o600)
         return path
 
     def with_replays(self) -> Path:

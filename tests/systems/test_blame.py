@@ -36,7 +36,7 @@ class Mariadb(Service):
 
     def __init__(self, answer: str | Exception | None = None) -> None:
         self.answer = answer
-        self.host = SimpleNamespace(name="db1", root="/x", shell=lambda *_, **__: SimpleNamespace(stderr=""))
+        self.host = SimpleNamespace(name="db1", root="/x", disk_problem=lambda: "")
 
     @property
     def own_hosts(self) -> list[Host]:
