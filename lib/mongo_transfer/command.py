@@ -85,7 +85,9 @@ def _watched(settings: Settings, samples: Path | None, *, quiet: bool) -> Transf
     # A SIGTERM (a batch system, a supervisor) ends like Ctrl-C: workers stopped, what was written reported.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with ExitStack() as stack:
-        watchers: list[TransferWatcher] = [] if quiet else [stack.enter_context(progress.shown(sys.stderr))]
+        watchers: list[TransferWatcher] = []
+        if not quiet:
+            watchers.append(stack.enter_context(progress.shown(sys.stderr)))
         if samples is not None:
             watchers.append(stack.enter_context(_sample_file(samples)))
         return transfer(settings, tuple(watchers))

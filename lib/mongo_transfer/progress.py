@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from benchbook.errors import counted, writing
-from mongo_transfer.engine import Sample
+from mongo_transfer.engine import Sample, TransferWatcher
 
 
 class Bar:
@@ -113,6 +113,6 @@ class SampleFile:
             print(json.dumps(values), file=self._file, flush=True)
 
 
-def shown(stream: TextIO) -> Bar | ProgressLines:
+def shown(stream: TextIO) -> AbstractContextManager[TransferWatcher]:
     """Return a bar where the stream is a terminal, else lines."""
     return Bar(stream) if stream.isatty() else ProgressLines(stream)

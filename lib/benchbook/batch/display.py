@@ -77,7 +77,7 @@ def why(result: CellResult) -> str:
 
 def rows(results: Sequence[CellResult]) -> list[tuple[str, ...]]:
     """Return what became of each cell, by its number, for the table (HEADS) at a batch's end."""
-    table = []
+    table: list[tuple[str, ...]] = []
     for result in sorted(results, key=lambda result: result.cell.number):
         ran, cell = result.ran, result.cell
         found = ran.found if ran else None
@@ -222,5 +222,5 @@ def _row(state: CellState, site: Path, now: float) -> dict[str, object]:
 def _badge(state: CellState) -> Badge:
     if state.result is None:
         return _RUNS if state.began else _WAITS
-    look, sign = ("good", "✓") if state.result.status == 0 else ("bad", "✕")
-    return Badge(look, sign, outcome(state.result))
+    text = outcome(state.result)
+    return Badge("good", "✓", text) if state.result.status == 0 else Badge("bad", "✕", text)
