@@ -282,12 +282,12 @@ CLAIMS = pd.DataFrame(
         ("untested", "tidb", "needs a bigger machine", None, None, None, None, None, None, None),
     ],
     columns=[
-        "claim", "system", "verdict", "unit", "effect", "low", "high", "region_low", "region_high", "published",
+        "claim", "system", "here", "unit", "effect", "low", "high", "region_low", "region_high", "published",
     ],
 )  # fmt: skip
 
 
-def test_claims_are_drawn_by_unit_and_verdict_with_what_was_printed() -> None:
+def test_claims_are_drawn_by_unit_and_answer_with_what_was_printed() -> None:
     figure = plots.claims(CLAIMS)
     ratios, taus = figure.axes
     assert [ratios.get_xlabel(), taus.get_xlabel()] == [

@@ -258,8 +258,8 @@ def test_one_sentence_says_what_came_out_of_what(counts: dict[str, int], said: s
 
 def test_what_was_left_out_needs_no_bigger_machine() -> None:
     """Who narrowed a run to one workload was told that no claim could be tested here."""
-    left = judged(verdict="needs a bigger machine", reason="nothing of table insert was measured", effect=None)
-    cell = judged(verdict="needs a bigger machine", reason="tps of saga at mode dtm was not measured", effect=None)
+    left = judged(verdict="not run", reason="nothing of table insert was measured", effect=None)
+    cell = judged(verdict="not run", reason="tps of saga at mode dtm was not measured", effect=None)
     full = judged(verdict="needs a bigger machine", reason="98% of 2 cores are busy at 1 thread", effect=None)
     given = results.parse(found(systems=[], profile="lab", claims=[judged(), left, cell, full, full]))
     assert summary.headline(given) == "1 of 5 claims holds, 2 need a bigger machine, 2 were not run."
@@ -291,8 +291,9 @@ def test_rates_that_are_not_to_be_relied_on_are_named_where_the_claims_are_count
 
 
 def test_the_top_of_a_page_says_what_others_took_of_the_cpu() -> None:
-    quiet = record(proof={"stolen": 0.01, "lost": 0.05, "others": 0.1, "program": "chronyd"})
-    busy = record(proof={"stolen": 0.0, "lost": 0.43, "others": 0.44, "program": "python"})
+    # 0.05 of the CPU by others and 0.02 of it stolen are little.
+    quiet = record(proof={"stolen": 0.01, "lost": 0.05, "others": 0.04, "program": "chronyd"})
+    busy = record(proof={"stolen": 0.0, "lost": 0.43, "others": 0.43, "program": "python"})
     # Between the two: what is stolen counts sooner than what other programs use.
     crowd = record(proof={"stolen": 0.03, "lost": 0.03})
     again = "run it again on a machine left alone."
@@ -303,19 +304,6 @@ def test_the_top_of_a_page_says_what_others_took_of_the_cpu() -> None:
     assert circumstances.crowded([quiet, record()]) == ""
     told = summary.trust(results.parse(found(profile="lab", systems=[], setting={"crowded": said})))
     assert told == [said, "2 of 45 trials failed."]
-
-
-@pytest.mark.parametrize(
-    ("leanings", "said"),
-    [([0.99], ["The open claim leans to holding."]), ([0.5], []),
-     ([0.5, 0.99], ["Of 2 open claims, 1 leans to holding."]),
-     ([0.01, 0.99, 0.98], ["Of 3 open claims, 2 lean to holding and 1 leans against."])],
-)  # fmt: skip
-def test_the_top_of_a_page_says_what_open_claims_lean_to(leanings: list[float], said: list[str]) -> None:
-    """Of one open claim it said "Of 1 open claim, 1 leans to holding"."""
-    opened = [judged(verdict="open", leaning=each) for each in leanings]
-    told = summary.trust(results.parse(found(profile="lab", systems=[], setting={}, claims=opened)))
-    assert [each for each in told if "open claim" in each] == said
 
 
 def test_the_top_of_a_page_says_that_levels_are_scaled() -> None:
