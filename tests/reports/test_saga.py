@@ -358,7 +358,7 @@ def test_the_ladder_is_relative_to_each_one_s_own_base() -> None:
     assert found.value.tolist() == [1.0, 0.5, 1.0, 0.4]
     assert found.low.tolist()[2:] == [0.8, 0.3]
     figure = ladder_plot.ladder(found, ["OPS"], base="base")
-    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["base", "top"]
+    assert [text.get_text() for text in figure.axes[0, 0].get_yticklabels()] == ["base", "top"]
     assert "OPS, top: published 0.50, measured 0.40" in ladder_plot.in_words(found)
 
 
