@@ -435,7 +435,9 @@ def _known_host(folder: Path) -> tuple[str, str]:
 def _stop_jobs(host: LabHost) -> None:
     """End what a killed run left on the host, by the host's own agent."""
     program = str(remote_program("hosts", "agent.py"))
-    subprocess.run([sys.executable, program, "reap", "", str(host.folder / "work" / "jobs")], check=True)
+    words = [sys.executable, program, "reap", "", str(host.folder / "work" / "jobs")]
+    # What it prints, the names of what it ended, nobody has asked for.
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
 
 
 def _terminate(pids: Sequence[int]) -> None:
