@@ -104,7 +104,9 @@ def test_what_cannot_run_as_asked_is_said_before_the_others_run_and_keeps_none_o
     reports = ["ddt_full_scale", "tidb_v7_1_3_sysbench", "dtm_mysql", "tidb_v7_1_3_tpcc"]
     status, said_after = ends("report", *reports, "-p", "threads=[2]")
     assert (status, ran) == (2, ["tidb_v7_1_3_sysbench", "tidb_v7_1_3_tpcc"])
-    refused = [line.split(":")[0] for line in said_before if "there is no such parameter" in line or "valid string" in line]
+    refused = [
+        line.split(":")[0] for line in said_before if "there is no such parameter" in line or "valid string" in line
+    ]
     assert refused == ["ddt_full_scale", "dtm_mysql"]
     assert "threads" not in said_after
 
