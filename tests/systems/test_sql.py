@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
@@ -176,17 +177,19 @@ def test_a_driver_of_mysql_waits_for_an_answer_as_long_as_it_is_told(monkeypatch
 
     cursor = SimpleNamespace(execute=lambda statement: None, fetchall=lambda: ((1,),))
     monkeypatch.setattr(pymysql, "Connection", connect)
-    via = cast(Host, SimpleNamespace(tunnel=lambda *_: None))
+    monkeypatch.setattr(socket, "create_connection", lambda *_, **__: None)
+    via = cast(Host, SimpleNamespace(forward_local=lambda *to: nullcontext(to)))
     assert sql.query(via, END, "SELECT 1", timeout_s=5300.0) == [(1,)]
     sql.query(via, END, "SELECT 1")
     assert [(how["read_timeout"], how["write_timeout"]) for how in made] == [(5300.0, 5300.0), (300.0, 300.0)]
 
 
-class Host:
+class Client:
     """One whose programs give what `run` makes of their words; and the files that are there."""
 
     inventory = SimpleNamespace(program=lambda name: f"/bin/{name}")
     name = "client"
+    secret_files = Host.secret_files
 
     def __init__(self, run: Callable[[list[str], float], Result]) -> None:
         self._run, self.files = run, dict[str, str]()
@@ -214,7 +217,7 @@ def test_psql_is_given_up_in_the_words_of_the_kit_and_not_with_its_command_line(
     def give_up(argv: list[str], timeout: float) -> Result:
         raise RemoteFailed("db1", " ".join(argv), None, f"no end within {timeout:g} s")
 
-    host = cast(Host, Host(give_up))
+    host = cast(Host, Client(give_up))
     with pytest.raises(SystemFailed) as caught:
         psql.query(host, POSTGRES, "VACUUM (ANALYZE)", timeout_s=5300.0)
     assert str(caught.value) == "127.0.78.1:5432: `VACUUM (ANALYZE)`: no end within 5300 s"
@@ -238,7 +241,7 @@ def test_every_psql_has_a_password_file_of_its_own_that_goes_with_it() -> None:
             raise RemoteFailed("db1", "psql", None, "no end")
         return Result(connection=None, stdout="1\n", stderr="", exited=2 if len(seen) == 2 else 0)
 
-    host = Host(answer)
+    host = Client(answer)
     via = cast(Host, host)
     assert psql.query(via, POSTGRES, "SELECT 1") == [["1"]]
     for _ in range(2):
@@ -258,7 +261,7 @@ def test_so_has_every_check_of_go_tpc(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append(path)
         return Result(connection=None, stdout="begin to check warehouse 1 at condition 3.3.2.1\n", stderr="", exited=0)
 
-    host = Host(answer)
+    host = Client(answer)
     load = GoTpc(GoTpcSize(warehouses=1, time_s=2), [], 1)
     load.programs["client"] = "go-tpc"
     for _ in range(2):
