@@ -89,6 +89,30 @@ def init(
     console.print(f"{folder.absolute()} is a project folder. Next: cd {folder} && benchbook list", markup=False)
 
 
+@app.command("try")
+def try_(
+    folder: Annotated[Path, typer.Argument(help="The project folder to make for it.")] = Path("benchbook-try"),
+) -> None:
+    """See in a minute what Benchbook does: audit a document, open a recorded campaign as a page. No host, no build.
+
+    Example: benchbook try && open benchbook-try/site/index.html
+    """
+    from benchbook import pipeline, project
+    from benchbook.audit import documents
+
+    if not paths.is_project(folder):
+        project.lay_down(folder)
+    os.environ[paths.HOME] = str(folder.absolute())
+    report = project.record_sample()
+    console.print("[bold]1. A document is audited as it is:[/] benchbook audit example-report.md")
+    documents.show([audit for _, audit in documents.audit_files([str(paths.find("data", "sample", "example-report.md"))])], console)
+    console.print("[bold]2. A recorded campaign becomes a page:[/] benchbook site")
+    status = pipeline.replay_all([report], "", console)
+    console.print(f"Open {paths.site_dir() / 'index.html'}", markup=False)
+    console.print(f"[bold]3. Explore it:[/] cd {folder} && jupyter lab notebooks/explore.ipynb")
+    raise typer.Exit(status)
+
+
 @app.command("list")
 def list_() -> None:
     """List reports, systems, load generators, inventories and profiles."""

@@ -54,7 +54,7 @@ def begun_reports() -> set[str]:
 
 
 def has_records(report: str) -> bool:
-    return bool(store.recorded(report))
+    return any(folder.is_relative_to(paths.runs_dir("")) for folder in store.recorded(report))
 
 
 def run_report(report: str, overrides: Mapping[str, object], console: Console, *, wait: bool = False) -> int:

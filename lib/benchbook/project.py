@@ -56,3 +56,17 @@ def lay_down(folder: Path) -> list[Path]:
         for path, text in made.items():
             path.write_text(text)
     return [folder / name for name in copied] + list(made)
+
+
+def record_sample() -> str:
+    """Copy the sample campaign to data/runs, where its pages may be made; return its report. Raises NotWritten."""
+    [(sample, report)] = {(plan.parent, plan.parent.parent.name) for plan in _sample_plans()}
+    target = paths.runs_dir(report) / sample.name
+    if not target.exists():
+        with writing(target):
+            shutil.copytree(sample, target)
+    return report
+
+
+def _sample_plans() -> list[Path]:
+    return sorted(paths.find("data", "sample").glob("*/*/plan.json"))[-1:]

@@ -282,8 +282,13 @@ def leave_out(why: str) -> None:
 
 
 def begun(report: str = "*") -> list[Path]:
-    """Folders of campaigns that have a plan, of one report or of all, oldest first."""
-    return _in_order(plan.parent for plan in paths.runs_dir("").glob(f"{report}/*/plan.json"))
+    """Return the folders of campaigns that have a plan, of one report or of all, oldest first.
+
+    As long as nothing has been recorded here, there is the sample that the kit brings: notebooks open on something.
+    """
+    runs = paths.runs_dir("")
+    root = runs if any(True for _ in runs.glob("*/*/plan.json")) else paths.find("data", "sample")
+    return _in_order(plan.parent for plan in root.glob(f"{report}/*/plan.json"))
 
 
 def recorded(report: str = "*") -> list[Path]:
