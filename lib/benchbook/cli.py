@@ -105,7 +105,9 @@ def try_(
     os.environ[paths.HOME] = str(folder.absolute())
     report = project.record_sample()
     console.print("[bold]1. A document is audited as it is:[/] benchbook audit example-report.md")
-    documents.show([audit for _, audit in documents.audit_files([str(paths.find("data", "sample", "example-report.md"))])], console)
+    documents.show(
+        [audit for _, audit in documents.audit_files([str(paths.find("data", "sample", "example-report.md"))])], console
+    )
     console.print("[bold]2. A recorded campaign becomes a page:[/] benchbook site")
     status = pipeline.replay_all([report], "", console)
     console.print(f"Open {paths.site_dir() / 'index.html'}", markup=False)

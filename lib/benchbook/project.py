@@ -59,14 +59,10 @@ def lay_down(folder: Path) -> list[Path]:
 
 
 def record_sample() -> str:
-    """Copy the sample campaign to data/runs, where its pages may be made; return its report. Raises NotWritten."""
-    [(sample, report)] = {(plan.parent, plan.parent.parent.name) for plan in _sample_plans()}
-    target = paths.runs_dir(report) / sample.name
+    """Copy the sample campaigns to data/runs, where pages are made of them; return their report. Raises NotWritten."""
+    [sample] = [folder for folder in paths.find("data", "sample").iterdir() if folder.is_dir()]
+    target = paths.runs_dir(sample.name)
     if not target.exists():
         with writing(target):
             shutil.copytree(sample, target)
-    return report
-
-
-def _sample_plans() -> list[Path]:
-    return sorted(paths.find("data", "sample").glob("*/*/plan.json"))[-1:]
+    return sample.name

@@ -81,3 +81,18 @@ def test_a_named_folder_that_is_not_there(tmp_path: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stderr.split(" (got")[0]) == (2, "BENCHBOOK_HOME: no such folder")
+
+
+def test_try_audits_a_document_and_makes_a_page_of_a_recorded_campaign(installed: Path, tmp_path: Path) -> None:
+    done = run(installed, tmp_path, "try")
+    assert done.returncode == 0, done.stderr
+    # 9,010.80 / 8,904.30 - 1 is 1.2%, not 12.0%.
+    assert "printed as 12.0%" in done.stdout
+    page = tmp_path / "benchbook-try" / "site" / "tidb_v7_1_3_sysbench.html"
+    assert "TiDB Cloud Sysbench" in page.read_text()
+
+
+def test_a_fresh_folder_opens_on_the_sample(installed: Path, tmp_path: Path) -> None:
+    assert run(installed, tmp_path, "init", "mine").returncode == 0
+    listed = run(installed, tmp_path / "mine", "runs")
+    assert (listed.returncode, listed.stdout.count("tidb_v7_1_3_sysbench")) == (0, 2), listed.stderr
