@@ -62,11 +62,7 @@ def test_of_a_database_server_that_crashed_the_errors_are_named_and_not_its_trac
 
 def test_a_server_that_died_on_a_full_disk_is_said_to() -> None:
     job = Silent()
-    job.host = SimpleNamespace(
-        name="db1",
-        root="/x",
-        shell=lambda command, check: SimpleNamespace(stderr="head: write error: No space left on device"),
-    )
+    job.host = SimpleNamespace(name="db1", root="/x", disk_problem=lambda: "no space is left on the disk of db1")
     found = died("mariadb on db1", cast(Job, job), Ended("exited", None, 6, 1, 2))
     assert str(found) == "mariadb on db1 has died (signal 6): no space is left on the disk of db1: no word"
 
@@ -74,7 +70,7 @@ def test_a_server_that_died_on_a_full_disk_is_said_to() -> None:
 class Silent:
     """A job that printed nothing."""
 
-    host = SimpleNamespace(name="db1", root="/x", shell=lambda command, check: SimpleNamespace(stderr=""))
+    host = SimpleNamespace(name="db1", root="/x", disk_problem=lambda: None)
 
     def stdout(self) -> bytes:
         return b""
