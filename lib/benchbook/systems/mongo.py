@@ -90,6 +90,11 @@ class OwnServer(MongoServer):
         return [self.host]
 
     @property
+    def folder(self) -> str:
+        """One for each program: what mongod stores, FerretDB cannot read."""
+        return f"{self.kind}-{self.side}"
+
+    @property
     def endpoint(self) -> MongoEndpoint:
         return MongoEndpoint(f"mongodb://{at(self.host.address, self.port)}/?directConnection=true")
 
