@@ -26,7 +26,7 @@ JUPYTER_ARGS ?=
 PYTEST_WORKERS ?= --numprocesses=6 --dist=loadfile --no-loadscope-reorder
 
 # `make report report=x`, or REPORTS=x, would run everything. What is no setting of ours, make or env/setup may know.
-settings := FAULTS_ARGS REPORT PROFILE INVENTORY KIND BENCH PLAN CAMPAIGN TEST_SYSTEMS PYTEST_ARGS PYTEST_WORKERS JUPYTER_ARGS
+settings := REPORT PROFILE INVENTORY KIND BENCH PLAN CAMPAIGN TEST_SYSTEMS PYTEST_ARGS PYTEST_WORKERS JUPYTER_ARGS FAULTS_ARGS
 passed_on := SHELL MAKE% BENCHBOOK BENCHBOOK_% CONDA_PREFIX PATH XDG_CACHE_HOME TMPDIR
 given := $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
 unknown := $(strip $(filter-out $(settings) $(passed_on),$(given)))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, TypeVar, get_origin
 
+import nbformat
 from papermill import inspect_notebook
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,7 +15,7 @@ from benchbook import paths
 from benchbook.errors import BadInput, one_line
 from benchbook.given import user_file
 from benchbook.given.bounds import RepetitionsOrNone, Seed
-from benchbook.given.document import yaml_text
+from benchbook.given.document import json_text, yaml_text
 from benchbook.given.named import one_of
 from benchbook.yamlfile import validate
 
@@ -63,10 +64,16 @@ def defaults(report: str) -> dict[str, object]:
     """
     notebook = paths.notebook(report)
     # Refuses what is no file of text, and what is too large to be a notebook.
-    user_file.text(notebook, most=MOST_NOTEBOOK_BYTES)
+    content = json_text(user_file.text(notebook, most=MOST_NOTEBOOK_BYTES), notebook)
+    cells = content.get("cells") if isinstance(content, dict) else None
+    if not isinstance(cells, list):
+        fix = "restore it, or save it from Jupyter"
+        raise BadInput(
+            "is not a notebook", file=notebook, key="cells", value=content if cells is None else cells, fix=fix
+        )
     try:
         found = inspect_notebook(str(notebook))
-    except (ValueError, KeyError, AttributeError, TypeError) as problem:
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError, nbformat.ValidationError) as problem:
         fix = "restore it, or save it from Jupyter"
         said = one_line(str(problem))[:200]
         raise BadInput("is not a notebook", file=notebook, key="the file", value=said, fix=fix) from problem

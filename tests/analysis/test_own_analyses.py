@@ -161,10 +161,3 @@ def test_papermill_s_help_says_what_each_parameter_is(path: Path) -> None:
     for name, found in inspect_notebook(str(path)).items():
         assert found["inferred_type_name"] not in ("", "None"), name
         assert len(found["help"]) > 8, name
-
-
-@pytest.mark.parametrize("path", [p for p in NOTEBOOKS if p.stem in pipeline.reports()], ids=lambda path: path.stem)
-def test_every_report_s_notebook_goes_on_to_explore(path: Path) -> None:
-    text = path.read_text()
-    assert "## Explore" in text
-    assert "plots.repetitions(" in text

@@ -406,10 +406,10 @@ def test_a_sampler_that_does_not_answer_or_was_killed_fails_the_trial(
     host.content = line(1.0)
     monkeypatch.setattr(scrape, "ANSWERS_WITHIN_S", 0.05)
     with pytest.raises(ProbeFailed, match="probe prometheus of s on db1 does not answer"):
-        one.probe()
+        one.seen()
     monkeypatch.setattr(Job, "status", lambda self: Ended("exited", None, 9, 1.0, 2.0))
     with pytest.raises(ProbeFailed, match="was killed by signal 9"):
-        one.probe()
+        one.seen()
 
 
 def test_what_a_standing_sampler_used_itself_is_counted_per_trial() -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 
 from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.overhead import phase
 from benchbook.campaign.validity import Disturbance, TrialSamples, disturbances, driver_stood_still, proof
 from benchbook.errors import TrialFailed
 
@@ -132,6 +133,7 @@ def measure_undisturbed(
 def _try(measure: Callable[[], Measurement]) -> Try:
     with DriverHeartbeat() as driver:
         measured = measure()
-    samples = TrialSamples.of(measured, measured.series)
-    late = driver_stood_still(samples, driver.longest_s, timed_here=measured.timed_by_driver)
-    return Try(measured, samples, [*disturbances(samples), *late])
+    with phase("check"):
+        samples = TrialSamples.of(measured, measured.series)
+        late = driver_stood_still(samples, driver.longest_s, timed_here=measured.timed_by_driver)
+        return Try(measured, samples, [*disturbances(samples), *late])
