@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from kit import PATIENCE_S, REPORT, ROOT, Home
+from kit import PATIENCE_S, REPORT, Home
 from refused import commands, files, values
 from refused.row import SECRET, Row, changed, parameter, ready
 
@@ -141,27 +141,6 @@ def test_check_says_of_every_report_what_is_wrong_with_it(home: Home, ends: Call
     assert {line.partition(": ")[0] for line in said.splitlines() if ", valid" in line} == {*texts} - {*broken}
 
 
-def test_a_condition_of_a_claim_that_would_never_hold(
-    home: Home, ends: Callable[..., Ended], begun: list[object]
-) -> None:
-    """One on a figure that nobody records, or on a slip, held nothing against a verdict, without a word."""
-    for name in ("lab_ddt", "lab_dm_ga"):
-        home.write(f"env/hosts/{name}.yaml", (ROOT / "env" / "hosts" / f"{name}.yaml").read_text())
-    path = home.path / "data" / "published" / "ddt_full_scale" / "claims.yaml"
-    path.write_text(path.read_text().replace("filled: cache_full", "filled: cache_ful"))
-    for words in (["check", "ddt_full_scale"], ["report", "ddt_full_scale"]):
-        status, said = ends(words)
-        assert (status, begun) == (2, []), said
-        assert f"{path}: cache-48-doubles.conditions.filled: there is no such recorded share of a cache" in said
-        assert "did you mean cache_full?" in said
-    path = home.path / "data" / "published" / "dm_1_0_ga" / "claims.yaml"
-    path.write_text(path.read_text().replace("below: {small_rows: 50000}", "below: {smal_rows: 50000}"))
-    status, said = ends(["report", "dm_1_0_ga"])
-    assert (status, begun) == (2, []), said
-    assert f"{path}: load-saturates-at-8.not_run: no campaign asks for anything under this name" in said
-    assert "(got 'smal_rows'). Fix: write small_rows" in said
-
-
 def test_check_takes_what_a_notebook_allows(home: Home, ends: Callable[..., Ended]) -> None:
     changed("report.yaml", values.FIRST, "    workload: mine\n")(home)
     assert ends(["check", REPORT])[0] == 2
@@ -214,14 +193,8 @@ def test_a_file_of_ssh_that_is_none(home: Home, name: str, make: Callable[..., N
     make(path)
     inventory = with_ssh(home, **{name: str(path)})
     with pytest.raises(BadInput, match=re.escape({**files.KINDS, **files.ENCODINGS}[make])) as caught:
-        connection.open_connection(inventory, "db1")
+        connection.find_route(inventory, "db1")
     assert (str(caught.value.file), bool(caught.value.fix)) == (str(path), True)
-
-
-def test_an_ssh_config_that_is_none(home: Home) -> None:
-    path = home.write("of_ssh", "Host\n  ???\n")
-    with pytest.raises(BadInput, match=r"ssh\.config: the ssh config cannot be read .*of_ssh'\)\. Fix: "):
-        connection.open_connection(with_ssh(home, config=str(path)), "db1")
 
 
 def with_ssh(home: Home, **ssh: str) -> Inventory:

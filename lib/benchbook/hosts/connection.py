@@ -136,6 +136,10 @@ def find_route(inventory: Inventory, name: str) -> Route:
 def _options(inventory: Inventory) -> tuple[str, ...]:
     """The options of every `ssh` of the kit: nothing is asked for on a terminal, and no host is trusted unknown."""
     ssh = inventory.ssh
+    for path in (ssh.key, ssh.known_hosts, ssh.config):
+        # OpenSSH would wait for ever for a FIFO, and says nothing of a folder or of another encoding.
+        if path and user_file.is_there(resolve(path)):
+            user_file.text(resolve(path))
     settings = [
         *("BatchMode=yes", "StrictHostKeyChecking=yes", "UpdateHostKeys=no", "ControlMaster=no", "ControlPath=none"),
         *("ClearAllForwardings=yes", "PermitLocalCommand=no", f"ConnectTimeout={math.ceil(ssh.connect_timeout_s)}"),
