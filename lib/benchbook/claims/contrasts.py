@@ -25,7 +25,7 @@ Scale = Literal["ratio", "tau"]
 # Fewer cells than this know nothing of each other.
 LEAST_CELLS = 3
 # The excess of log variances over their sampling is taken high by so many standard errors: few cells look alike by
-# chance. Without it 1.6 in place of 0.9% of ledgers are wrong at n = 3 (benchmarks/verdicts_simulation.py).
+# chance. Without it 1.6 in place of 0.9% of ledgers were wrong at n = 3, with a prototype of this formula.
 CAUTION = 0.5
 # A prior of more degrees of freedom is as good as known.
 MOST_DF = 1e6
