@@ -14,13 +14,13 @@ from benchbook.analysis.framed import Framed
 from benchbook.analysis.results import JudgedClaim, Table
 from benchbook.analysis.shown_trials import shown, told_apart
 from benchbook.audit.whole import audit
-from benchbook.campaign import knee_search, repetitions, run, store
-from benchbook.campaign.allotment import OpenClaim
+from benchbook.campaign import max_rate, repetitions, run, store
+from benchbook.campaign.cancellation import GO_ON, RunInterrupted, are_left
 from benchbook.campaign.experiment import Experiment
-from benchbook.campaign.held import GO_ON, RunInterrupted, are_left
-from benchbook.campaign.knee_asked import KneeSearch
+from benchbook.campaign.max_rate import KneeSearch
 from benchbook.campaign.progress import Listener, listeners, tell_command_line
 from benchbook.campaign.record import Record
+from benchbook.campaign.repetition_allocation import OpenClaim
 from benchbook.campaign.scaled_levels import as_published, trials_as_published
 from benchbook.campaign.store import Campaign
 from benchbook.claims import judge, ledger, section, undecided
@@ -92,7 +92,7 @@ class Report(Framed):
         """What the search for the knee may cost, where one was asked for."""
         if self._knee is None:
             return []
-        slo, count = self._knee.slo, len(knee_search.cells(self.campaign.trials))
+        slo, count = self._knee.slo, len(max_rate.cells(self.campaign.trials))
         each = f"{count} searches, each of at most {slo.most_trials} loads" if count > 1 else f"{slo.most_trials} loads"
         said = f"After it, the highest rate with a p99 of {slo.p99_ms:g} ms is searched for: at most {each}"
         return [show.paragraph(f"{said} of {slo.time_s} s or more, and {slo.most_min:g} min in all.")]
@@ -183,7 +183,7 @@ class Report(Framed):
 
         In a replay nothing runs. Without a search, one sentence.
         """
-        found = self._search(self._knee) if self._knee else knee_search.latest(self.campaign)
+        found = self._search(self._knee) if self._knee else max_rate.latest(self.campaign)
         if found is None:
             fix = 'the parameter slo = {"p99_ms": 10} asks for the highest rate at which 99% take at most 10 ms'
             return show.paragraph(f"No latency was asked to be kept: {fix}.")
@@ -191,12 +191,12 @@ class Report(Framed):
 
     def _search(self, asked: KneeSearch) -> Campaign:
         """The search that is asked for, gone on with to its end: another one may have been begun later."""
-        found, tries = knee_search.begun(self.campaign, asked.slo), self.profile.tries
-        _watched(found, lambda told, stop: knee_search.run_search(found, asked.experiment, told, stop, tries=tries))
+        found, tries = max_rate.begun(self.campaign, asked.slo), self.profile.tries
+        _watched(found, lambda told, stop: max_rate.run_search(found, asked.experiment, told, stop, tries=tries))
         return found
 
     def _shown_knee(self, recorded: Campaign) -> HTML:
-        searches = knee_search.searched(recorded)
+        searches = max_rate.searched(recorded)
         parts = [show.paragraph(knee_plot.in_words(each)) for each in searches]
         if not knee_plot.frame(searches).empty:
             parts.append(output.picture(self.save_figure(knee_plot.drawn(searches), "knee")))
@@ -232,6 +232,8 @@ class Report(Framed):
         parts = [show.table(rows, counts) if rows else show.paragraph(counts)]
         if disturbed:
             parts.append(show.table(interferences.of_disturbed(disturbed), interferences.CAPTION))
+        if said := interferences.first_tries_in_words(self.records, disturbed):
+            parts.append(show.paragraph(said))
         return show.stack(parts)
 
     # -- after the run ------------------------------------------------------------------------------------------

@@ -11,9 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchbook.knee.offered_load import OfferedLoad
-from benchbook.knee.search import Knee, step
-from benchbook.knee.slo import Slo
+from benchbook.campaign.max_rate import Knee, OfferedLoad, Slo, step
 from benchbook.stats.estimates import Array
 
 # What is in the system at first is not what will be there: so many seconds of each load do not count.

@@ -16,19 +16,15 @@ from records import record, with_values
 
 from benchbook import published
 from benchbook.analysis import checks
-from benchbook.campaign import knee_search
+from benchbook.campaign import max_rate
+from benchbook.campaign import max_rate as search
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.design import Cell, Trial, plan
 from benchbook.campaign.experiment import Measurement
-from benchbook.campaign.knee_asked import KneeSearch
-from benchbook.campaign.knee_search import Searched
+from benchbook.campaign.max_rate import KneeSearch, OfferedLoad, Searched, Slo, bracket, verdict
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput, WorkloadFailed
 from benchbook.hosts.inventory import load_inventory
-from benchbook.knee import search
-from benchbook.knee.offered_load import OfferedLoad, verdict
-from benchbook.knee.search import bracket
-from benchbook.knee.slo import Slo
 from benchbook.parameters import check, defaults
 from benchbook.plots import knee_plot, output
 from benchbook.probes.samples import empty
@@ -236,12 +232,12 @@ def main(home: Home) -> Campaign:
 def test_a_search_is_a_campaign_of_its_own_whose_trials_are_recorded(main: Campaign) -> None:
     """Each table at its most threads; what the campaign itself measures, and what is listed, is as before."""
     before = campaigns.recorded("r")
-    found, experiment = knee_search.begun(main, TEN), Steps()
-    knee_search.run_search(found, experiment, lambda progress: None)
+    found, experiment = max_rate.begun(main, TEN), Steps()
+    max_rate.run_search(found, experiment, lambda progress: None)
     assert {(t.cell.table, t.cell.levels["threads"]) for t in found.trials} == {("a", 8), ("b", 8)}
     assert [found.asked[name] for name in ("time_s", "rate", "profile")] == [10, 0, "tiny"]
     assert "repeat" not in found.asked
-    searches = {one.cell.table: one for one in knee_search.searched(found)}
+    searches = {one.cell.table: one for one in max_rate.searched(found)}
     for table, true in KNEES.items():
         done = searches[table].knee
         assert done.low <= true < (done.high or 0) <= 1.05 * done.low
@@ -250,7 +246,7 @@ def test_a_search_is_a_campaign_of_its_own_whose_trials_are_recorded(main: Campa
     assert experiment.calls.count("begin x 2") >= 5
     assert len({record.id for record in found.records()}) == len(found.trials)
     assert (campaigns.recorded("r"), main.records()) == (before, [])
-    assert knee_search.latest(main) is not None
+    assert max_rate.latest(main) is not None
 
 
 def test_each_workload_of_a_table_is_searched_by_itself(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,9 +255,9 @@ def test_each_workload_of_a_table_is_searched_by_itself(home: Home, monkeypatch:
     cells = [Cell(table="both", system="x", levels={"workload": w, "threads": n}) for w in "rw" for n in (2, 8)]
     asked = {"inventory": "lab_test", "profile": "tiny", "rate": 0, "time_s": 2}
     campaign = campaigns.start_or_continue("r", asked, plan(cells, 1, seed=1, asked=asked), seed=1)
-    found = knee_search.begun(campaign, TEN)
-    knee_search.run_search(found, Steps(), lambda progress: None)
-    done = {one.cell.levels["workload"]: one for one in knee_search.searched(found)}
+    found = max_rate.begun(campaign, TEN)
+    max_rate.run_search(found, Steps(), lambda progress: None)
+    done = {one.cell.levels["workload"]: one for one in max_rate.searched(found)}
     assert sorted(done) == ["r", "w"]
     assert sum(len(one.loads) for one in done.values()) == len(found.records())
     for workload, one in done.items():
@@ -270,28 +266,28 @@ def test_each_workload_of_a_table_is_searched_by_itself(home: Home, monkeypatch:
 
 
 def test_a_search_that_was_interrupted_goes_on_where_it_was(main: Campaign) -> None:
-    whole = knee_search.begun(main, TEN)
+    whole = max_rate.begun(main, TEN)
     broken = Steps(r02_x_b_threads8_rate550=WorkloadFailed("sysbench: FATAL"))
-    knee_search.run_search(whole, broken, lambda progress: None)
+    max_rate.run_search(whole, broken, lambda progress: None)
     assert len(whole.records()) == 3
-    assert {one.knee.ended for one in knee_search.searched(whole)} == {"a load failed"}
+    assert {one.knee.ended for one in max_rate.searched(whole)} == {"a load failed"}
     again = Steps()
-    knee_search.run_search(knee_search.begun(main, TEN), again, lambda progress: None)
+    max_rate.run_search(max_rate.begun(main, TEN), again, lambda progress: None)
     assert "r01-x-a-threads8-rate0" not in again.calls
-    assert {one.knee.ended for one in knee_search.searched(knee_search.begun(main, TEN))} == {""}
+    assert {one.knee.ended for one in max_rate.searched(max_rate.begun(main, TEN))} == {""}
 
 
 def test_a_search_ends_when_its_minutes_are_over(main: Campaign) -> None:
-    found = knee_search.begun(main, Slo(p99_ms=10, most_min=1e-9))
-    knee_search.run_search(found, Steps(), lambda progress: None)
+    found = max_rate.begun(main, Slo(p99_ms=10, most_min=1e-9))
+    max_rate.run_search(found, Steps(), lambda progress: None)
     assert len(found.records()) == 2
-    assert {one.knee.ended for one in knee_search.searched(found)} == {"the 1e-09 min that were allowed are over"}
+    assert {one.knee.ended for one in max_rate.searched(found)} == {"the 1e-09 min that were allowed are over"}
 
 
 def test_what_was_found_is_shown_in_words_and_as_a_figure(main: Campaign, tmp_path: Path) -> None:
-    found = knee_search.begun(main, TEN)
-    knee_search.run_search(found, Steps(), lambda progress: None)
-    searches = knee_search.searched(found)
+    found = max_rate.begun(main, TEN)
+    max_rate.run_search(found, Steps(), lambda progress: None)
+    searches = max_rate.searched(found)
     said = knee_plot.in_words(searches[0])
     table = searches[0].cell.table
     assert said.startswith(f"x, {table}, 8 threads: 99% of the transactions take at most 10 ms up to ")

@@ -18,7 +18,6 @@ LAYERS: list[tuple[str, set[str]]] = [
      {"errors", "given", "paths", "grouping", "plugins", "yamlfile"}),
     ("What a user asks for: profiles and a notebook's parameters.", {"profiles", "parameters"}),
     ("Arithmetic on numbers and frames; it knows no report and no campaign.", {"stats"}),
-    ("A search that is told what was measured, and says what to measure next.", {"knee"}),
     ("What was published, as data.", {"published"}),
     ("What the published figures say of each other.", {"audit"}),
     ("Programs of their own: systems built from source.", {"build"}),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchbook.campaign.design import another_block, plan
-from benchbook.campaign.knee_search import cells as searched
+from benchbook.campaign.max_rate import cells as searched
 from benchbook.errors import BadInput
 from benchbook.published import load
 from benchbook.published.report_file import TableDesign

@@ -9,13 +9,11 @@ import pytest
 from kit import FIXTURES
 from records import record
 
-from benchbook.campaign import knee_search
+from benchbook.campaign import max_rate
 from benchbook.campaign.design import Cell
-from benchbook.campaign.knee_search import Searched
+from benchbook.campaign.max_rate import Searched, Slo, verdict
 from benchbook.errors import WorkloadFailed
 from benchbook.hosts.agent import Command, Ended
-from benchbook.knee.offered_load import verdict
-from benchbook.knee.slo import Slo
 from benchbook.plots import knee_plot, output
 from benchbook.profiles import SysbenchSize
 from benchbook.reports.driving import Driver
@@ -82,7 +80,7 @@ def test_its_rate_is_one_that_broke_the_latency() -> None:
     found = sysbench_output.queue_full([ran()])
     assert found is not None
     kept = record(levels={"workload": "a", "threads": 1, "rate": 45_000}, summary=found.summary, proof=found.proof)
-    load = knee_search.offered(kept.model_copy(update={"histogram": []}))
+    load = max_rate.offered(kept.model_copy(update={"histogram": []}))
     assert (load.p99_ms, load.saturated) == (None, True)
     assert verdict([load], 10) == "broken"
     (check,) = Sysbench.record_checks(kept)
@@ -93,7 +91,7 @@ def test_a_figure_has_it_at_its_upper_edge() -> None:
     found = sysbench_output.queue_full([ran()])
     assert found is not None
     kept = record(levels={"workload": "a", "threads": 1, "rate": 45_000}, summary=found.summary)
-    full = knee_search.offered(kept.model_copy(update={"histogram": []}))
+    full = max_rate.offered(kept.model_copy(update={"histogram": []}))
     quick = replace(full, rate=400, achieved=400, seconds=10, p99_ms=2.0)
     cell = Cell(table="a", system="x", levels={"workload": "a", "threads": 1})
     figure = knee_plot.drawn([Searched(cell, [quick, full], Slo(p99_ms=10), "")])

@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serializer, field_validator, model_validator
 
 from benchbook.campaign.environment import Asked
-from benchbook.campaign.lasting import flush, flush_all
+from benchbook.campaign.fsync import flush, flush_all
 from benchbook.errors import BadInput, NotWritten, writing
 from benchbook.hosts.about import Json
 

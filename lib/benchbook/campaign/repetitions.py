@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable, Sequence
 
 from benchbook.campaign import design
-from benchbook.campaign.allotment import OpenClaim, RepetitionCost, allot, cost
 from benchbook.campaign.design import Block
 from benchbook.campaign.environment import Environment
 from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.progress import Listener
+from benchbook.campaign.repetition_allocation import OpenClaim, RepetitionCost, allot, cost
 from benchbook.campaign.retry_policy import TRIES
 from benchbook.campaign.run import run
 from benchbook.campaign.store import Campaign

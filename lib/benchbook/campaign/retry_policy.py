@@ -126,8 +126,7 @@ def measure_undisturbed(
         raise MeasurementDisturbed(f"disturbed {len(tries)} times, at last: {'; '.join(tries[-1].why)}")
     policy.learn(tries)
     taken = [round(one.samples.cpu_taken.lost, 4) for one in tries]
-    kept = {**chosen.measured.proof, **proof(chosen.samples), "tries": taken}
-    return replace(chosen.measured, proof=kept)
+    return replace(chosen.measured, proof={**chosen.measured.proof, "tries": taken})
 
 
 def _try(measure: Callable[[], Measurement]) -> Try:
@@ -136,4 +135,5 @@ def _try(measure: Callable[[], Measurement]) -> Try:
     with phase("check"):
         samples = TrialSamples.of(measured, measured.series)
         late = driver_stood_still(samples, driver.longest_s, timed_here=measured.timed_by_driver)
-        return Try(measured, samples, [*disturbances(samples), *late])
+        kept = replace(measured, proof={**measured.proof, **proof(samples)})
+        return Try(kept, samples, [*disturbances(samples), *late])

@@ -11,11 +11,11 @@ from typing import TypeVar
 
 import pandas as pd
 
+from benchbook.campaign.cancellation import GO_ON, RunStopped, are_left
 from benchbook.campaign.design import Trial, blocks
 from benchbook.campaign.environment import Environment, RunTimes, SystemDescription
 from benchbook.campaign.experiment import Experiment, Measurement
 from benchbook.campaign.forecast import Forecast
-from benchbook.campaign.held import GO_ON, RunStopped, are_left
 from benchbook.campaign.origin import of_this_checkout
 from benchbook.campaign.overhead import lap, phase, timed
 from benchbook.campaign.progress import Listener, Tracker

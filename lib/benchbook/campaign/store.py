@@ -27,7 +27,7 @@ from benchbook import paths
 from benchbook.campaign import record
 from benchbook.campaign.design import Block, Plan, Trial, digest
 from benchbook.campaign.environment import Asked, Environment
-from benchbook.campaign.lasting import flush
+from benchbook.campaign.fsync import flush
 from benchbook.campaign.record import Record, RecordBroken, RecordFolder, file_version, in_short
 from benchbook.campaign.scaled_levels import LevelScaling, of_plan
 from benchbook.errors import BadInput, writing

@@ -19,8 +19,8 @@ from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 
 from benchbook import paths, published
-from benchbook.campaign import knee_search
-from benchbook.campaign.knee_asked import FOLDER
+from benchbook.campaign import max_rate
+from benchbook.campaign.max_rate import FOLDER
 from benchbook.campaign.record import Record, RecordBroken, load_coded_series
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput
@@ -147,7 +147,7 @@ class CampaignCrate:
 
     def _searches(self) -> list[Entity]:
         """The searches for the knee: a folder for each, an action for each of their loads."""
-        begun = [search for search in knee_search.of(self.campaign) if search.records()]
+        begun = [search for search in max_rate.of(self.campaign) if search.records()]
         return [entity for search in begun for entity in self._search(search)]
 
     def _search(self, search: Campaign) -> list[Entity]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchbook import published
-from benchbook.campaign import design, knee_search, record, store
+from benchbook.campaign import design, max_rate, record, store
 from benchbook.campaign.design import digest
 from benchbook.campaign.record import Record, RecordBroken
 from benchbook.campaign.store import Campaign
@@ -41,7 +41,7 @@ def check(folder: Path) -> Campaign:
     _check_name(found)
     if not _check_files(found):
         raise _refused(folder, "plan.json", "nothing has been recorded in this campaign", found.id)
-    for search in knee_search.of(found):
+    for search in max_rate.of(found):
         _check_search(search, found)
         _check_files(search)
     return found

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
-from benchbook.campaign.knee_asked import FOLDER
+from benchbook.campaign.max_rate import FOLDER
 from benchbook.errors import BadInput
 
 # Named in annotations only: a chain of imports ends here.

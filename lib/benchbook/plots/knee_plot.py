@@ -11,9 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter
 
-from benchbook.campaign.knee_search import Searched
-from benchbook.knee.offered_load import excess
-from benchbook.knee.search import by_rate
+from benchbook.campaign.max_rate import Searched, by_rate, excess
 from benchbook.plots.output import described
 from benchbook.plots.style import PUBLISHED, facets, legend_below, looks, styled
 

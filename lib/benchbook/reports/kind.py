@@ -10,7 +10,7 @@ from benchbook.analysis.checks import Check
 from benchbook.analysis.results import Table
 from benchbook.campaign.design import Cell, Trial, digest
 from benchbook.campaign.experiment import Experiment
-from benchbook.campaign.knee_asked import KneeSearch
+from benchbook.campaign.max_rate import KneeSearch
 from benchbook.campaign.record import Record
 from benchbook.hosts.endpoint import at
 from benchbook.hosts.inventory import Inventory

@@ -12,14 +12,13 @@ from benchbook.analysis import measured
 from benchbook.analysis.checks import Check
 from benchbook.analysis.results import Table
 from benchbook.campaign.design import Cell, Levels, Trial
-from benchbook.campaign.knee_asked import KneeSearch
+from benchbook.campaign.max_rate import KneeSearch, Slo
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.given.bounds import Rate, SecondsOrNone, Threads
 from benchbook.given.named import one_of
 from benchbook.grouping import grouped
 from benchbook.hosts.inventory import Inventory, load_inventory
-from benchbook.knee.slo import Slo
 from benchbook.parameters import OnSystems, Words
 from benchbook.profiles import Profile
 from benchbook.published.report_file import TableDesign

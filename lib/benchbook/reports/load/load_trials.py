@@ -12,14 +12,13 @@ from benchbook import systems
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
-from benchbook.campaign.knee_asked import RATE
+from benchbook.campaign.max_rate import RATE, Slo
 from benchbook.campaign.overhead import phase
 from benchbook.errors import TrialFailed
 from benchbook.hosts.agent import Command
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
-from benchbook.knee.slo import Slo
 from benchbook.profiles import Profile
 from benchbook.reports.driving import Driver
 from benchbook.reports.load.rehearsal import rehearse
