@@ -106,10 +106,12 @@ def test_every_output_has_its_text_and_every_figure_its_fallback(executed: dict[
 @pytest.mark.slow
 def test_a_metric_against_the_cpu_has_its_unit(executed: dict[str, nbformat.NotebookNode]) -> None:
     """A merged frame has lost its units: axes and captions said "tps"."""
-    for name in (one for one in RUN if one != "history"):
+    for name in RUN:
         said = [one.data["text/plain"].splitlines()[0] for one in figures(executed[name])]
-        (against,) = (text for text in said if " against busy cores" in text)
-        assert re.fullmatch(r"[\w ]+ \(1/s\) against busy cores\.", against), name
+        against = [text for text in said if " against busy cores" in text]
+        # A report's own notebook draws it where the processor is what limits.
+        assert len(against) == 1 if name.startswith(EXPLORE) else len(against) <= 1, (name, said)
+        assert all(re.fullmatch(r"[\w ]+ \(1/s\) against busy cores\.", text) for text in against), name
 
 
 @pytest.mark.slow
