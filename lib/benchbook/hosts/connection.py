@@ -148,8 +148,10 @@ def _options(inventory: Inventory) -> tuple[str, ...]:
         known = str(resolve(ssh.known_hosts)).replace("%", "%%")
         settings += [f'UserKnownHostsFile="{known}"', "GlobalKnownHostsFile=/dev/null"]
     config = _config_file(inventory)
-    key = ["-i", str(resolve(ssh.key))] if ssh.key else []
-    return ("-F", str(config or "none"), *(word for setting in settings for word in ("-o", setting)), *key)
+    if ssh.key:
+        # Not by -i, which looks for the file before it expands the % in its name.
+        settings.append(f'IdentityFile="{str(resolve(ssh.key)).replace("%", "%%")}"')
+    return ("-F", str(config or "none"), *(word for setting in settings for word in ("-o", setting)))
 
 
 def _config_file(inventory: Inventory) -> Path | None:
