@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import papermill
 import pytest
 from kit import FIXTURES, Home
 
@@ -21,7 +20,7 @@ from benchbook import cli
 from benchbook.analysis import results
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.store import Campaign
-from benchbook.compare import NOTEBOOK, address, cell_row, cells, command, environment_facts, gate, history, view
+from benchbook.compare import address, cell_row, cells, command, environment_facts, gate, history, view
 from benchbook.compare.pair import compare
 from benchbook.errors import BadInput, NotWritten
 
@@ -720,14 +719,6 @@ def test_the_notebook_becomes_a_page(runs: Path, home: Home, says: Callable[...,
     assert "Refused: the environments differ in host.cores" in text
     assert 'alt="Ratios B / A of 3 cells' in text
     assert results.read(page.with_suffix(".json")).tables[0].rows[0].metric == "ops"
-
-
-@pytest.mark.slow
-def test_the_notebook_refuses_a_parameter_that_it_does_not_know(runs: Path, home: Home, tmp_path: Path) -> None:
-    notebook = str(home.path / "notebooks" / f"{NOTEBOOK}.ipynb")
-    with pytest.raises(papermill.exceptions.PapermillExecutionError, match="acept"):
-        papermill.execute_notebook(notebook, str(tmp_path / "out.ipynb"), {"a": REPORT, "acept": ["all"]},
-                                   cwd=str(home.path), progress_bar=False)  # fmt: skip
 
 
 def test_gate_and_campaigns_take_the_same_pair(runs: Path) -> None:
