@@ -182,7 +182,7 @@ def test_a_large_file_on_its_way_keeps_no_sign_of_life_waiting(first: Home) -> N
     with Session(load_inventory(SHORT), ["db1"]) as session:
         host = session.hosts["db1"]
         lease = Path(session._held(host).file)
-        with host._lock:  # as `push` holds it
+        with host._sftp_lock:  # as `put` holds it
             before = lease.stat().st_mtime_ns
             until(lambda: lease.stat().st_mtime_ns != before, "the lease is renewed")
 
