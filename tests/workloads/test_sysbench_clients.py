@@ -222,11 +222,11 @@ def test_a_client_that_cannot_start_leaves_no_load_on_the_others(
 ) -> None:
     start = Session.start
 
-    def refused_on_db1(session: Session, host: Host, name: str, command: Command, *, heard: bool) -> Job:
+    def refused_on_db1(session: Session, host: Host, name: str, command: Command) -> Job:
         if host.name == "db1":
             until(lambda: lab_home.processes(WAITS), "the other one has begun")
             raise ConnectionLost("db1: gone")
-        return start(session, host, name, command, heard=heard)
+        return start(session, host, name, command)
 
     with Session(two_clients, two_clients.hosts) as session:
         monkeypatch.setattr(Session, "start", refused_on_db1)
