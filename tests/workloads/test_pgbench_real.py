@@ -118,6 +118,8 @@ def test_more_clients_than_a_server_is_set_to_take_are_refused_before_it_is_fill
     )
     trials = LoadTrials(narrow, load_profile("tiny"), ["postgresql"], load, time_s=2, rate=0)
     with trials.running():
-        with pytest.raises(BadInput, match=r"systems.postgresql.settings.max_connections: 21 connections, .* \(got 20\)"):
+        with pytest.raises(
+            BadInput, match=r"systems.postgresql.settings.max_connections: 21 connections, .* \(got 20\)"
+        ):
             trials.begin([many], lambda said: None)
         assert not [*lab_home.path.glob(".lab/**/jobs/prepare-*")]
