@@ -141,11 +141,14 @@ class Report(Framed):
     # -- the run ------------------------------------------------------------------------------------------------
 
     def run(self) -> HTML:
-        """Run what is missing, with live progress; run again, it runs only what is left. In a replay nothing runs.
+        """Run what is missing, with live progress, and return what failed; in a replay nothing runs.
+
+        Run again, it runs only what is left; of a campaign that is finished it says when it was measured.
 
         Raise TrialsFailed where no trial at all was measured: there is nothing to show but why.
         """
-        if not self.parameters.replay and not self._is_finished():
+        finished = self._finished()
+        if not self.parameters.replay and not finished:
             # Results of an earlier attempt must not pass for this one's if it breaks off.
             (self.campaign.folder / paths.RESULTS).unlink(missing_ok=True)
             self._run(self._experiment)
@@ -153,7 +156,7 @@ class Report(Framed):
         if not self.records:
             display(failures)
             self.finish()
-        return failures
+        return show.stack([*finished, failures])
 
     @property
     def _repeating(self) -> Repeating | None:

@@ -183,7 +183,7 @@ def test_a_notebook_in_jupyterlab_is_run_interrupted_finished_opened_again_chang
     lab_view.cell("report.differences()").click()
     lab_view.menu("Run", "Run All Above Selected Cell")
     lab_view.idle()
-    lab_view.cell("report.plan()").get_by_text("and is finished").wait_for()
+    run.get_by_text("and is finished").wait_for()
     assert set(home.campaigns()) - before == {first}
 
     # Another parameter, another campaign; the button ends it after its trial.
