@@ -14,7 +14,7 @@ from benchbook.audit.document_page import page
 from benchbook.audit.documents import DocumentAudit, audit_document
 from benchbook.audit.sentences import PATTERNS
 from benchbook.cli import app
-from benchbook.published.reader import reading
+from benchbook.published.reader.tables import reading
 
 GOOD = """# Two versions
 

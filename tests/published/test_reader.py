@@ -11,9 +11,10 @@ import openpyxl
 import pytest
 
 from benchbook.errors import BadInput
-from benchbook.published.reader import formats, frame, reading
+from benchbook.published.reader import formats
 from benchbook.published.reader.columns import RULES, column, factor, rule_of
 from benchbook.published.reader.numerals import figures, style_of
+from benchbook.published.reader.tables import frame, reading
 from benchbook.published.reader.tool_output import TOOLS
 
 NUMERALS = {

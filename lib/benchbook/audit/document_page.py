@@ -9,7 +9,8 @@ import jinja2
 
 from benchbook.audit.documents import DocumentAudit
 from benchbook.audit.findings import Finding
-from benchbook.published.reader import Block, Reading, Table
+from benchbook.published.reader.formats import Block
+from benchbook.published.reader.tables import Reading, Table
 
 _PAGES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),

@@ -17,8 +17,7 @@ from benchbook.audit.relations import relations
 from benchbook.audit.sentences import NotBound, sentences
 from benchbook.audit.setups import setups
 from benchbook.errors import counted
-from benchbook.published import reader
-from benchbook.published.reader import Reading
+from benchbook.published.reader.tables import Reading, frame, reading
 
 _LEVELS = {"contradiction": "error", "suspicious": "warning", "note": "note"}
 _STYLES = {"contradiction": "bold red", "suspicious": "bold yellow", "note": "bold cyan"}
@@ -54,7 +53,7 @@ def audit_document(read: Reading) -> DocumentAudit:
     return DocumentAudit(
         document=read.document,
         tables=len(read.tables),
-        figures=len(reader.frame(read)),
+        figures=len(frame(read)),
         findings=sorted(found, key=lambda one: (SEVERITIES.index(one.severity), one.line)),
         passed=dict(passed),
         not_bound=list(
@@ -81,7 +80,7 @@ def audit_files(sources: Sequence[str]) -> list[tuple[Reading, DocumentAudit]]:
     found = []
     for source in sources:
         for file in _files(source):
-            read = reader.reading(file)
+            read = reading(file)
             found.append((read, audit_document(read)))
     return found
 

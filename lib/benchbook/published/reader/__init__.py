@@ -6,8 +6,3 @@ numerals     what is printed in a cell to figures, each with the interval that i
 columns      what a heading says: quantity, unit, direction, role
 tables       blocks to tables of cells, and all of them as one tidy frame
 """
-
-from benchbook.published.reader.formats import Block, read
-from benchbook.published.reader.tables import Reading, Table, frame, reading
-
-__all__ = ["Block", "Reading", "Table", "frame", "read", "reading"]
