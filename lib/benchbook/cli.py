@@ -124,17 +124,12 @@ def list_() -> None:
 
 
 @app.command()
-def runs(
-    names: Reports = None,
-    overhead: Annotated[
-        bool, typer.Option("--overhead", help="Say where the time around their loads went, phase by phase.")
-    ] = False,
-) -> None:
+def runs(names: Reports = None) -> None:
     """List the campaigns that were run here, the latest first."""
-    from benchbook.overview import overhead_list, run_list
+    from benchbook.overview import run_list
 
     _check_names(names or [])
-    (overhead_list.print_overhead if overhead else run_list.print_runs)(names or [], console)
+    run_list.print_runs(names or [], console)
 
 
 @app.command()

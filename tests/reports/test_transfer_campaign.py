@@ -60,7 +60,6 @@ def test_every_engine_is_measured_and_its_copy_proved(restaged: tuple[Home, int,
         assert record.summary["documents"].value == DOCUMENTS
         assert record.summary["qps"].value > 0
         assert record.proof["bottleneck"]["who"]
-        assert {"reset", "start", "collect", "prove"} <= record.overhead_s.keys()
         series = campaign.series(record.id)
         assert {"cpu.transfer", "rss.transfer"} <= set(series[series.host == "client"].metric)
         assert "cpu.target" in set(series[series.host == "target"].metric)

@@ -5,11 +5,6 @@
     trials/<trial>/output.txt       what the load generator printed
 
 A record is written into `<trial>.partial` and renamed when it is whole: it is either there and complete, or not there.
-
-Format history (one line per version; all are read):
-    1   first version
-    2   the status "disturbed", with the reasons in `disturbed`
-    3   `overhead_s`: where the time around the load went
 """
 
 from __future__ import annotations
@@ -30,7 +25,7 @@ from benchbook.campaign.fsync import flush, flush_all
 from benchbook.errors import BadInput, NotWritten, writing
 from benchbook.hosts.about import Json
 
-VERSION: Final = 3
+VERSION: Final = 1
 # How the name of a folder ends that is not whole yet.
 PARTIAL: Final = ".partial"
 # A measurement that counts, an attempt that left none, one that was interfered with and does not count.
@@ -82,11 +77,10 @@ class Failure(_Frozen):
 class Record(_Frozen):
     """What a trial left. `identity` is the hash of what was asked for; times: host's clock, s since the epoch.
 
-    `disturbed` says in sentences what interfered with a measurement that therefore does not count. `overhead_s`: wall
-    time since the record before, in seconds by phase (campaign.overhead), without the load; {} in older records.
+    `disturbed` says in sentences what interfered with a measurement that therefore does not count.
     """
 
-    version: Literal[1, 2, 3] = VERSION
+    version: Literal[1] = VERSION
     id: str
     identity: str
     status: Status
@@ -108,7 +102,6 @@ class Record(_Frozen):
     proof: Json = {}
     failure: Failure | None = None
     disturbed: list[str] = []
-    overhead_s: dict[str, float] = {}
 
     def __repr__(self) -> str:
         first = ", ".join(f"{name} {q.value:g} {q.unit}" for name, q in list(self.summary.items())[:4])
@@ -171,7 +164,7 @@ def load(folder: Path) -> Record:
     try:
         return Record.model_validate_json(path.read_bytes())
     except (OSError, ValueError) as problem:
-        said = f"not a record of version 1 to {VERSION}: {in_short(problem)}"
+        said = f"not a record of version {VERSION}: {in_short(problem)}"
         raise RecordBroken(said, file=path, fix=_MEND) from problem
 
 

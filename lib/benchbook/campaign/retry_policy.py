@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 
 from benchbook.campaign.experiment import Measurement
-from benchbook.campaign.overhead import phase
 from benchbook.campaign.validity import Disturbance, TrialSamples, disturbances, driver_stood_still, proof
 from benchbook.errors import TrialFailed
 
@@ -132,8 +131,7 @@ def measure_undisturbed(
 def _try(measure: Callable[[], Measurement]) -> Try:
     with DriverHeartbeat() as driver:
         measured = measure()
-    with phase("check"):
-        samples = TrialSamples.of(measured, measured.series)
-        late = driver_stood_still(samples, driver.longest_s, timed_here=measured.timed_by_driver)
-        kept = replace(measured, proof={**measured.proof, **proof(samples)})
-        return Try(kept, samples, [*disturbances(samples), *late])
+    samples = TrialSamples.of(measured, measured.series)
+    late = driver_stood_still(samples, driver.longest_s, timed_here=measured.timed_by_driver)
+    kept = replace(measured, proof={**measured.proof, **proof(samples)})
+    return Try(kept, samples, [*disturbances(samples), *late])

@@ -17,7 +17,6 @@ from benchbook.campaign.environment import Environment, RunTimes, SystemDescript
 from benchbook.campaign.experiment import Experiment, Measurement
 from benchbook.campaign.forecast import Forecast
 from benchbook.campaign.origin import of_this_checkout
-from benchbook.campaign.overhead import lap, phase, timed
 from benchbook.campaign.progress import Listener, Tracker
 from benchbook.campaign.record import Failure, Record, Status
 from benchbook.campaign.retry_policy import TRIES, RetryPolicy, measure_undisturbed
@@ -63,9 +62,8 @@ def run(
         campaign.note(Environment(runs=[*earlier, RunTimes(began=began, ended=time.time(), kit=kit)]))
 
     try:
-        with timed(), ExitStack() as stack:
-            with phase("connect"):
-                environment = stack.enter_context(experiment.running())
+        with ExitStack() as stack:
+            environment = stack.enter_context(experiment.running())
             _same_hosts(campaign, environment)
             campaign.note(environment)
             under_way = _UnderWay(tracker, RetryPolicy(tries), Forecast(experiment.expected_s), stop)
@@ -152,8 +150,7 @@ def _begin(campaign: Campaign, experiment: Experiment, block: list[Trial], track
     """
 
     def bring() -> None:
-        with phase("restart"):
-            about = experiment.begin(block, tracker.say)
+        about = experiment.begin(block, tracker.say)
         _note_systems(campaign, about)
 
     for wait_s in (*BEGIN_WAITS_S, None):
@@ -181,8 +178,7 @@ def _attempt(campaign: Campaign, trial: Trial, tracker: Tracker, step: Callable[
         if isinstance(problem, ENDING) or (isinstance(problem, BadInput) and not tracker.now.loaded):
             raise
         failed = _failed(campaign, trial, problem)
-        with phase("write"):
-            campaign.keep(failed, pd.DataFrame(), _output(problem))
+        campaign.keep(failed, pd.DataFrame(), _output(problem))
         return problem
 
 
@@ -198,8 +194,7 @@ def _undisturbed(campaign: Campaign, experiment: Experiment, trial: Trial, under
 
 
 def _keep(campaign: Campaign, record: Record, measured: Measurement) -> None:
-    with phase("write"):
-        campaign.keep(record, measured.series, measured.output)
+    campaign.keep(record, measured.series, measured.output)
 
 
 def _same_hosts(campaign: Campaign, environment: Environment) -> None:
@@ -265,14 +260,13 @@ def _measured(campaign: Campaign, trial: Trial, m: Measurement, *, disturbed: Se
         summary=m.summary,
         histogram=m.histogram,
         proof=m.proof,
-        overhead_s=lap(m.ended - m.started),
     )
 
 
 def _failed(campaign: Campaign, trial: Trial, problem: BenchbookError) -> Record:
     tail = [cut(line) for line in _output(problem).strip().splitlines()[-10:]]
     why = Failure(kind=type(problem).__name__, message=str(problem), tail=tail)
-    return _record(campaign, trial, "failed", failure=why, overhead_s=lap())
+    return _record(campaign, trial, "failed", failure=why)
 
 
 def _output(problem: BenchbookError) -> str:

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from benchbook.campaign.overhead import phase
 from benchbook.errors import ProbeFailed
 from benchbook.hosts.agent import Command, program_on
 from benchbook.hosts.host import Host
@@ -99,15 +98,11 @@ def scraping(session: Session, targets: Iterable[Target], interval_s: float = 1.
     """
     wanted, scraped = list(targets), Scraped()
     with ThreadPoolExecutor(max_workers=len(wanted) or 1, thread_name_prefix="scrape") as pool:
-        with phase("probes"):
-            running = list(pool.map(lambda target: _standing(session, target, interval_s), wanted))
+        running = list(pool.map(lambda target: _standing(session, target, interval_s), wanted))
         yield scraped
-        with phase("collect"):
-            for one, lines in zip(running, pool.map(StandingSampler.seen, running), strict=True):
-                scraped.samples += "".join(lines)
-                scraped.cores[f"prometheus@{one.target.source}"] = own_cores(
-                    [json.loads(lines[0]), json.loads(lines[-1])]
-                )
+        for one, lines in zip(running, pool.map(StandingSampler.seen, running), strict=True):
+            scraped.samples += "".join(lines)
+            scraped.cores[f"prometheus@{one.target.source}"] = own_cores([json.loads(lines[0]), json.loads(lines[-1])])
 
 
 def _standing(session: Session, target: Target, interval_s: float) -> StandingSampler:

@@ -16,7 +16,6 @@ from dataclasses import asdict, dataclass, field
 import pandas as pd
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
-from benchbook.campaign.overhead import phase
 from benchbook.errors import (
     BenchbookError,
     ConnectionLost,
@@ -133,8 +132,7 @@ def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
     wanted, watched = list({probe.key: probe for probe in probes}.values()), Watched()
     began = time.time()
     with ThreadPoolExecutor(max_workers=len(wanted) or 1, thread_name_prefix="probe") as pool:
-        with phase("probes"):
-            running = list(pool.map(lambda probe: _running(session, probe), wanted))
+        running = list(pool.map(lambda probe: _running(session, probe), wanted))
         watched_from = time.monotonic()
         try:
             yield watched
@@ -147,13 +145,12 @@ def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
                 _blame_what_stands(session, problem)
             raise
         lasted_s = time.monotonic() - watched_from
-        with phase("collect"):
-            told = pool.map(lambda host: stops(host, session.id), session.hosts.values())
-            parts = list(pool.map(lambda one: _cut(session, one, watched, lasted_s), running))
-            watched.series = pd.concat([watched.series, *parts], ignore_index=True)
-            first = {str(host): float(t) for host, t in watched.series.groupby("host").t.min().items()}
-            watched.stopped = of_trial(told, first, began, session.running)
-            check_tuned(session)
+        told = pool.map(lambda host: stops(host, session.id), session.hosts.values())
+        parts = list(pool.map(lambda one: _cut(session, one, watched, lasted_s), running))
+        watched.series = pd.concat([watched.series, *parts], ignore_index=True)
+        first = {str(host): float(t) for host, t in watched.series.groupby("host").t.min().items()}
+        watched.stopped = of_trial(told, first, began, session.running)
+        check_tuned(session)
 
 
 def of_trial(told: Iterable[Sequence[Stop]], first: Mapping[str, float], began: float, alive: Set[str]) -> list[Stop]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from benchbook.campaign.experiment import Measurement
-from benchbook.campaign.overhead import phase
 from benchbook.campaign.validity import declared_rates
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command
@@ -127,17 +126,13 @@ class Driver:
     ) -> Measurement:
         """Probes, load, parse. A server that died takes the blame before the generator does. Raises TrialFailed."""
         with blaming(system):
-            with phase("prove"):
-                self.generator.before(self.clients[0], system)
+            self.generator.before(self.clients[0], system)
             with watching(self.session, self.probes(system)) as watched:
-                with phase("start"):
-                    load = self._start_load(system, levels)
-                with phase("load"):
-                    ran = load.wait(unless_dead(system, on_rate), expected_s=self.time_s)
-            with phase("figures"), blaming_disks((*self.clients, *system.hosts)):
+                load = self._start_load(system, levels)
+                ran = load.wait(unless_dead(system, on_rate), expected_s=self.time_s)
+            with blaming_disks((*self.clients, *system.hosts)):
                 outcome = self._outcome(ran)
-            with phase("prove"):
-                proof = self.generator.prove(self.clients[0], system, levels, outcome)
+            proof = self.generator.prove(self.clients[0], system, levels, outcome)
         return self._measurement(ran, outcome, watched, proof)
 
     def _start_load(self, system: System, levels: Mapping[str, Level]) -> DistributedLoad:

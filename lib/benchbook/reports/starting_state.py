@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from benchbook.campaign.design import digest
 from benchbook.campaign.environment import SystemDescription
-from benchbook.campaign.overhead import phase
 from benchbook.errors import BadInput, BenchbookError, HostUnusable, SystemFailed, TrialFailed
 from benchbook.hosts.about import Json
 from benchbook.systems.base import System
@@ -71,14 +70,12 @@ class StartingState:
         else:
             self._start_from(system, dataset, say)
         self._running = self._sound = system.name
-        with phase("describe"):
-            return {system.name: SystemDescription(**vars(system.about()), dataset=_prepared(self.generator))}
+        return {system.name: SystemDescription(**vars(system.about()), dataset=_prepared(self.generator))}
 
     def stop(self) -> None:
         """End the system that runs, if one does: when it comes again, its data is restored."""
         if self._running:
-            with phase("stop"):
-                self.systems[self._running].discard()
+            self.systems[self._running].discard()
             self._running = self._sound = ""
 
     def _start_from(self, system: System, dataset: str, say: Say) -> None:
@@ -87,42 +84,36 @@ class StartingState:
         if system.has(dataset):
             # What was killed may have left its data half written.
             restart_only = self.reset != "restore" and sound == system.name and _alive(system)
-            with phase("stop"):
-                (system.stop if restart_only else system.discard)()
+            (system.stop if restart_only else system.discard)()
             if not restart_only:
-                with phase("restore"):
-                    system.reset(dataset)
+                system.reset(dataset)
         else:
-            with phase("prepare"):
-                system.refresh(None)
-                self.check(system)
-                self._prepare(system, say)
-                system.stop()
-                system.keep(dataset)
+            system.refresh(None)
+            self.check(system)
+            self._prepare(system, say)
+            system.stop()
+            system.keep(dataset)
             if self.reset == "restore":
                 # What was filled in place lies on the disk otherwise than a copy: no repetition is to differ in that.
-                with phase("restore"):
-                    system.reset(dataset)
+                system.reset(dataset)
         # The first load follows as soon as they serve.
-        with phase("restart"):
-            system.start()
-            system.ready()
+        system.start()
+        system.ready()
         self.check(system)
 
     def _prepare_once(self, system: System, dataset: str, say: Say) -> None:
         """In place, where somebody else's server keeps what was prepared."""
         if not system.has(dataset):
-            with phase("prepare"):
-                try:
-                    self._prepare(system, say)
-                except BaseException as problem:
-                    # What broke it is told, and no server that has gone with it.
-                    with suppress(BenchbookError):
-                        system.discard()
-                    if isinstance(problem, TrialFailed) and _IN_THE_WAY.search(str(problem)):
-                        raise self._refused(system, problem) from problem
-                    raise
-                system.keep(dataset)
+            try:
+                self._prepare(system, say)
+            except BaseException as problem:
+                # What broke it is told, and no server that has gone with it.
+                with suppress(BenchbookError):
+                    system.discard()
+                if isinstance(problem, TrialFailed) and _IN_THE_WAY.search(str(problem)):
+                    raise self._refused(system, problem) from problem
+                raise
+            system.keep(dataset)
 
     def _refused(self, system: System, problem: TrialFailed) -> HostUnusable:
         """A driver that is killed while it fills somebody else's server cannot take away what it has made there."""

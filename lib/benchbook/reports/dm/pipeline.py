@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from benchbook.campaign.design import digest
-from benchbook.campaign.overhead import phase
 from benchbook.errors import SystemFailed, TrialFailed
 from benchbook.hosts.fanout import together
 from benchbook.profiles import Profile
@@ -93,10 +92,8 @@ class Pipeline:
         say("removing what DM left, and bringing upstream and target to their starting state")
         self._stands = "used"
         self._kept.forget()
-        with phase("stop"):
-            self.dm.stop()
-        with phase("restart"):
-            together(self.dm.wipe, lambda: self._start_upstream(say), self._start_target)
+        self.dm.stop()
+        together(self.dm.wipe, lambda: self._start_upstream(say), self._start_target)
         self._stands = "as new"
 
     def fresh(self, *, sync: bool, check_disk: Callable[[], None]) -> None:

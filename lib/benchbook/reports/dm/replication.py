@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
-from benchbook.campaign.overhead import phase
 from benchbook.campaign.progress import TPS
 from benchbook.errors import HostUnusable
 from benchbook.hosts.about import Json
@@ -99,8 +98,7 @@ class DmReplication:
         self.pipeline, self._block = wanted, block
         self._check_options(block)
         self.pipeline.begin(say)
-        with phase("describe"):
-            return {name: SystemDescription(**vars(about)) for name, about in self.pipeline.about().items()}
+        return {name: SystemDescription(**vars(about)) for name, about in self.pipeline.about().items()}
 
     def _check_options(self, block: Sequence[Trial]) -> None:
         """Before data are prepared, of the loads upstream. Raises BadInput."""
@@ -115,22 +113,19 @@ class DmReplication:
         """
         sync = trial.cell.table in SYNC
         task = self._task(trial)
-        with phase("reset"):
-            self.pipeline.fresh(sync=sync, check_disk=lambda: self._check_disk(trial))
+        self.pipeline.fresh(sync=sync, check_disk=lambda: self._check_disk(trial))
         # Of a target that can write nothing more, DM knows only that its statements are not answered.
         with blaming_disks(self.pipeline.session.hosts.values()):
             ran: FullRan | SyncRan = self._sync(trial, task, on_rate) if sync else self._full(trial, task, on_rate)
         # DM has told all that it is asked: the next trial's is started beside the proof. The figures wait until it is:
         # its worker takes a second to look for its first task, and they would take CPU from those who start it.
         database = self.databases.of(trial.cell.table)
-        with phase("prove"):
-            # Before DM is started for the next trial, with a binlog that begins anew.
-            untouched = self.pipeline.upstream_untouched()
-            equal = self.pipeline.clean(
-                then=self._is_sync_after(trial), prove=lambda: self.pipeline.prove(database, untouched=untouched)
-            )
-        with phase("figures"):
-            measured = ran.measurement()
+        # Before DM is started for the next trial, with a binlog that begins anew.
+        untouched = self.pipeline.upstream_untouched()
+        equal = self.pipeline.clean(
+            then=self._is_sync_after(trial), prove=lambda: self.pipeline.prove(database, untouched=untouched)
+        )
+        measured = ran.measurement()
         return replace(measured, proof={**equal.as_json(), **measured.proof})
 
     def _is_sync_after(self, trial: Trial) -> bool | None:
@@ -160,16 +155,15 @@ class DmReplication:
     def _full(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> FullRan:
         progress: list[tuple[float, float]] = []
         started = time.time()
-        with observing(self.pipeline, self.profile.dm.sample_s) as (watched, scraped), phase("load"):
+        with observing(self.pipeline, self.profile.dm.sample_s) as (watched, scraped):
             self.pipeline.dm.start_task(task)
             status = self._watch.until(lambda s: s.stage == "Finished", progress, on_rate)
         ended, count = time.time(), dump_statements.count_command(quote([task.dumped_data]))
-        with phase("prove"):
-            log, statements, wrote = together(
-                self.pipeline.dm.log,
-                lambda: self.pipeline.dm.worker.run(count, timeout=600).stdout,
-                lambda: self._on_disk(trial, f"dumped_data.{TASK}"),
-            )
+        log, statements, wrote = together(
+            self.pipeline.dm.log,
+            lambda: self.pipeline.dm.worker.run(count, timeout=600).stdout,
+            lambda: self._on_disk(trial, f"dumped_data.{TASK}"),
+        )
         return FullRan(
             DmRan(task, self._names, started, ended, watched, scraped, wrote),
             sample_s=self.profile.dm.sample_s,
@@ -181,19 +175,15 @@ class DmReplication:
 
     def _sync(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> SyncRan:
         # The login that starts the load is made while DM begins.
-        with phase("start"):
-            self.pipeline.dm.begin_task(task)
-            self._watch.until(lambda s: s.unit == "Sync" and s.stage == "Running")
-        with phase("warm"):
-            self._watch.settle()
+        self.pipeline.dm.begin_task(task)
+        self._watch.until(lambda s: s.unit == "Sync" and s.stage == "Running")
+        self._watch.settle()
         started = time.time()
         with observing(self.pipeline, self.profile.dm.sample_s) as (watched, scraped):
-            with phase("load"):
-                command, load, printed = self._load(trial, on_rate)
-                self._watch.drain()
+            command, load, printed = self._load(trial, on_rate)
+            self._watch.drain()
             ended = time.time()
-        with phase("prove"):
-            wrote = self._on_disk(trial, "relay_log")
+        wrote = self._on_disk(trial, "relay_log")
         return SyncRan(
             DmRan(task, self._names, started, ended, watched, scraped, wrote),
             command=command,
@@ -223,9 +213,8 @@ class DmReplication:
             self._watch.look()
 
         with ExitStack() as stack:
-            with phase("start"):
-                following = self.pipeline.session.following(self.pipeline.client, "sysbench", command)
-                job = stack.enter_context(following)
+            following = self.pipeline.session.following(self.pipeline.client, "sysbench", command)
+            job = stack.enter_context(following)
             ended = job.wait(on_output=follow, every_s=0.1, expected_s=self.time_s)
             text, complaint = reader.text, job.stderr()
         self._watch.look()

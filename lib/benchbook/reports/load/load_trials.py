@@ -13,7 +13,6 @@ from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.max_rate import RATE, Slo
-from benchbook.campaign.overhead import phase
 from benchbook.errors import TrialFailed
 from benchbook.hosts.agent import Command
 from benchbook.hosts.host_facts import survey
@@ -124,7 +123,7 @@ class LoadTrials:
         self._rehearsed.add(system.name)
         say(f"loading {system.name} for the first time, of which nothing is kept")
         # What fails here fails again in a trial of its own, where it is told.
-        with phase("warm"), suppress(TrialFailed):
+        with suppress(TrialFailed):
             rehearse(self._driver, block, self._system_for, self.profile.rehearse_s)
         return True
 

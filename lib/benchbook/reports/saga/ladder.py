@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
-from benchbook.campaign.overhead import phase
 from benchbook.campaign.progress import TPS
 from benchbook.campaign.record import Quantity
 from benchbook.errors import TrialFailed, WorkloadFailed
@@ -128,8 +127,7 @@ class SagaLadder:
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         """The store in its starting state, then DTM and the business service on it."""
         self._session.reach()
-        with phase("stop"):
-            self._stop_services()
+        self._stop_services()
         if self._store is not self._stores[block[0].cell.system]:
             self._turn_to(block[0].cell.system)
         # Before data are prepared.
@@ -138,13 +136,11 @@ class SagaLadder:
                 self._driver.check_options(str(trial.cell.levels["workload"]))
         found = self._start.bring(block[0].cell.system, say)
         say("starting DTM and the business service")
-        with phase("restart"):
-            together(self._dtm.servers.start, self._business.servers.start)
-            together(self._dtm.servers.ready, self._business.servers.ready)
-            self._business.reset()
+        together(self._dtm.servers.start, self._business.servers.start)
+        together(self._dtm.servers.ready, self._business.servers.ready)
+        self._business.reset()
         self._warm.servers_started()
-        with phase("describe"):
-            known = together(self._dtm.about, self._business.about)
+        known = together(self._dtm.about, self._business.about)
         return {**found, **{about.name: SystemDescription(**vars(about)) for about in known}}
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
@@ -159,11 +155,9 @@ class SagaLadder:
     # -- sysbench alone -----------------------------------------------------------------------------------------
 
     def _sysbench(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
-        with phase("prove"):
-            before = self._counters()
+        before = self._counters()
         measured = self._driver.measure(self._store, trial.cell.levels, on_rate)
-        with phase("prove"):
-            counted = mysql.counted_between(before, self._counters())
+        counted = mysql.counted_between(before, self._counters())
         seconds, events = measured.summary["total_time_s"].value, measured.summary["events"].value
         added = {
             "db_tps": Quantity(value=counted[mysql.COMMITS] / seconds, unit="1/s"),
@@ -181,14 +175,12 @@ class SagaLadder:
         rung, concurrency = Rung.of(trial.cell.levels), int(trial.cell.levels["concurrency"])
         load = LoadAsked(self._store.name, self._business.url + rung.path, concurrency)
         killing = trial.cell.table == KILLED
-        with phase("warm"):
-            requests = self._warm_up(load)
+        requests = self._warm_up(load)
         if killing:
             # What is asked of a dead server fails at once: more requests, so that some are left when it comes back.
             requests = 5 * max(requests, UNDER_WAY_BEFORE_KILL)
-        with phase("reset"):
-            # They empty tables of their own, side by side.
-            together(self._dtm.forget, self._business.reset)
+        # They empty tables of their own, side by side.
+        together(self._dtm.forget, self._business.reset)
         command = ab.for_requests(
             self._ab,
             load.url,
@@ -197,16 +189,13 @@ class SagaLadder:
             longest_s=20 * self.time_s + ab.REQUEST_TIMEOUT_S,
         )
         with watching(self._session, self._driver.probes(self._store)) as watched:
-            with phase("prove"):
-                before, asked = self._counters(), self._dtm.selects
+            before, asked = self._counters(), self._dtm.selects
             ended, text, killed = self._drive(command, on_rate, kill=killing)
-            with phase("settle"):
-                self._settle()
-                after = self._last_counters()
-        with phase("prove"):
-            counted = mysql.counted_between(before, after)
-            counted["Com_select"] -= self._dtm.selects - asked
-            measured = self._measurement(trial, command, ended, text, watched.series, counted, killed)
+            self._settle()
+            after = self._last_counters()
+        counted = mysql.counted_between(before, after)
+        counted["Com_select"] -= self._dtm.selects - asked
+        measured = self._measurement(trial, command, ended, text, watched.series, counted, killed)
         if not killing:
             self._warm.loaded(load, ab.parse(text).requests_per_s)
         return replace(measured, proof={**watched.proof, **measured.proof})
@@ -224,11 +213,9 @@ class SagaLadder:
         """Run ab to its end; returns how it ended, what it printed, and what a killed DTM left and took to recover."""
         reader = ab.AbProgress(on_rate)
         with ExitStack() as stack:
-            with phase("start"):
-                job = stack.enter_context(self._session.following(self.client, "ab", command))
-            with phase("load"):
-                killed = self._kill_dtm(job) if kill else {}
-                ended = job.wait(on_output=reader, every_s=0.1, expected_s=self.time_s)
+            job = stack.enter_context(self._session.following(self.client, "ab", command))
+            killed = self._kill_dtm(job) if kill else {}
+            ended = job.wait(on_output=reader, every_s=0.1, expected_s=self.time_s)
         # The next load's login is made beside what is asked of this one.
         check_end(ended, reader.text, f"ab on {self.client.name}", ab.failure)
         if kill and not killed:

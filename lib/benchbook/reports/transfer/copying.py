@@ -12,7 +12,6 @@ import pandas as pd
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
-from benchbook.campaign.overhead import phase
 from benchbook.errors import TrialFailed, WorkloadFailed
 from benchbook.hosts.about import Survey
 from benchbook.hosts.agent import Ended, Job
@@ -97,14 +96,11 @@ class Transfer:
         engine = self._engines[block[0].cell.system]
         self._session.reach()
         with blaming(self._source, self._target):
-            with phase("stop"):
-                self._target.discard()
-            with phase("restart"):
-                self._target.start(fresh=True)
+            self._target.discard()
+            self._target.start(fresh=True)
             if not self._loaded or (isinstance(self._source, OwnServer) and not self._source.runs):
                 self._load(say)
-        with phase("describe"):
-            about = (self._source.about(), self._target.about(), engine.about())
+        about = (self._source.about(), self._target.about(), engine.about())
         return {each.name: SystemDescription(**vars(each)) for each in about}
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
@@ -113,22 +109,17 @@ class Transfer:
         command = engine.command(levels, self._source.endpoint, self._target.endpoint)
         with blaming(self._source, self._target), ExitStack() as proving, ExitStack() as probing:
             watch = watching(self._session, self._probes())
-            with phase("reset"):
-                _, watched, read_target = together(
-                    self._make_room,
-                    lambda: probing.enter_context(watch),
-                    lambda: proving.enter_context(self._sides.reader()),
-                )
+            _, watched, read_target = together(
+                self._make_room,
+                lambda: probing.enter_context(watch),
+                lambda: proving.enter_context(self._sides.reader()),
+            )
             with ExitStack() as copying:
-                with phase("start"):
-                    job = copying.enter_context(self._session.following(self.client, JOB, command))
-                with phase("load"):
-                    ended = job.wait(every_s=0.1, on_look=self._watch(engine, job))
-                with phase("collect"):
-                    moved, output = self._read(engine, job, ended)
+                job = copying.enter_context(self._session.following(self.client, JOB, command))
+                ended = job.wait(every_s=0.1, on_look=self._watch(engine, job))
+                moved, output = self._read(engine, job, ended)
             # The copy is over: the probes end while it is read back.
-            with phase("prove"):
-                _, proof = together(probing.close, lambda: self._sides.prove(output, read_target))
+            _, proof = together(probing.close, lambda: self._sides.prove(output, read_target))
         load = CopyRun(moved, ended, watched.series, self.client.name)
         summary = summarise(load)
         return Measurement(
@@ -164,11 +155,10 @@ class Transfer:
         return self._session.with_role("client")[0]
 
     def _load(self, say: Callable[[str], None]) -> None:
-        with phase("prepare"):
-            self._source.stop()
-            self._source.start(fresh=False)
-            say(f"making sure that the source holds {self.documents:,} documents")
-            self._tool("load", self._source, "--documents", self.documents, "--seed", self.seed)
+        self._source.stop()
+        self._source.start(fresh=False)
+        say(f"making sure that the source holds {self.documents:,} documents")
+        self._tool("load", self._source, "--documents", self.documents, "--seed", self.seed)
         self._loaded = True
 
     def _make_room(self) -> None:
