@@ -147,6 +147,32 @@ def test_the_odd_passage_of_many_alike_is_found(tmp_path: Path) -> None:
     assert found(tmp_path, text) == [("identity", 9)]
 
 
+LOADED = "{}\n\n```\nsysbench oltp_insert --tables=32 --table-size=1000000 prepare\n```\n"
+
+
+@pytest.mark.parametrize("words", ["32 tables of 1,000,000 rows", "32 tables with 1,000,000 rows", "32 tables and 1,000,000 rows each", "32 tables with 32,000,000 rows"])  # fmt: skip
+def test_rows_that_are_said_of_each_table_are_no_finding(tmp_path: Path, words: str) -> None:
+    assert found(tmp_path, LOADED.format(f"We load {words}.")) == []
+
+
+@pytest.mark.parametrize("words", ["32 tables and 1,000,000 rows", "32 tables, a total of 1,000,000 rows"])
+def test_rows_that_are_said_of_all_tables_are_a_finding(tmp_path: Path, words: str) -> None:
+    assert found(tmp_path, LOADED.format(f"We load {words}.")) == [("identity", 1)]
+
+
+NOTHING_WRONG = {
+    "a return code": "| Code | Success |\n|--|--|\n| a | 200 (OK) |\n| b | 404 |\n",
+    "times of day": "| Day | min(time) | max(time) |\n|--|--|--|\n| 1 | 2020-03-11 23:35:20.908574 | 2020-03-11 23:36:00.229035 |\n",
+    "files, and how many": "| Path | Size (KiB) | Dirs |\n|--|--|--|\n| a | 412 | 1 |\n| b | 206 | 2 |\n| c | 103 | 4 |\n| d | 137.3 | 3 |\n| e | 82.4 | 5 |\n| f | 32 | 1 |\n",
+    "a share from a to b": "命中率提升 53.82%（从 56.89% 增加到 87.51%）。",
+}
+
+
+@pytest.mark.parametrize("name", NOTHING_WRONG)
+def test_figures_that_only_look_related_are_no_finding(tmp_path: Path, name: str) -> None:
+    assert found(tmp_path, NOTHING_WRONG[name]) == []
+
+
 def test_rows_of_random_figures_give_no_finding(tmp_path: Path) -> None:
     """What no relation holds for says nothing: 40 tables of figures by chance, with headings of every role."""
     chance = random.Random(7)

@@ -252,3 +252,9 @@ def test_a_cell_that_is_not_understood_is_a_note_and_no_number(tmp_path: Path) -
     found = read(tmp_path, "a.md", "| Threads | TPS |\n|--|--|\n| 8 | 100 |\n| 16 | 12,34,5 |\n| 32 | 300 |\n")
     assert frame(found)["value"].tolist() == [8, 100, 16, 32, 300]
     assert found.notes == ["line 4: '12,34,5' in column 'TPS' was not read as a figure"]
+
+
+@pytest.mark.parametrize("html", ["</div>", "<br>", "<a name='x'></a>", "<?php ?>", "<hr/>"])
+def test_a_piece_of_html_that_holds_nothing_does_not_make_a_document_unreadable(tmp_path: Path, html: str) -> None:
+    text = f"# Load\n\n{html}\n\n| Threads | TPS |\n|--|--|\n| 8 | 100 |\n"
+    assert len(reading(str(written(tmp_path, "report.md", text))).tables) == 1

@@ -16,7 +16,7 @@ from benchbook.audit.findings import Finding, Kind, Passed
 from benchbook.audit.sentences import split
 from benchbook.published.arithmetic import figure as shown
 from benchbook.published.declarations import Severity
-from benchbook.published.reader.columns import factor, is_rate
+from benchbook.published.reader.columns import Column, factor, is_rate
 from benchbook.published.reader.numerals import Figure, figures
 from benchbook.published.reader.tables import Reading, Table
 
@@ -398,6 +398,8 @@ def constants(read: Reading, table: Table) -> Iterator[Outcome]:
     related: set[tuple[int, int]] = set()
     for a, b in combinations(places, 2):
         for words, of in (("x", lambda x, y: x * y), ("/", lambda x, y: x / y)):
+            if words == "x" and not _is_work(table.columns[a], table.columns[b]):
+                continue
             rows = _products(table, (a, b), of)
             off = _odd_one(rows, 0.004)
             if off is None or not _varies(table, (a, b), [row for row, *_ in rows]):
@@ -418,6 +420,11 @@ def constants(read: Reading, table: Table) -> Iterator[Outcome]:
         off = _odd_one(rows, 0.05)
         if off is not None and len({table.rows[row][clients].text for row, *_ in rows}) > 1:
             yield from _odd(read, table, (clients, rate, latency), " against ", rows, off, "Little's law", "suspicious")
+
+
+def _is_work(one: Column, other: Column) -> bool:
+    """Return whether the product of two columns is an amount of work: a rate over a time."""
+    return any(is_rate(rate.unit) and factor(time.unit, "s") is not None for rate, time in ((one, other), (other, one)))
 
 
 Product = tuple[int, float, float, float]
@@ -544,7 +551,7 @@ def _ordered(read: Reading, table: Table, small: tuple[int, int], large: tuple[i
     )  # fmt: skip
 
 
-_SHARE = re.compile(r"hit (?:ratio|rate)|success|命中率|error rate|availability|accuracy", re.IGNORECASE)
+_SHARE = re.compile(r"hit (?:ratio|rate)|success\w* ?(?:rate|ratio|share|\(?%)|命中率|成功率|error rate|availability|accuracy", re.IGNORECASE)
 
 
 def shares(read: Reading, table: Table) -> Iterator[Outcome]:

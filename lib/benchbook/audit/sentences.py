@@ -37,7 +37,7 @@ class NotBound(NamedTuple):
 
 Outcome = Finding | Passed | NotBound
 _END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\d\"'(*\[])|(?<=[。！？；;])|\n(?=\s*(?:[-*•]|\(\d+\)|\d+\.)\s)")
-_N = r"(?P<{0}>(?<![\w.,])[~≈]?\d[\d,.]*\d|(?<![\w.,])\d)(?P<{0}_m>\s?(?:k|K|M|万|亿|million|thousand|billion)(?![A-Za-z]))?"
+_N = r"(?P<{0}>(?<![\w.,])[~≈]?\d[\d,.]*\d|(?<![\w.,])\d)(?![.,]?\d)(?P<{0}_m>\s?(?:k|K|M|万|亿|million|thousand|billion)(?![A-Za-z]))?"
 
 
 def _number(name: str) -> str:

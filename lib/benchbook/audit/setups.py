@@ -37,7 +37,12 @@ _VERSION = re.compile(
     re.IGNORECASE,
 )
 _ADDRESS = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
-_ROWS = re.compile(r"(\d[\d,]*) tables (?:and|with|of) ([\d,]{4,}) rows(?! (?:each|per))", re.IGNORECASE)
+# "32 tables of 1,000,000 rows" and "with" say it of each table; "and", and a total, say it of all of them.
+_ROWS = re.compile(
+    r"(\d[\d,]*) tables and ([\d,]{4,}) rows(?! (?:each|per|in each))"
+    r"|(\d[\d,]*) tables[^.;。]{0,30}?\b(?:total(?:ing)? (?:of )?|altogether |in all )([\d,]{4,}) rows",
+    re.IGNORECASE,
+)
 _LEVELS = re.compile(
     r"(threads?|clients?|connections?|concurrenc\w+|线程数?|并发数?)[^.。\d]{0,40}?((?:\d[\d,]*\s*(?:,|、|，|and|和|及)+\s*(?:and\s*)?){2,}\d[\d,]*)(?!\s*(?:rows|tables|GB|MB|行))",
     re.IGNORECASE,
@@ -171,7 +176,7 @@ def _imported(read: Reading, sentences: list[Sentence]) -> Iterator[Finding | Pa
     ]
     for sentence in sentences:
         for match in _ROWS.finditer(sentence.text):
-            tables, rows = (int(text.replace(",", "")) for text in match.groups())
+            tables, rows = (int(text.replace(",", "")) for text in match.groups() if text)
             for count, size in sizes:
                 if tables == count and rows == size and count > 1:
                     words = f"“{match[0]}” reads as all rows; the command makes {count} tables of {size:,} rows each."

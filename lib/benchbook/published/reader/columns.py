@@ -37,7 +37,7 @@ class Rule(NamedTuple):
 
 
 RULES = [
-    Rule(r"hit ratio|hit rate|命中率|success", "share", "%", "more", "metric", "Cache hit ratio"),
+    Rule(r"hit ratio|hit rate|命中率|success(?:ful)? ?(?:rate|ratio|share|%|\(%)|成功率", "share", "%", "more", "metric", "Cache hit ratio"),
     Rule(r"improve?ment|提升|speed[- ]?up|\bgain|\bdelta\b|\bdiff(?:erence)?\b|\bchanges?\b(?! ?log)|变化|增幅|差异|regression|overhead|degradation|下降|"
          r"\bmultip(?:le|lier)\b|\brelative\b|\bratio\b(?!.*hit)|\bvs\.?\s|normali[sz]ed|slow ?down|\bfaster\b|提高|增长|Δ|倍数",
          "delta", "", "", "delta", "TPS improvement (%)"),

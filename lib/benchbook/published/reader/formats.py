@@ -303,6 +303,8 @@ def html_blocks(text: str, source: str) -> Iterator[Block]:
     try:
         root = lxml.html.document_fromstring(text.encode("utf-8", errors="replace"), parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError) as error:
+        if not re.search(r"\w", re.sub(r"<[^>]*>", "", text)):
+            return  # closing tags, or a comment: an HTML block of Markdown may hold nothing
         raise BadInput(
             "is not HTML that can be read", file=source, value=str(error), fix="save the page again"
         ) from error

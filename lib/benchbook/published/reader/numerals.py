@@ -101,7 +101,7 @@ _RANGE = {
 _SPREAD = re.compile(r"^\s?(?:±|\+/-|\(±)\s?[\d.,]+\s?(?:%|[a-zµμ/]{1,6})?\)?")
 # Dates, clock times, versions, addresses and identifiers: figures, but no measurements.
 NO_FIGURE = re.compile(
-    r"\b\d{4}-\d{1,2}-\d{1,2}\b|\b\d{1,2}/\d{1,2}/\d{2,4}\b|\b\d{1,2}:\d{2}(?::\d{2})?\b|(?:\d{1,3}\.){3}\d{1,3}(?:[:/]\d+)?"
+    r"\b\d{4}-\d{1,2}-\d{1,2}\b|\b\d{1,2}/\d{1,2}/\d{2,4}\b|\b\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\b|(?:\d{1,3}\.){3}\d{1,3}(?:[:/]\d+)?"
     r"|\bv?\d+(?:\.(?:\d+|x|X)){2,}[\w.+-]*|\bv\d+(?:\.\d+)*[\w.-]*|https?://\S+|\b[0-9a-f]*(?:[a-f]\d|\d[a-f])[0-9a-f]{6,}\b"
 )
 _EMPTY = re.compile(
