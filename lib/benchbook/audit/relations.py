@@ -551,7 +551,10 @@ def _ordered(read: Reading, table: Table, small: tuple[int, int], large: tuple[i
     )  # fmt: skip
 
 
-_SHARE = re.compile(r"hit (?:ratio|rate)|success\w* ?(?:rate|ratio|share|\(?%)|命中率|成功率|error rate|availability|accuracy", re.IGNORECASE)
+_SHARE = re.compile(
+    r"hit (?:ratio|rate)|success\w* ?(?:rate|ratio|share|\(?%)|命中率|成功率|error rate|availability|accuracy",
+    re.IGNORECASE,
+)
 
 
 def shares(read: Reading, table: Table) -> Iterator[Outcome]:
