@@ -33,6 +33,8 @@ app = typer.Typer(
 )
 lab_app = typer.Typer(help="The local lab: one real sshd per host of an inventory, on loopback.", no_args_is_help=True)
 app.add_typer(lab_app, name="lab")
+import_app = typer.Typer(help="Take in what was measured elsewhere: campaigns, or logs.", no_args_is_help=True)
+app.add_typer(import_app, name="import")
 console = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -217,8 +219,8 @@ def publish(
     raise typer.Exit(publish_campaigns(campaign, console))
 
 
-@app.command("import")
-def import_(
+@import_app.command("campaign")
+def import_campaign(
     source: Annotated[str, typer.Argument(help="A campaign's folder, data/runs, a checkout; or HOST:PATH.")],
     inventory: Annotated[str, typer.Option(help="The inventory that HOST is in: a name in env/hosts, or a file.")] = "",
 ) -> None:
@@ -226,6 +228,32 @@ def import_(
     from benchbook.importing import import_command
 
     raise typer.Exit(import_command.run(source, inventory, console))
+
+
+@import_app.command("logs")
+def import_logs(
+    paths_: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, or folders with all below them.")],
+    levels: Annotated[
+        str,
+        typer.Option(
+            help="Where levels stand in a path, as '{workload}/{threads}-{repetition}.txt' (* for the rest); "
+            "or a CSV with a column `file` and one per level."
+        ),
+    ] = "",
+    system: Annotated[
+        str, typer.Option(help="What was measured, NAME:VERSION; {system} in --levels goes before.")
+    ] = "",
+    name: Annotated[str, typer.Option(help="Of the report that they become; without, logs_ and the folder's.")] = "",
+) -> None:
+    """Take what load generators printed, as a campaign: sysbench, pgbench, go-tpc, YCSB, redis-benchmark, wrk, fio, ...
+
+    They are told by what is in them. Exit status: 2 when one was left out.
+
+    Example: benchbook import logs results/ --levels '{workload}/{threads}-{repetition}.txt' --system mysql:8.0.36
+    """
+    from benchbook.importing import logs
+
+    raise typer.Exit(logs.run(paths_, levels, system, name, console))
 
 
 @app.command()

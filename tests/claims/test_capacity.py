@@ -10,6 +10,7 @@ import pytest
 from toy_report import evidence, ledger
 
 from benchbook.analysis.headroom import BusyCell, Machine
+from benchbook.campaign.environment import IMPORTED, UNKNOWN
 from benchbook.campaign.scaled_levels import LevelScaling
 from benchbook.claims import judge
 from benchbook.claims.capacity import Capacity
@@ -129,6 +130,14 @@ def test_what_nobody_saw_says_nothing_and_leaves_it_open(of_threads: Published) 
     (found,) = judge.judge(ledger(RISES), of_threads, measured(RISE), judge.JudgedSystem("s"))
     assert (found.here, found.speaks, found.verdict) == ("holds", "nothing", "open")
     assert found.reason == "how busy the servers' CPU was at 8 threads is not known"
+
+
+def test_imported_logs_say_nothing_of_the_report(of_threads: Published) -> None:
+    logs = judge.JudgedSystem("s", asked={IMPORTED: UNKNOWN})
+    cells = busy(0.5, 0.5, 0.5, 0.5)
+    (found,) = judge.judge(ledger(RISES), of_threads, measured(RISE), logs, busy=cells)
+    assert (found.here, found.speaks, found.verdict) == ("holds", "nothing", "open")
+    assert found.reason == "these are imported logs, circumstances unknown"
 
 
 @pytest.mark.parametrize(("claim", "speaks"), [(RISES, "both ways"), (FALLS, "nothing")])

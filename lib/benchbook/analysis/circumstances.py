@@ -28,6 +28,12 @@ _COUNTED = ("puts", "reads", "requests")
 SLOWED, ENOUGH = 0.2, 2
 
 
+_IMPORTED = (
+    "These are imported logs, circumstances unknown: nobody wrote down on which hosts, with which settings, on which "
+    "data and in which order they ran."
+)
+
+
 def of_campaign(published: Published, campaign: Campaign) -> Circumstances:
     """Hosts, sizes and durations of a campaign beside those of its report; empty texts where nothing is known."""
     about, report = campaign.environment(), published.report
@@ -36,7 +42,7 @@ def of_campaign(published: Published, campaign: Campaign) -> Circumstances:
     return Circumstances(
         where=_where(machines),
         data=_data(campaign),
-        unsure=unsure(records),
+        unsure=_IMPORTED if campaign.imported else unsure(records),
         crowded=crowded(records),
         hosts=[_machine(each) for each in machines],
         load=_load(campaign, about),

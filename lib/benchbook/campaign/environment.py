@@ -11,6 +11,8 @@ from benchbook.hosts.about import Noted, Survey
 
 # What was asked of a campaign: conditions that all its trials share, by name; every kind of report has its own.
 Asked = Mapping[str, Any]
+# What is asked of a campaign that was made of logs: nobody wrote down on what they ran.
+IMPORTED, UNKNOWN = "imported", "circumstances unknown"
 
 
 class SystemDescription(Noted):

@@ -26,7 +26,7 @@ import pyarrow as pa
 from benchbook import paths
 from benchbook.campaign import record
 from benchbook.campaign.design import Block, Plan, Trial, digest
-from benchbook.campaign.environment import Asked, Environment
+from benchbook.campaign.environment import IMPORTED, Asked, Environment
 from benchbook.campaign.fsync import flush
 from benchbook.campaign.record import Record, RecordBroken, RecordFolder, file_version, in_short
 from benchbook.campaign.scaled_levels import LevelScaling, of_plan
@@ -90,6 +90,11 @@ class Campaign:
     def inventory(self) -> str:
         """Name of the inventory that it runs on; empty where none was asked for."""
         return str(self.asked.get("inventory", ""))
+
+    @property
+    def imported(self) -> bool:
+        """Whether it was made of logs, of which nobody knows on what they ran."""
+        return IMPORTED in self.asked
 
     def records(self) -> list[Record]:
         """Whole records of planned trials, in run order."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from benchbook.analysis import cpu_use, headroom, results
 from benchbook.analysis.headroom import BusyCell
-from benchbook.campaign.environment import Asked
+from benchbook.campaign.environment import IMPORTED, UNKNOWN, Asked
 from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import LevelScaling, as_published, published_levels, trials_as_published
 from benchbook.campaign.store import Campaign
@@ -139,7 +139,9 @@ def _judged(
 ) -> results.JudgedClaim:
     stand_ins = system.stand_ins_of(claim, arm)
     unrun = claim.unrun(system.name, system.asked, stand_ins)
-    if unrun:
+    if IMPORTED in system.asked:
+        scope = Scope("nothing", f"these are imported logs, {UNKNOWN}", "a run on hosts that are known", "open")
+    elif unrun:
         why = f"{unrun.why} ({'; '.join(stand_ins)})" if unrun.stand_ins else unrun.why
         scope = Scope("nothing", why, unrun.needs, "not run")
     else:

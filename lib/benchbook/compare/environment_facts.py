@@ -29,7 +29,7 @@ HOST_IGNORED = frozenset(
 )
 # Where it ran has facts of its own, `seed` draws order and data anew from the same distribution, which systems stood in
 # the plan says nothing of those that are compared, and options stand in command lines.
-ASKED_IGNORED = frozenset("bench hosts inventory options seed settings system systems".split())
+ASKED_IGNORED = frozenset("bench hosts imported inventory options outputs seed settings system systems".split())
 SYSTEM_IGNORED = frozenset("name hosts notes".split())
 # Identity, place, and state of a server that was started anew; none is a setting.
 VARIABLES_IGNORED = frozenset(

@@ -8,6 +8,7 @@ from itertools import groupby, takewhile
 from operator import itemgetter
 from typing import Literal
 
+from benchbook.campaign.environment import IMPORTED, UNKNOWN
 from benchbook.campaign.store import Campaign
 from benchbook.compare import environment_facts
 from benchbook.compare.environment_facts import ABSENT, VARIABLE_SET, Facts
@@ -91,6 +92,10 @@ def check(
         )
     ]
     left, right = sides
+    for facts, campaign, called in ((left, a, "A"), (right, b, "B")):
+        # Two that nobody knows are not known to be the same.
+        if campaign.imported:
+            facts[IMPORTED, ""] = f"{UNKNOWN} of {called}"
     known = [name for name, _ in (*left, *right)] + ["system.name", VARIABLE_SET, TAKEN]
     _check_names("accept", [name for name in accept if name != ALL], known)
     _check_names("subject", subject, known)

@@ -92,10 +92,7 @@ class FolderHere:
                     "unpack it into a folder of its own (`unzip FILE -d FOLDER`), and name that",
                 )
             elif path.is_file():
-                # The output of a load alone does not say on what, with which settings, or after what it was measured.
-                fix = (
-                    f"{fix}; a load's own output is no campaign: its figures can be a report's tables, `benchbook new`"
-                )
+                fix = f"{fix}; what a load generator printed: `benchbook import logs`"
             raise BadInput(problem, key="import", value=str(path), fix=fix)
         inner = path / _RECORDS
         self._path = inner if inner.is_dir() else path

@@ -1,4 +1,4 @@
-"""`benchbook import`: each campaign is fetched into a folder of its own, checked there, and renamed into its place."""
+"""`benchbook import campaign`: each is fetched into a folder of its own, checked there, and renamed into its place."""
 
 from __future__ import annotations
 

@@ -1,0 +1,317 @@
+"""`benchbook import logs`: outputs of load generators that lie on disk already, as a campaign like any other.
+
+What they ran on, with which settings, on which data and in which order, nobody wrote down: such a campaign says so
+under `imported`, which every verdict and every comparison heeds. Repetitions are those that `--levels` calls so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+from rich.console import Console
+from rich.progress import track
+
+from benchbook import published
+from benchbook.campaign import design, record, store
+from benchbook.campaign.design import Cell, Trial
+from benchbook.campaign.environment import IMPORTED, UNKNOWN, Environment, SystemDescription
+from benchbook.campaign.record import Record
+from benchbook.campaign.store import Campaign
+from benchbook.errors import BadInput, OutputNotParseable, counted
+from benchbook.given import user_file
+from benchbook.grouping import grouped
+from benchbook.importing.logs_report import lay_down
+from benchbook.probes import samples
+from benchbook.reports.logs_kind import NAME as KIND
+from benchbook.workloads import printed
+from benchbook.workloads.printed import Level, PrintedRun, as_level
+
+MOST_BYTES = 100_000_000
+# Beside these, a level stands in the cells only where it varies.
+_ALWAYS = ("workload", "threads")
+_NUMERIC = ("threads", "rate")
+_PASSWORD = re.compile(r"(-{1,2}\S*pass\w*[= ]|\bPGPASSWORD=|://[^:/\s]+:)[^\s@]+", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Log:
+    """A run, the file that it stands in (`number` counts those of a file), and what tells it from the others."""
+
+    file: Path
+    number: int
+    system: str
+    levels: dict[str, Level]
+    repetition: int
+    run: PrintedRun
+    table: str = ""
+
+    def below(self, root: str) -> str:
+        """Return its file's path below a folder, and of a file with several runs which one it is."""
+        path = self.file.resolve().relative_to(root).as_posix()
+        return f"{path}#{self.number}" if self.number > 1 else path
+
+    @property
+    def cell(self) -> Cell:
+        return Cell(table=self.table, system=self.system, levels=self.levels)
+
+
+def run(sources: Sequence[str], levels: str, system: str, name: str, console: Console) -> int:
+    """Import every output below `sources`; print a sentence for each that cannot be told; return the exit status.
+
+    Raise BadInput where nothing can be imported.
+    """
+    report, (called, _, version) = _name(name or _default_name(sources)), system.partition(":")
+    told = Names.of(levels)
+    logs: list[Log] = []
+    left: list[str] = []
+    seen: dict[str, Path] = {}
+    for path in track(_files(sources), "reading", console=console, transient=True, disable=not console.is_terminal):
+        try:
+            logs += _logs_of(path, told, called or "unknown", seen)
+        except (OutputNotParseable, BadInput) as problem:
+            said = problem.problem if isinstance(problem, BadInput) else str(problem)
+            left.append(f"left out: {path}: {said}")
+    for said in left:
+        console.print(said, markup=False)
+    if not logs:
+        fix = "name files with what a load generator printed; docs/logs-and-citing.md says which are known"
+        raise BadInput("there is no output of a load generator in it", key="import logs", value=list(sources), fix=fix)
+    logs, notes = _cells_of(logs)
+    campaign = _recorded(report, logs, version)
+    lay_down(report, title=f"{report}: imported logs")
+    for said in notes:
+        console.print(said, markup=False)
+    cells = counted(len({log.cell.key for log in logs}), "cell")
+    console.print(f"{campaign.id}: {counted(len(logs), 'record')} in {cells} of {report}; {UNKNOWN}", markup=False)
+    console.print(
+        f"look at it: benchbook.open_campaign('{report}').trials(), or: benchbook site {report}", markup=False
+    )
+    return BadInput.exit_status if left else 0
+
+
+def _default_name(sources: Sequence[str]) -> str:
+    path = Path(sources[0]).resolve()
+    words = re.sub(r"[^a-z0-9]+", "_", (path if path.is_dir() else path.parent).name.lower()).strip("_")
+    return f"logs_{words}"[:60].rstrip("_")
+
+
+def _name(name: str) -> str:
+    """Raise BadInput for what is no name, or that of a report which is no import."""
+    fix = "give another one: --name my_logs"
+    if not re.fullmatch(r"[a-z][a-z0-9_]{1,59}", name):
+        raise BadInput("not a name for a report (small letters, digits, underscores)", key="name", value=name, fix=fix)
+    if name in published.known_reports() and published.facts(name).restaged_by != KIND:
+        raise BadInput("a report of this name is there, and is no import", key="name", value=name, fix=fix)
+    return name
+
+
+def _files(sources: Sequence[str]) -> list[Path]:
+    found = []
+    for source in map(Path, sources):
+        if not source.exists():
+            raise BadInput("no such file or folder", key="import logs", value=str(source), fix="correct the path")
+        below = sorted(p for p in source.rglob("*") if not any(part[0] == "." for part in p.relative_to(source).parts))
+        found += [path for path in below if path.is_file()] if source.is_dir() else [source]
+    return list(dict.fromkeys(found))
+
+
+@dataclass(frozen=True)
+class Names:
+    """How a file's levels are told by its path: a pattern such as `{workload}/{threads}-{repetition}.txt`, or a CSV.
+
+    The CSV has a column `file`, the end of a path, and a column per level.
+    """
+
+    pattern: re.Pattern[str] | None = None
+    rows: Mapping[str, Mapping[str, str]] | None = None
+
+    @classmethod
+    def of(cls, said: str) -> Names:
+        if not said:
+            return cls()
+        if said.endswith(".csv"):
+            return cls(rows=_rows(Path(said)))
+        parts = re.split(r"(\{\w+\}|\*)", said)
+        groups = [part[1:-1] for part in parts if part.startswith("{")]
+        if not groups or len(set(groups)) < len(groups):
+            fix = "write it as {workload}/{threads}-{repetition}.txt, each name once"
+            raise BadInput("it names no level, or one twice", key="levels", value=said, fix=fix)
+        regex = "".join(_part_regex(part) for part in parts)
+        return cls(pattern=re.compile(rf"(?:.*/)?{regex}"))
+
+    def __bool__(self) -> bool:
+        return self.pattern is not None or self.rows is not None
+
+    def told(self, path: Path) -> dict[str, str]:
+        """Return the levels of a path. Raise BadInput where it does not fit."""
+        said = path.resolve().as_posix()
+        if self.rows is not None:
+            fits = [row for file, row in self.rows.items() if said == file or said.endswith(f"/{file}")]
+            if len(fits) != 1:
+                fix = "write the end of its path into the column `file`"
+                raise BadInput(f"{counted(len(fits), 'row')} of the CSV of levels", key="levels", value=said, fix=fix)
+            return dict(fits[0])
+        match = self.pattern.fullmatch(said) if self.pattern else None
+        if self.pattern and not match:
+            fix = "write `*` where names differ in what does not matter"
+            raise BadInput("its path does not fit --levels", key="levels", value=path.name, fix=fix)
+        return match.groupdict() if match else {}
+
+
+def _part_regex(part: str) -> str:
+    if part.startswith("{"):
+        number = part[1:-1] in ("repetition", *_NUMERIC)
+        return rf"(?P<{part[1:-1]}>{r'[0-9]+' if number else '[^/]+?'})"
+    return "[^/]*" if part == "*" else re.escape(part)
+
+
+def _rows(path: Path) -> dict[str, dict[str, str]]:
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if "file" not in frame:
+        raise BadInput("the CSV of levels has no column `file`", file=path, key="file", fix="add it: the end of a path")
+    return {str(row.pop("file")): {str(k): str(v) for k, v in row.items() if v} for row in frame.to_dict("records")}
+
+
+def _logs_of(path: Path, names: Names, system: str, seen: dict[str, Path]) -> list[Log]:
+    """Raise OutputNotParseable or BadInput for a file of which any run cannot be told."""
+    content = user_file.content(path, most=MOST_BYTES)
+    if b"\0" in content[:4096]:
+        raise OutputNotParseable("not text")
+    first = seen.setdefault(hashlib.sha256(content).hexdigest(), path)
+    if first != path:
+        raise OutputNotParseable(f"the same as {first}, and counts once")
+    runs = printed.runs(content.decode(errors="replace"))
+    if problems := [run.problem for run in runs if run.problem]:
+        raise OutputNotParseable("; ".join(dict.fromkeys(problems)))
+    told = names.told(path)
+    repetition, called = int(told.pop("repetition", 0)), told.pop("system", system)
+    if repetition and len(runs) > 1:
+        raise OutputNotParseable(f"holds {len(runs)} runs, of which --levels names one repetition: cut it into files")
+    levels = {name: as_level(value) for name, value in told.items()}
+    for run in runs:
+        for name in levels.keys() & run.levels.keys():
+            if isinstance(run.levels[name], int) and levels[name] != run.levels[name]:
+                said = f"{name} is {levels[name]} by its name and {run.levels[name]} by what is printed"
+                raise OutputNotParseable(said)
+    return [
+        Log(path, number, called, {"workload": "not_told", **run.levels, **levels}, repetition, run)
+        for number, run in enumerate(runs, start=1)
+    ]
+
+
+# -- cells ----------------------------------------------------------------------------------------------------------
+
+
+def _cells_of(logs: Sequence[Log]) -> tuple[list[Log], list[str]]:
+    """Give each its table and the levels that vary there; return what is to be said of it as well.
+
+    A table holds the runs of one load generator that tell the same levels. Where runs have the same levels and nobody
+    says that they are repetitions, the file is a level of its own: they are not averaged.
+    """
+    notes, found = [], []
+    for (program, names), part in grouped(logs, lambda log: (log.run.program, frozenset(log.levels))).items():
+        varied = [n for n in sorted(names) if n not in _ALWAYS and len({log.levels[n] for log in part}) > 1]
+        kept = [*(name for name in _ALWAYS if name in names), *varied]
+        mine = [replace(log, levels={name: log.levels[name] for name in kept}) for log in part]
+        # A level that is a number in one file and a word in the next is a word.
+        words = {n for n in kept if any(isinstance(log.levels[n], str) for log in mine)}
+        mine = [replace(o, levels={n: str(v) if n in words else v for n, v in o.levels.items()}) for o in mine]
+        same = Counter((log.system, tuple(log.levels.items()), log.repetition) for log in mine)
+        if twice := sum(count for count in same.values() if count > 1):
+            root = os.path.commonpath([log.file.resolve().parent for log in mine])
+            mine = [replace(o, levels={**o.levels, "file": o.below(root)}, repetition=0) for o in mine]
+            notes.append(
+                f"{twice} runs of {part[0].run.title} have the levels of another one: they stand apart, by `file`. "
+                "If they are repetitions, say so: --levels '...{repetition}...'"
+            )
+        if "threads" not in kept:
+            notes.append(f"{part[0].run.title} does not print its threads: name them by --levels '...{{threads}}...'")
+        # A table is named by the levels that it has beside the workload and the threads.
+        by = [program, *(name for name in mine[0].levels if name not in _ALWAYS)]
+        table = "_by_".join(by) + ("" if "threads" in kept else "_threads_not_told")
+        found += [replace(log, table=table) for log in mine]
+    return _numbered(found), notes
+
+
+def _numbered(logs: Sequence[Log]) -> list[Log]:
+    """Repetitions of a cell, from 1 on without a gap."""
+    cells = grouped(logs, lambda log: log.cell.key).values()
+    ordered = (sorted(part, key=lambda log: log.repetition) for part in cells)
+    return [replace(log, repetition=number) for part in ordered for number, log in enumerate(part, start=1)]
+
+
+# -- the campaign ---------------------------------------------------------------------------------------------------
+
+
+def _recorded(report: str, logs: Sequence[Log], version: str) -> Campaign:
+    """Write the campaign; the one that is there where the same files were imported before."""
+    programs = {log.run.program: f"{log.run.title} {log.run.version}".strip() for log in logs}
+    held = hashlib.sha256("\n".join(sorted(log.run.text for log in logs)).encode()).hexdigest()[:12]
+    asked = {
+        "profile": "imported",
+        IMPORTED: UNKNOWN,
+        "load": ", ".join(sorted(programs)),
+        "systems": sorted({log.system for log in logs}),
+        "outputs": held,
+    }
+    cells = {log.cell.key: log.cell for log in logs}
+    most = Counter(log.cell.key for log in logs)
+    trials = design.plan(list(cells.values()), max(most.values()), seed=0, asked=asked, fewer=most)
+    campaign = store.start_or_continue(report, asked, trials, seed=0, again=False)
+    of_trial = {(log.cell.key, log.repetition): log for log in logs}
+    for trial in campaign.missing():
+        _keep(campaign, trial, of_trial[trial.cell.key, trial.repetition])
+    systems = {n: SystemDescription(name=n, title=n, version=version) for n in asked["systems"]}
+    campaign.note(Environment(systems=systems, load_generator=", ".join(sorted(programs.values()))))
+    return campaign
+
+
+def _keep(campaign: Campaign, trial: Trial, log: Log) -> None:
+    """A record of it: nothing tells when it ran but the file's own time, which is taken for its end."""
+    ended, seconds = log.file.stat().st_mtime, log.run.seconds
+    total = log.run.figures.get("total_time_s")
+    lasted = max(total.value if total else 0.0, max((t for t, _ in seconds), default=0.0), 0.001)
+    rows = [
+        (ended - lasted + t, "client", log.run.program, name, value, log.run.units[name])
+        for t, values in seconds
+        for name, value in values.items()
+    ]
+    series = pd.DataFrame(rows, columns=samples.COLUMNS) if rows else samples.empty()
+    kept = Record(
+        id=trial.id,
+        identity=trial.identity,
+        status="done",
+        report=campaign.report,
+        campaign=campaign.id,
+        table=trial.cell.table,
+        system=trial.cell.system,
+        levels=trial.cell.levels,
+        repetition=trial.repetition,
+        order=trial.order,
+        asked=campaign.asked,
+        client="client",
+        started=ended - lasted,
+        ended=ended,
+        summary=log.run.figures,
+        proof={IMPORTED: {"file": str(log.file), "run": log.number, "printed": log.run.levels}},
+    )
+    output = _PASSWORD.sub(r"\1<hidden>", log.run.text)
+    # Ten thousand of them: what a loss of power takes is imported again.
+    record.save(campaign.folder / "trials", kept, series, output, lasting=False)
+
+
+def imported_logs(sources: Iterable[str], levels: str = "") -> Iterator[Log]:
+    """Return the runs of these files, without those that cannot be told."""
+    names, seen = Names.of(levels), dict[str, Path]()
+    for path in _files(list(sources)):
+        try:
+            yield from _logs_of(path, names, "unknown", seen)
+        except (OutputNotParseable, BadInput):
+            continue

@@ -1,0 +1,81 @@
+"""The report that imported logs belong to: tables without a published number, and a notebook that shows it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import yaml
+
+from benchbook import paths
+from benchbook.campaign.record import Record
+from benchbook.campaign.store import begun, readable
+from benchbook.given.whole_file import replace_text
+from benchbook.reports.logs_kind import NAME as KIND
+from benchbook.site.page import TEMPLATES
+
+_HEAD = "# Written by `benchbook import logs`, anew at every import.\n"
+
+
+def lay_down(report: str, *, title: str) -> None:
+    """Write the report's files from all campaigns that were imported into it. Raise NotWritten."""
+    folder = paths.home() / "data" / "published" / report
+    tables: dict[str, list[Record]] = {}
+    for campaign in readable(begun(report)):
+        for record in campaign.records():
+            tables.setdefault(record.table, []).append(record)
+    facts = {
+        "name": report,
+        "title": title,
+        "restaged_by": KIND,
+        "document": {"file": report, "product": "imported logs", "version": "not printed"},
+        "published": "not published",
+        "language": "en",
+        "systems": [],
+        "hosts": [],
+        "environment": [],
+        "text_facts": [],
+        "design": [],
+    }
+    package = {"name": report, "title": title, "resources": [_resource(n, records) for n, records in tables.items()]}
+    replace_text(folder / "report.yaml", _HEAD + yaml.safe_dump(facts, sort_keys=False))
+    replace_text(folder / "datapackage.json", json.dumps(package, indent=1) + "\n")
+    for table, records in tables.items():
+        replace_text(folder / f"{table}.csv", _csv(records))
+    notebook = paths.home() / "notebooks" / f"{report}.ipynb"
+    if not notebook.exists():
+        replace_text(notebook, _notebook(report, title))
+
+
+def _levels(records: Iterable[Record]) -> dict[str, type]:
+    return {name: type(value) for record in records for name, value in record.levels.items()}
+
+
+def _resource(table: str, records: list[Record]) -> dict[str, object]:
+    kinds = {str: "string", int: "integer", float: "number"}
+    levels = _levels(records)
+    units = {name: quantity.unit for record in records for name, quantity in record.summary.items()}
+    fields = [
+        *({"name": n, "type": kinds[kind], "title": n, "unit": "", "role": "level"} for n, kind in levels.items()),
+        *({"name": n, "type": "number", "title": n, "unit": unit, "role": "metric"} for n, unit in units.items()),
+    ]
+    schema = {"fields": fields, "primaryKey": list(levels), "missingValues": [""]}
+    return {"name": table, "path": f"{table}.csv", "title": table, "where": "imported logs", "schema": schema}
+
+
+def _csv(records: list[Record]) -> str:
+    levels = list(_levels(records))
+    metrics = list(dict.fromkeys(name for record in records for name in record.summary))
+    rows = dict.fromkeys(tuple(record.levels[name] for name in levels) for record in records)
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow([*levels, *metrics])
+    writer.writerows([*row, *("" for _ in metrics)] for row in rows)
+    return file.getvalue()
+
+
+def _notebook(report: str, title: str) -> str:
+    return Path(TEMPLATES / "logs" / "notebook.ipynb").read_text().replace("NAME", report).replace("TITLE", title)

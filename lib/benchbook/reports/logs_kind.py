@@ -1,0 +1,77 @@
+"""A report of imported logs: there is a campaign to look at, and nothing to run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchbook.analysis import measured
+from benchbook.analysis.checks import LITTLE_TOLERANCE, Check
+from benchbook.analysis.results import Table
+from benchbook.campaign.design import Cell, Trial
+from benchbook.campaign.experiment import Experiment
+from benchbook.campaign.record import Record
+from benchbook.errors import BadInput
+from benchbook.hosts.inventory import Inventory
+from benchbook.parameters import Parameters
+from benchbook.profiles import Profile
+from benchbook.published import Published
+from benchbook.reports.kind import Kind
+from benchbook.stats import latency
+
+NAME = "logs"
+# Of the requests so many may fail before a record's check says so.
+MOST_FAILED = 0.01
+
+
+class LogsParameters(Parameters):
+    """Those of every notebook; all that counts are `replay`, which must be set, and `campaign`."""
+
+    replay: bool = True
+
+
+class LogsKind(Kind[LogsParameters]):
+    """What `benchbook import logs` lays down."""
+
+    Parameters = LogsParameters
+    clients = ("threads",)
+
+    def cells(self, published: Published, parameters: LogsParameters) -> list[Cell]:
+        raise _refused(published)
+
+    def asked(
+        self, published: Published, parameters: LogsParameters, profile: Profile, inventory: Inventory
+    ) -> dict[str, object]:
+        raise _refused(published)
+
+    def experiment(
+        self, published: Published, parameters: LogsParameters, profile: Profile, inventory: Inventory
+    ) -> Experiment:
+        raise _refused(published)
+
+    def builds(self, published: Published, parameters: LogsParameters) -> list[str]:
+        return []
+
+    def tables(self, published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
+        return measured.beside(published, records, trials)
+
+    def record_checks(self, record: Record) -> list[Check]:
+        """Return Little's law and failed requests, where what they need was printed."""
+        value = {name: quantity.value for name, quantity in record.summary.items()}
+        found = []
+        threads = record.levels.get("threads")
+        if isinstance(threads, int) and "rate" not in record.levels and {"tps", "latency_mean_ms"} <= value.keys():
+            law = latency.little(threads, value["tps"], value["latency_mean_ms"], tolerance=LITTLE_TOLERANCE)
+            found.append(Check(record.id, "Little's law", law.holds, f"{law.in_flight:.1f} of {threads} threads busy"))
+        failed = value.get("failed", value.get("ignored_errors"))
+        if failed is not None:
+            share = failed / max(1.0, value.get("events", failed))
+            found.append(Check(record.id, "errors", share <= MOST_FAILED, f"{failed:g} failed ({share:.2%})"))
+        return found
+
+
+def _refused(published: Published) -> BadInput:
+    name = published.report.name
+    fix = f"show it: `benchbook site {name}`; a report of your own that can be run: `benchbook new`"
+    return BadInput(
+        "imported logs cannot be run again: nobody knows on what they ran", key="report", value=name, fix=fix
+    )

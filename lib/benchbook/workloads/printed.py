@@ -1,0 +1,298 @@
+"""What load generators print, as data: outputs/NAME.yaml says how a run is recognised, its levels, figures and seconds.
+
+Of any text, of any of them: `runs` finds what it is and cuts it into its runs. Nothing is guessed: a figure that is not
+printed is not there, and a run without the figures that a whole one prints is refused by name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Annotated
+
+import pint
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from benchbook.campaign.record import Quantity
+from benchbook.errors import OutputNotParseable
+from benchbook.yamlfile import Strict, load_model
+
+OUTPUTS = Path(__file__).parent / "outputs"
+# Of counts and rates: "12.3k".
+_SI = {"k": 1e3, "M": 1e6, "G": 1e9}
+_UNITS: pint.UnitRegistry[float] = pint.UnitRegistry()
+# wrk's minutes, which for pint are meters.
+_ALIASES = {"m": "min"}
+
+
+def _compiles(pattern: str) -> str:
+    re.compile(pattern, re.MULTILINE)
+    return pattern
+
+
+def _listed(value: object) -> object:
+    return value if isinstance(value, list) else [value]
+
+
+Pattern = Annotated[str, AfterValidator(_compiles)]
+Patterns = Annotated[list[Pattern], BeforeValidator(_listed)]
+
+
+class LevelPattern(Strict):
+    """Where a level stands: `names` are other words for what is printed, `times` a number to multiply it by."""
+
+    pattern: Pattern
+    names: dict[str, str] = {}
+    times: Pattern | None = None
+
+
+class FigurePattern(Strict):
+    """A figure: the first of `pattern` that is there, at its last place; else the sum of all that `add` finds.
+
+    A name may have groups of the pattern in it ("{op}_p{percent}_ms"): then it is a figure for each match. The group
+    `value` is the number (without it, the first one), `unit` its unit, which without that is `printed`, or `unit`
+    itself. `within` cuts out the part that is searched, and has groups as well.
+    """
+
+    unit: str = Field(min_length=1)
+    printed: str = ""
+    pattern: Patterns = []
+    within: Pattern | None = None
+    add: Pattern | None = None
+
+
+class Columns(Strict):
+    """A table: its heading, the row that counts, and the figure of each heading (a pattern) that is one."""
+
+    header: Pattern
+    row: Pattern
+    unit: str
+    names: dict[Pattern, str]
+
+
+class Progress(Strict):
+    """A line while it ran: the group `t` is the second, the others are figures with these units."""
+
+    pattern: Pattern
+    units: dict[str, str]
+
+
+class Form(Strict):
+    """One way in which a program prints: a run's figures stand from `begins` to the last `ends` before the next one.
+
+    What stands before belongs to it as well: command line, seconds. With `shared_head` what stands before the first run
+    belongs to all. Where the match of `begins` is all of the report, `itself` is set. `json`: it is JSON, of which the
+    patterns see a line `path.to.key = value` per value.
+    """
+
+    begins: Pattern
+    ends: Pattern | None = None
+    itself: bool = False
+    shared_head: bool = False
+    json_: bool = Field(default=False, alias="json")
+    version: Pattern | None = None
+    failed: Pattern | None = None
+    required: list[str] = []
+    levels: dict[str, list[LevelPattern | Pattern]] = {}
+    figures: dict[str, FigurePattern] = {}
+    columns: Columns | None = None
+    progress: list[Progress] = []
+
+
+class Program(Strict):
+    """All of a file: a load generator, and the forms of its output."""
+
+    title: str
+    forms: list[Form] = Field(min_length=1)
+
+
+Level = str | int | float
+
+
+@dataclass(frozen=True)
+class PrintedRun:
+    """One run of a load generator, as it is printed; `problem` says why it does not count, where it does not.
+
+    `seconds` holds (second of the run, {figure: value}), with their units in `units`.
+    """
+
+    program: str
+    title: str
+    text: str
+    version: str = ""
+    levels: dict[str, Level] = field(default_factory=dict)
+    figures: dict[str, Quantity] = field(default_factory=dict)
+    seconds: list[tuple[float, dict[str, float]]] = field(default_factory=list)
+    units: dict[str, str] = field(default_factory=dict)
+    problem: str = ""
+
+
+@cache
+def programs() -> dict[str, Program]:
+    """Return the known load generators by the names of their files."""
+    return {path.stem: load_model(Program, path) for path in sorted(OUTPUTS.glob("*.yaml"))}
+
+
+def runs(text: str) -> list[PrintedRun]:
+    """Return every run that a text holds, in its order; of the program whose output begins first in it.
+
+    Raise OutputNotParseable where no known program printed it.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    flat = _flat(text)
+    found = [
+        (match.start(), -len(match[0]), name, form)
+        for name, program in programs().items()
+        for form in program.forms
+        if (match := re.search(form.begins, flat if form.json_ else text, re.MULTILINE))
+    ]
+    if not found:
+        titles = ", ".join(program.title for program in programs().values())
+        raise OutputNotParseable(f"not the output of a load generator that is known ({titles})", output=text)
+    *_, name, form = min(found, key=lambda each: each[:3])
+    return [_run(name, form, *part) for part in _parts(form, flat if form.json_ else text)]
+
+
+def _flat(text: str) -> str:
+    """JSON as a line per value; "" where there is none."""
+    start = text.find("{")
+    try:
+        value = json.JSONDecoder().raw_decode(text[start:])[0] if start >= 0 else None
+    except (ValueError, RecursionError):
+        return ""
+    return "\n".join(_lines(value, ""))
+
+
+def _lines(value: object, path: str) -> Iterator[str]:
+    if isinstance(value, dict | list):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _lines(part, f"{path}.{key}" if path else str(key))
+    else:
+        yield f"{path} = {value}"
+
+
+def _parts(form: Form, text: str) -> Iterator[tuple[str, str, str]]:
+    """What stands before each run, its report, and what all of them share."""
+    begins = list(re.finditer(form.begins, text, re.MULTILINE))
+    before, head = 0, text[: begins[0].start()] if form.shared_head else ""
+    for match, following in zip(begins, [*begins[1:], None], strict=True):
+        until = match.end() if form.itself else following.start() if following else len(text)
+        ends = list(re.finditer(form.ends, text[match.start() : until], re.MULTILINE)) if form.ends else []
+        end = match.start() + ends[-1].end() if ends else until
+        yield text[before : match.start()], text[match.start() : end], head
+        before = end
+
+
+def _run(name: str, form: Form, before: str, report: str, head: str) -> PrintedRun:
+    title = programs()[name].title
+    whole = f"{before}{report}"
+    version = _first([form.version], report, before, head) if form.version else None
+    figures, levels = _figures(form, report), _levels(form, report, before, head)
+    seconds = [line for each in form.progress for line in _seconds(each, whole)]
+    units = {figure: unit for each in form.progress for figure, unit in each.units.items()}
+    failed = re.search(form.failed, whole, re.MULTILINE) if form.failed else None
+    lacking = [figure for figure in form.required if figure not in figures]
+    problem = ""
+    if failed:
+        problem = f"{title} says that it failed: {failed[0].strip()[:200]}"
+    elif lacking or (form.ends and not re.search(form.ends, report, re.MULTILINE)):
+        problem = f"the output of {title} is cut: it has no {', '.join(lacking) or 'end'}"
+    elif not any(quantity.value for quantity in figures.values()):
+        problem = f"{title} prints no figure that is not 0"
+    return PrintedRun(name, title, whole, version or "", levels, figures, seconds, units, problem)
+
+
+def _first(patterns: Sequence[str], *texts: str) -> str | None:
+    found = (re.search(pattern, text, re.MULTILINE) for text in texts for pattern in patterns)
+    return next((match[1].strip() for match in found if match), None)
+
+
+def _levels(form: Form, *texts: str) -> dict[str, Level]:
+    found: dict[str, Level] = {}
+    for level, places in form.levels.items():
+        for place in (LevelPattern(pattern=each) if isinstance(each, str) else each for each in places):
+            printed = _first([place.pattern], *texts)
+            if printed is None:
+                continue
+            times = _first([place.times], *texts) if place.times else None
+            value = as_level(place.names.get(printed, printed))
+            found[level] = value * int(times) if times and isinstance(value, int) else value
+            break
+    return found
+
+
+def as_level(text: str) -> Level:
+    """Return a level as a number where it is one, and else as a word that can stand in a file's name."""
+    if re.fullmatch(r"\d{1,15}", text):
+        return int(text)
+    if re.fullmatch(r"\d{1,15}\.\d+", text):
+        return float(text)
+    return re.sub(r"[^\w.+-]+", "_", text).strip("_")[:80] or "_"
+
+
+def _figures(form: Form, report: str) -> dict[str, Quantity]:
+    found: dict[str, Quantity] = {}
+    for name, figure in form.figures.items():
+        found |= dict(_matched(name, figure, report))
+        if name not in found and figure.add:
+            matches = re.findall(figure.add, report, re.MULTILINE)
+            numbers = [float(n) for each in matches for n in (each if isinstance(each, tuple) else (each,))]
+            found |= {name: Quantity(value=sum(numbers), unit=figure.unit)} if numbers else {}
+    return {**found, **(_of_columns(form.columns, report) if form.columns else {})}
+
+
+def _matched(name: str, figure: FigurePattern, report: str) -> Iterator[tuple[str, Quantity]]:
+    within = re.finditer(figure.within, report, re.MULTILINE) if figure.within else [re.match(r"(?s).*", report)]
+    for part in filter(None, within):
+        for pattern in figure.pattern:
+            matches = list(re.finditer(pattern, part[0], re.MULTILINE))
+            for match in matches:
+                said = {**part.groupdict(), **match.groupdict()}
+                factor = _factor(said.get("unit") or figure.printed or figure.unit, figure.unit)
+                number = float(said.get("value") or match[1]) * factor
+                yield name.format_map(_named(said)), Quantity(value=number, unit=figure.unit)
+            if matches:
+                break
+
+
+def _named(said: Mapping[str, str | None]) -> dict[str, str]:
+    """The words of a figure's name: READ is read, 99.90 is 999."""
+    words = {key: re.sub(r"\W+", "_", value.strip().lower()) for key, value in said.items() if value}
+    if percent := said.get("percent"):
+        words["percent"] = f"{float(percent):g}".replace(".", "")
+    return words
+
+
+@cache
+def _factor(printed: str, unit: str) -> float:
+    if printed == unit:
+        return 1.0
+    if printed in _SI and unit in ("1", "1/s"):
+        return _SI[printed]
+    return float(_UNITS.Quantity(1.0, _ALIASES.get(printed, printed)).to(unit).magnitude)
+
+
+def _of_columns(columns: Columns, report: str) -> dict[str, Quantity]:
+    header, row = (re.search(pattern, report, re.MULTILINE) for pattern in (columns.header, columns.row))
+    if not header or not row:
+        return {}
+    headings = re.split(r"\s{2,}|(?<=Latency)\s", header[0].strip())
+    found = {}
+    for heading, printed in zip(headings, row[0].split(), strict=False):
+        for pattern, name in columns.names.items():
+            match = re.fullmatch(pattern, heading)
+            if match and re.fullmatch(r"[\d.]+", printed):
+                unit = columns.unit if name.endswith("_ms") else "1/s"
+                found[name.format_map(_named(match.groupdict()))] = Quantity(value=float(printed), unit=unit)
+                break
+    return found
+
+
+def _seconds(progress: Progress, text: str) -> Iterator[tuple[float, dict[str, float]]]:
+    for match in re.finditer(progress.pattern, text, re.MULTILINE):
+        said = match.groupdict()
+        yield float(said["t"]), {name: float(said[name]) for name in progress.units if said.get(name)}

@@ -1,0 +1,152 @@
+"""Imported logs are a campaign like any other, and one of which nobody knows on what it ran."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from kit import FIXTURES, Home
+from rich.console import Console
+from typer.testing import CliRunner
+
+import benchbook
+from benchbook import cli, published
+from benchbook.analysis.trials import cells
+from benchbook.campaign.environment import IMPORTED
+from benchbook.compare.pair import compare
+from benchbook.errors import BadInput
+from benchbook.importing import logs
+from benchbook.reports.kinds import kind_of
+
+LEVELS = "{workload}/{threads}-{repetition}.txt"
+PRINTED = """\
+sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)
+$ sysbench oltp_insert --mysql-password=verysecret run
+Number of threads: {threads}
+[ 1s ] thds: {threads} tps: {tps} qps: {tps} (r/w/o: 0.00/{tps}/0.00) lat (ms,95%): 2.00 err/s: 0.00 reconn/s: 0.00
+    transactions:                        {events}    ({tps} per sec.)
+    total time:                          10.0000s
+    total number of events:              {events}
+         avg:                                 {mean}
+         95th percentile:                     2.00
+    execution time (avg/stddev):   9.9/0.00
+"""
+# tps of repetitions 1, 2 and 3: means 110 and 200; of the first, s = 10, and t(2) s / sqrt(3) = 4.303 * 5.774 = 24.84.
+TPS = {4: (100, 110, 120), 8: (190, 200, 210)}
+
+
+def write(folder: Path, tps: dict[int, tuple[int, ...]] = TPS) -> Path:
+    """Write a file per run, as PATTERN names them."""
+    for threads, rates in tps.items():
+        for number, rate in enumerate(rates, start=1):
+            path = folder / "insert" / f"{threads}-{number}.txt"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            mean = f"{1000 * threads / rate:.2f}"
+            path.write_text(PRINTED.format(threads=threads, tps=f"{rate}.00", events=10 * rate, mean=mean))
+    return folder
+
+
+Said = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def said(home: Home) -> Said:
+    """Import, and return exit status and what was said."""
+
+    def run(source: Path, levels: str = LEVELS, system: str = "mysql:8.0.36", name: str = "mine") -> tuple[int, str]:
+        console = Console(width=400, file=io.StringIO(), record=True)
+        status = logs.run([str(source)], levels, system, name, console)
+        return status, console.export_text()
+
+    return run
+
+
+def test_files_become_trials_and_cells_with_intervals(tmp_path: Path, said: Said, home: Home) -> None:
+    status, text = said(write(tmp_path / "out"))
+    assert (status, "6 records in 2 cells of mine; circumstances unknown" in text) == (0, True)
+    report = benchbook.open_campaign("mine")
+    trials = report.trials()
+    assert set(trials.workload) == {"insert"}
+    assert sorted(zip(trials.threads, trials.repetition, trials.tps, strict=True))[:2] == [(4, 1, 100.0), (4, 2, 110.0)]
+    assert trials.attrs["units"]["p95_ms"] == "ms"
+    few = cells(report.figures("tps")).set_index("threads").loc[4]
+    assert (few.measured, few.n, few.system) == (110.0, 3, "mysql")
+    assert few.high - few.measured == pytest.approx(24.84, abs=0.01)
+    assert sorted(report.seconds("tps", source="sysbench").value) == [100.0, 110.0, 120.0, 190.0, 200.0, 210.0]
+    assert report.environment.systems["mysql"].version == "8.0.36"
+    assert "0 failed (0.00%)" not in report.failures().data
+    (kept,) = home.path.glob("data/runs/mine/*/trials/r01-mysql-insert-threads4/output.txt")
+    assert "--mysql-password=<hidden>" in kept.read_text()
+    assert kind_of("mine").record_checks(report.records[0])[0].check == "Little's law"
+    assert published.validate("mine").report.restaged_by == "logs"
+
+
+def test_the_same_files_are_the_same_campaign(tmp_path: Path, said: Said, home: Home) -> None:
+    source = write(tmp_path / "out")
+    assert said(source)[1] == said(source)[1]
+    assert len(list(home.path.glob("data/runs/mine/*/plan.json"))) == 1
+
+
+def test_what_cannot_be_told_is_left_out_in_a_sentence(tmp_path: Path, said: Said) -> None:
+    source = write(tmp_path / "out")
+    (source / "insert" / "notes.txt").write_text("what I did on Monday")
+    (source / "insert" / "16-1.txt").write_text((source / "insert" / "8-1.txt").read_text() + "\n")
+    (source / "insert" / "9-1.txt").write_bytes((source / "insert" / "4-2.txt").read_bytes())
+    (source / "insert" / "5-1.txt").write_text((FIXTURES / "sysbench" / "killed.txt").read_text())
+    status, text = said(source)
+    assert status == BadInput.exit_status
+    assert text.count("left out: ") == 4
+    for what in (
+        "notes.txt: not the output of a load generator that is known",
+        "16-1.txt: threads is 16 by its name and 8 by what is printed",
+        "the same as ",
+        "5-1.txt: the output of sysbench is cut",
+    ):
+        assert what in text
+    assert "6 records in 2 cells of mine" in text
+
+
+def test_runs_of_equal_levels_are_no_repetitions_unless_it_is_said(tmp_path: Path, said: Said) -> None:
+    _, text = said(write(tmp_path / "out", {4: (100, 110)}), levels="")
+    assert "2 runs of sysbench have the levels of another one: they stand apart, by `file`" in text
+    trials = benchbook.open_campaign("mine").trials()
+    assert sorted(zip(trials.file, trials.tps, strict=True)) == [("4-1.txt", 100.0), ("4-2.txt", 110.0)]
+    assert set(trials.repetition) == {1}
+    assert set(trials.workload) == {"oltp_insert"}
+
+
+def test_levels_may_come_from_a_csv(tmp_path: Path, said: Said) -> None:
+    source = write(tmp_path / "out", {4: (100, 110)})
+    csv = tmp_path / "levels.csv"
+    csv.write_text("file,workload,repetition,engine\ninsert/4-1.txt,w,1,rocks\ninsert/4-2.txt,w,1,inno\n")
+    said(source, levels=str(csv))
+    trials = benchbook.open_campaign("mine").trials()
+    assert sorted(zip(trials.engine, trials.tps, strict=True)) == [("inno", 110.0), ("rocks", 100.0)]
+
+
+def test_no_comparison_and_no_verdict_forgets_where_they_come_from(tmp_path: Path, said: Said) -> None:
+    said(write(tmp_path / "out"))
+    said(write(tmp_path / "again", {4: (50, 51, 52), 8: (90, 91, 92)}))
+    found = compare("mine~1", "mine", metrics=["tps"])
+    assert (found.verdict, found.gate.names) == ("refused", [IMPORTED])
+    assert "circumstances unknown of A" in str(found.gate.unfair[0])
+    assert compare("mine~1", "mine", metrics=["tps"], accept=[IMPORTED]).verdict == "regression"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere"], "no such file or folder"),
+        ([".", "--levels", "plain.txt"], "it names no level"),
+        ([".", "--name", "tidb_v7_1_3_sysbench"], "is no import"),
+    ],
+)
+def test_bad_input_is_refused(
+    arguments: list[str], said: str, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(write(tmp_path / "out"))
+    done = CliRunner().invoke(cli.app, ["import", "logs", *arguments])
+    assert isinstance(done.exception, BadInput)
+    assert said in str(done.exception)
