@@ -257,6 +257,31 @@ def import_logs(
 
 
 @app.command()
+def cite(
+    files: Annotated[list[Path], typer.Argument(help="Markdown, HTML, LaTeX: any text with bound figures.")],
+    check_: Annotated[
+        bool, typer.Option("--check", help="Only check, which is what it does without --update.")
+    ] = False,
+    update: Annotated[
+        bool, typer.Option("--update", help="Write what was measured where something else stands.")
+    ] = False,
+    receipt: Annotated[Path | None, typer.Option(help="Write what was cited, of which records, as JSON.")] = None,
+    badge: Annotated[Path | None, typer.Option(help="Write a badge as SVG.")] = None,
+) -> None:
+    """Hold figures in documents against the campaigns that they are bound to. Exit status: 1 when one differs.
+
+    A figure: <!-- bb: REPORT@CAMPAIGN cell tps workload=oltp_insert threads=100 -->9,101<!-- /bb -->
+
+    Example: benchbook cite README.md docs/*.md --check
+    """
+    from benchbook import cite as citing
+
+    if check_ and update:
+        raise BadInput("both at once", key="--check", value="--update", fix="give one of them")
+    raise typer.Exit(citing.run(files, console, update=update, receipt=receipt, badge=badge))
+
+
+@app.command()
 def build(names: Names = None) -> None:
     """Build systems from source into the cache, once per version."""
     from benchbook.build import artefacts

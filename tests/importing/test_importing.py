@@ -291,7 +291,7 @@ def test_no_folder_no_campaign_and_no_inventory(tmp_path: Path, home: Home, said
     with pytest.raises(BadInput, match="no such folder"):
         said(tmp_path / "nowhere")
     (tmp_path / "sysbench.txt").write_text("    transactions: 100 (10.00 per sec.)\n")
-    with pytest.raises(BadInput, match=r"no such folder .*a load's own output is no campaign: .*`benchbook new`"):
+    with pytest.raises(BadInput, match=r"no such folder .*what a load generator printed: `benchbook import logs`"):
         said(tmp_path / "sysbench.txt")
     shutil.make_archive(str(tmp_path / "crate"), "zip", tmp_path / "empty")
     with pytest.raises(BadInput, match=r"a zip file .*Fix: unpack it into a folder of its own"):

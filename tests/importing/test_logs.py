@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -37,7 +37,7 @@ Number of threads: {threads}
 TPS = {4: (100, 110, 120), 8: (190, 200, 210)}
 
 
-def write(folder: Path, tps: dict[int, tuple[int, ...]] = TPS) -> Path:
+def write(folder: Path, tps: Mapping[int, tuple[int, ...]] = TPS) -> Path:
     """Write a file per run, as PATTERN names them."""
     for threads, rates in tps.items():
         for number, rate in enumerate(rates, start=1):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -13,6 +14,7 @@ from benchbook.analysis.results import JudgedClaim
 from benchbook.analysis.samples import Chosen
 from benchbook.analysis.trials import figures_of, trials_of
 from benchbook.campaign.record import Record
+from benchbook.given.named import one_of
 
 
 class Framed(Recorded):
@@ -96,6 +98,36 @@ class Framed(Recorded):
                 found[f"{level}_run"] = [scaling.here(table, level, value) or value for table, value in pairs]
         return found
 
+    def table(self, metric: str) -> pd.DataFrame:
+        """Return a metric for a paper, a row per cell: its levels, published, measured (mean), low, high (95%), n.
+
+        For example `report.table("tps").to_latex(index=False)`, and so `to_markdown` and `to_csv`. Levels that are the
+        same everywhere are left out. Raise BadInput for a metric that no cell has.
+        """
+        found = self.beside_frame()
+        one_of(metric, sorted(found.metric.unique()), "metric")
+        mine = found[found.metric == metric].dropna(subset="measured").dropna(axis="columns", how="all")
+        levels = [name for name in mine.loc[:, :"metric"].columns[:-1] if mine[name].nunique(dropna=False) > 1]
+        figures = [name for name in ("published", "measured", "low", "high", "n") if name in mine]
+        return mine[[*levels, *figures]].reset_index(drop=True)
+
+    def bibtex(self) -> str:
+        """Return two entries for a bibliography: the published report, and this campaign."""
+        report, campaign = self.published.report, self.campaign
+        kit = "; ".join(self.environment.measured_by)
+        published = {
+            "title": report.title,
+            "note": f"{report.document.product} {report.document.version}, {report.published}",
+            "url": report.document.url,
+        }
+        mine = {
+            "title": f"{report.title}, restaged",
+            "note": f"Benchbook campaign {campaign.id}, {len(self.records)} trials{f'; {kit}' if kit else ''}",
+            "year": campaign.plan.made[:4],
+        }
+        entries = ((f"techreport{{{report.name}", published), (f"misc{{{report.name}_{campaign.id}", mine))
+        return "\n".join(f"@{head},\n{_fields(fields)}}}\n" for head, fields in entries)
+
     def claims_frame(self) -> pd.DataFrame:
         """A row per claim and system: verdict, effect, its interval, the claimed range, n, p_value, leaning."""
         return self._labelled(report_frames.claims(self.claims()))
@@ -106,3 +138,9 @@ class Framed(Recorded):
         if campaign:
             frame.attrs["campaign"] = self.campaign.id
         return frame
+
+
+def _fields(fields: Mapping[str, str]) -> str:
+    """The fields of a BibTeX entry that are not empty; what LaTeX would take for a command is escaped."""
+    escaped = {name: re.sub(r"([&%$#_{}])", r"\\\1", text) if name != "url" else text for name, text in fields.items()}
+    return "".join(f"  {name} = {{{text}}},\n" for name, text in escaped.items() if text)

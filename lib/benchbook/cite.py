@@ -1,0 +1,272 @@
+"""Figures of a document that are bound to campaigns: held against what was measured, or written from it.
+
+    <!-- bb: REPORT@CAMPAIGN cell tps workload=oltp_insert threads=100 -->9,101<!-- /bb -->
+    <!-- bb: REPORT@CAMPAIGN table tps -->...<!-- /bb -->                  a table, in Markdown
+    \\newcommand{\\insertTps}{9,101} % bb: REPORT@CAMPAIGN cell tps ...     a line of a LaTeX file
+
+After the metric stand the levels of one cell, as published, and `system=`, `table=` where they are not enough.
+`to=100` takes a figure that is rounded to hundreds, `interval` writes mean and 95% interval.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from benchbook import paths
+from benchbook.analysis import formatting, measured
+from benchbook.analysis.results import Measured
+from benchbook.campaign import origin
+from benchbook.campaign.environment import IMPORTED
+from benchbook.campaign.record import Record
+from benchbook.campaign.scaled_levels import as_published, trials_as_published
+from benchbook.campaign.store import Campaign, whole_records
+from benchbook.errors import BadInput
+from benchbook.given import user_file
+from benchbook.given.whole_file import replace_text
+
+_BOUND = re.compile(
+    r"<!-- bb: (?P<what>[^>]*?) -->(?P<printed>.*?)<!-- /bb -->"
+    r"|^\\newcommand\{\\\w+\}\{(?P<tex_printed>[^{}]*)\} *% bb: (?P<tex_what>[^\n]+)$",
+    re.DOTALL | re.MULTILINE,
+)
+# In Markdown, an example: it is shown as it stands.
+_CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+_NUMBER = re.compile(r"-?\d[\d,]*(?:\.(?P<decimals>\d+))?(?P<scale>[kM]?)")
+_SCALES = {"": 1.0, "k": 1e3, "M": 1e6}
+_FLAGS = ("to", "interval")
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A place of a document: what it is bound to, what is printed there, and where that stands in the text."""
+
+    file: Path
+    line: int
+    report: str
+    campaign: str
+    form: str
+    metric: str
+    levels: dict[str, str]
+    printed: str
+    span: tuple[int, int]
+
+    @property
+    def where(self) -> str:
+        return f"{self.file}:{self.line}"
+
+    @property
+    def options(self) -> dict[str, str]:
+        return {name: value for name, value in self.levels.items() if name in _FLAGS}
+
+    @property
+    def cell(self) -> dict[str, str]:
+        return {name: value for name, value in self.levels.items() if name not in _FLAGS}
+
+
+@dataclass(frozen=True)
+class Cited:
+    """What was measured for it, how that is written, and what is wrong with what is printed; "" where nothing is."""
+
+    bound: Bound
+    text: str
+    problem: str
+    figure: Measured | None = None
+
+
+def bound_in(file: Path) -> Iterator[Bound]:
+    """Yield every bound place of a file, in its order. Raise BadInput for one that cannot be read."""
+    text = user_file.text(file)
+    code = [match.span() for match in _CODE.finditer(text)] if file.suffix == ".md" else []
+    for match in _BOUND.finditer(text):
+        if any(begin <= match.start() < end for begin, end in code):
+            continue
+        tex = match["what"] is None
+        what, line = match["tex_what"] if tex else match["what"], text.count("\n", 0, match.start()) + 1
+        address, *words = what.split()
+        report, at, campaign = address.partition("@")
+        if not at or len(words) < 2 or words[0] not in ("cell", "table"):
+            fix = "write REPORT@CAMPAIGN cell METRIC LEVEL=VALUE ..., or REPORT@CAMPAIGN table METRIC"
+            raise BadInput("not a binding", file=f"{file}:{line}", key="bb", value=what, fix=fix)
+        levels = {name: value for name, _, value in (word.partition("=") for word in words[2:])}
+        group = "tex_printed" if tex else "printed"
+        yield Bound(file, line, report, campaign, words[0], words[1], levels, match[group], match.span(group))
+
+
+def cited(bound: Bound) -> Cited:
+    """Hold what is printed against the campaign."""
+    folder = next((f for f in _folders(bound) if (f / "plan.json").is_file()), None)
+    if folder is None:
+        return Cited(bound, bound.printed, f"there is no campaign {bound.campaign} of {bound.report} here")
+    campaign = Campaign(folder)
+    records = as_published(campaign.records(), campaign.scaling)
+    if bound.form == "table":
+        text = f"\n{table(records, bound.metric, bound.cell)}\n"
+        return Cited(bound, text, "" if text == bound.printed else "the table is not what was measured")
+    mine = [record for record in records if _fits(record, bound.cell)]
+    others = {(r.table, r.system, *sorted(r.levels.items())) for r in mine}
+    found = measured.over_repetitions(mine, bound.metric) if len(others) == 1 else None
+    planned = [t for t in trials_as_published(campaign.trials, campaign.scaling) if _fits(t.cell, bound.cell)]
+    if len(others) > 1:
+        return Cited(bound, bound.printed, f"{len(others)} cells have these levels: add {_apart(mine)}")
+    if not mine:
+        why = "its records are lost" if planned else "the campaign has no such cell"
+        return Cited(bound, bound.printed, f"{bound.printed} is printed, and {why}")
+    if found is None:
+        return Cited(bound, bound.printed, f"no {bound.metric} was measured: there is {', '.join(mine[0].summary)}")
+    lost = len(planned) - len(mine)
+    text = formatting.with_interval(found) if "interval" in bound.options else _written(found.value, bound.options)
+    problem = _problem(bound, found, text)
+    return Cited(
+        bound, text, f"{problem}; {lost} of its {len(planned)} records are lost" if lost and problem else problem, found
+    )
+
+
+def _folders(bound: Bound) -> list[Path]:
+    """Where the campaign may be: among the records of this project, or in the sample that the kit brings."""
+    homes = (paths.runs_dir(bound.report), paths.find("data", "sample", bound.report))
+    return [home / bound.campaign for home in homes]
+
+
+def _fits(one: Any, cell: dict[str, str]) -> bool:
+    known = {"table": one.table, "system": one.system, **one.levels}
+    return all(str(known.get(name)) == value for name, value in cell.items())
+
+
+def _apart(records: Sequence[Record]) -> str:
+    names = dict.fromkeys(name for r in records for name in ("table", "system", *r.levels))
+    known = [{"table": r.table, "system": r.system, **r.levels} for r in records]
+    return ", ".join(f"{name}=" for name in names if len({str(one.get(name)) for one in known}) > 1)
+
+
+def _written(value: float, options: dict[str, str]) -> str:
+    to = float(options.get("to", 0))
+    return f"{round(value / to) * to:,.10g}" if to else formatting.number(value)
+
+
+def _problem(bound: Bound, found: Measured, text: str) -> str:
+    if "interval" in bound.options:
+        same = bound.printed.replace("\N{NO-BREAK SPACE}", " ").strip() == text.replace("\N{NO-BREAK SPACE}", " ")
+        return "" if same else f"{bound.printed or 'nothing'} is printed, {text} was measured"
+    match = _NUMBER.search(bound.printed)
+    if match is None:
+        return f"no number is printed, {text} was measured"
+    scale = _SCALES[match["scale"]]
+    number = float(match[0].rstrip("kM").replace(",", "")) * scale
+    place = max(scale * 10.0 ** -len(match["decimals"] or ""), float(bound.options.get("to", 0)))
+    # Half of the last place, and what a binary fraction may be off.
+    if abs(number - found.value) <= place / 2 * (1 + 1e-9):
+        return ""
+    said = f"{match[0]} is printed, {text} was measured"
+    if found.low is None or found.high is None:
+        return f"{said}, once"
+    interval = f"95% interval {formatting.number(found.low)} to {formatting.number(found.high)}, n = {found.n}"
+    return f"{said} ({interval}): {'inside' if found.low <= number <= found.high else 'outside'} its interval"
+
+
+def table(records: Sequence[Record], metric: str, cell: dict[str, str] | None = None) -> str:
+    """Return the cells of a metric as a Markdown table: levels, mean, 95% interval, repetitions."""
+    parts: dict[tuple[tuple[str, object], ...], list[Record]] = {}
+    for record in records:
+        if metric in record.summary and _fits(record, cell or {}):
+            parts.setdefault((("table", record.table), ("system", record.system), *record.levels.items()), []).append(
+                record
+            )
+    names = dict.fromkeys(name for key in parts for name, _ in key)
+    varied = [name for name in names if len({dict(key).get(name) for key in parts}) > 1]
+    rows = [[*varied, metric, "low", "high", "n"], ["---"] * (len(varied) + 4)]
+    for key in sorted(parts, key=lambda key: [(isinstance(v, str), v) for _, v in key]):
+        found = measured.over_repetitions(parts[key], metric)
+        assert found is not None
+        figures = [formatting.number(value) for value in (found.value, found.low, found.high)]
+        rows.append([*(str(dict(key).get(name, "")) for name in varied), *figures, str(found.n)])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def run(files: Sequence[Path], console: Console, *, update: bool, receipt: Path | None, badge: Path | None) -> int:
+    """Check or update the files; print a line for each figure that is wrong; return the exit status: 1 for any left."""
+    found = [cited(bound) for file in files for bound in bound_in(file)]
+    wrong = [one for one in found if one.problem]
+    left = [one for one in wrong if not update or one.text == one.bound.printed]
+    for one in wrong:
+        done = "" if one in left else f": written {one.text.strip().splitlines()[0]}"
+        console.print(f"{one.bound.where}: {one.problem}{done}", markup=False)
+    if update:
+        for file in files:
+            _rewrite(file, [one for one in wrong if one.bound.file == file])
+    right = len(found) - len(left)
+    console.print(f"{right} of {len(found)} bound figures are what was measured", markup=False)
+    if receipt:
+        replace_text(receipt, json.dumps(_receipt(found), indent=1) + "\n")
+    if badge:
+        colour = "#b3261e" if left else "#1a7f37"
+        replace_text(badge, _BADGE.format(text=f"{right} of {len(found)} figures measured", colour=colour))
+    return 1 if left else 0
+
+
+def _rewrite(file: Path, wrong: Sequence[Cited]) -> None:
+    text = user_file.text(file)
+    for one in sorted(wrong, key=lambda each: each.bound.span, reverse=True):
+        begin, end = one.bound.span
+        text = f"{text[:begin]}{one.text}{text[end:]}"
+    if wrong:
+        replace_text(file, text)
+
+
+def _receipt(found: Sequence[Cited]) -> dict[str, object]:
+    """What was cited, and of which records: who has the same ones finds the same hash."""
+    campaigns = {one.bound.campaign: folder for one in found for folder in _folders(one.bound) if folder.is_dir()}
+    figures = [
+        {
+            "file": str(one.bound.file),
+            "line": one.bound.line,
+            "report": one.bound.report,
+            "campaign": one.bound.campaign,
+            "metric": one.bound.metric,
+            "cell": one.bound.cell,
+            "printed": one.bound.printed.strip(),
+            "measured": one.figure.model_dump() if one.figure else None,
+            "problem": one.problem,
+        }
+        for one in found
+    ]
+    return {
+        "format": 1,
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "kit": origin.of_this_checkout().called,
+        "figures": figures,
+        "campaigns": {name: _of_campaign(Campaign(folder)) for name, folder in campaigns.items()},
+    }
+
+
+def _of_campaign(campaign: Campaign) -> dict[str, object]:
+    about, records = campaign.environment(), campaign.records()
+    digest = hashlib.sha256()
+    for path in sorted(whole_records(campaign.folder)):
+        digest.update(path.read_bytes())
+    return {
+        "report": campaign.report,
+        "records": len(records),
+        "records_sha256": digest.hexdigest(),
+        "measured": [datetime.fromtimestamp(r.started, UTC).date().isoformat() for r in records[:1]],
+        "measured_by": about.measured_by,
+        "hosts": {name: f"{host.cores} cores, {host.cpu_model}" for name, host in about.hosts.items()},
+        "systems": {name: one.called for name, one in about.systems.items()},
+        "circumstances": str(campaign.asked.get(IMPORTED, "recorded")),
+    }
+
+
+_BADGE = """\
+<svg xmlns="http://www.w3.org/2000/svg" width="190" height="20" role="img" aria-label="{text}">
+<rect width="190" height="20" rx="3" fill="{colour}"/>
+<text x="95" y="14" fill="#fff" font-family="sans-serif" font-size="11" text-anchor="middle">{text}</text>
+</svg>
+"""
