@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from benchbook.campaign.environment import Environment, SystemDescription
+from benchbook.campaign.environment import IMPORTED, UNKNOWN, Environment, SystemDescription
 from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import KEY as SCALED
 from benchbook.campaign.store import Campaign
@@ -75,7 +75,8 @@ def of_campaign(campaign: Campaign) -> Facts:
     facts = _common(campaign, _roles(campaign), _scaled(campaign).keys())
     for name, about in campaign.environment().systems.items():
         facts.update(_system(about, name))
-    return facts
+    # One that nobody knows is not known to be the same as any other.
+    return {**facts, (IMPORTED, ""): f"{UNKNOWN} of {campaign.id}"} if campaign.imported else facts
 
 
 def load_options(a: Campaign, b: Campaign, systems: Mapping[str, str]) -> tuple[Facts, Facts]:

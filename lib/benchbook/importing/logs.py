@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -34,6 +34,8 @@ from benchbook.workloads import printed
 from benchbook.workloads.printed import Level, PrintedRun, as_level
 
 MOST_BYTES = 100_000_000
+# Of files that are left out, so many are named.
+_SHOWN = 100
 # Beside these, a level stands in the cells only where it varies.
 _ALWAYS = ("workload", "threads")
 _NUMERIC = ("threads", "rate")
@@ -78,8 +80,10 @@ def run(sources: Sequence[str], levels: str, system: str, name: str, console: Co
         except (OutputNotParseable, BadInput) as problem:
             said = problem.problem if isinstance(problem, BadInput) else str(problem)
             left.append(f"left out: {path}: {said}")
-    for said in left:
+    for said in left[:_SHOWN]:
         console.print(said, markup=False)
+    if len(left) > _SHOWN:
+        console.print(f"left out: {len(left) - _SHOWN} more", markup=False)
     if not logs:
         fix = "name files with what a load generator printed; docs/logs-and-citing.md says which are known"
         raise BadInput("there is no output of a load generator in it", key="import logs", value=list(sources), fix=fix)
@@ -145,9 +149,6 @@ class Names:
             raise BadInput("it names no level, or one twice", key="levels", value=said, fix=fix)
         regex = "".join(_part_regex(part) for part in parts)
         return cls(pattern=re.compile(rf"(?:.*/)?{regex}"))
-
-    def __bool__(self) -> bool:
-        return self.pattern is not None or self.rows is not None
 
     def told(self, path: Path) -> dict[str, str]:
         """Return the levels of a path. Raise BadInput where it does not fit."""
@@ -305,13 +306,3 @@ def _keep(campaign: Campaign, trial: Trial, log: Log) -> None:
     output = _PASSWORD.sub(r"\1<hidden>", log.run.text)
     # Ten thousand of them: what a loss of power takes is imported again.
     record.save(campaign.folder / "trials", kept, series, output, lasting=False)
-
-
-def imported_logs(sources: Iterable[str], levels: str = "") -> Iterator[Log]:
-    """Return the runs of these files, without those that cannot be told."""
-    names, seen = Names.of(levels), dict[str, Path]()
-    for path in _files(list(sources)):
-        try:
-            yield from _logs_of(path, names, "unknown", seen)
-        except (OutputNotParseable, BadInput):
-            continue
