@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,9 @@ from kit import PATIENCE_S, Home, inventory, until
 
 from benchbook.errors import BenchbookError
 from benchbook.hosts import lab
+from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import load_inventory
+from benchbook.hosts.lab_host import no_network
 from benchbook.hosts.session import check_reachable
 
 pytestmark = pytest.mark.real
@@ -173,6 +176,27 @@ def test_a_lab_that_was_started_by_hand_and_has_ended_since_is_not_left_running_
         assert started.pid is None
     finally:
         lab.down(mine)
+
+
+def test_a_lab_has_a_network_of_its_own_where_its_user_may_make_one(
+    tmp_path: Path, net: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if why := no_network():
+        pytest.skip(f"no network can be made here: {why}")
+    home = checkout(tmp_path / "one", net)
+    monkeypatch.setenv("BENCHBOOK_HOME", str(home.path))
+    mine = load_inventory(NAME)
+    (started,) = lab.up(mine)
+    host = Host(mine, "executor")
+    try:
+        assert host.run(["echo", "hello"]).stdout == "hello\n"
+        assert started.way_in()[0] == "nsenter"
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection((started.address, started.port), 5)
+        assert [each.pid for each in lab.up(mine)] == [started.pid], "it is found there"
+    finally:
+        host.close()
+        assert lab.down(mine) == 1
 
 
 def test_who_has_ended_meanwhile_need_not_be_ended() -> None:

@@ -43,7 +43,8 @@ def opened_over_ssh(name: str) -> Iterator[Client]:
     inventory = load_inventory(name)
     with ExitStack() as stack:
         if inventory.lab:
-            stack.enter_context(lab.up_while_used(inventory, lambda said: None))
+            # Dask connects to its hosts itself.
+            stack.enter_context(lab.up_while_used(inventory, lambda said: None, alone=False))
         security = Security.temporary()
         hosts = stack.enter_context(_given_keys(inventory, security))
         cluster = stack.enter_context(_cluster(inventory, hosts, security))

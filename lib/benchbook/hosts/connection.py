@@ -20,7 +20,7 @@ import subprocess
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from getpass import getpass
 from itertools import pairwise
@@ -38,6 +38,7 @@ from benchbook.errors import BadInput, HostUnusable
 from benchbook.given import user_file
 from benchbook.hosts.endpoint import at
 from benchbook.hosts.inventory import Inventory, is_public_key
+from benchbook.hosts.lab_host import lab_host
 from benchbook.hosts.timeouts import KEEPALIVE_S, silence_s
 from benchbook.paths import resolve
 
@@ -254,7 +255,7 @@ def _expanded(text: str, settings: dict[str, list[str]]) -> str:
 
 def trusted_key(inventory: Inventory, name: str, route: Route) -> HostKey:
     """Return the key by which OpenSSH knows this host. Raise HostUnusable where it knows none, or comes to no host."""
-    log, other = _ssh_log(inventory, route, "-o", "PreferredAuthentications=none", command="true")
+    log, other = _ssh_log(inventory, name, route, "-o", "PreferredAuthentications=none", command="true")
     found = _TRUSTED.search(log)
     # What comes after the exchange of keys, in which the host's own is checked.
     if found and "SSH2_MSG_SERVICE_ACCEPT received" in log:
@@ -265,13 +266,14 @@ def trusted_key(inventory: Inventory, name: str, route: Route) -> HostKey:
     raise _refused(inventory, name, route, words, other.splitlines())
 
 
-def _ssh_log(inventory: Inventory, route: Route, *more: str, command: str = "") -> tuple[str, str]:
+def _ssh_log(inventory: Inventory, name: str, route: Route, *more: str, command: str = "") -> tuple[str, str]:
     """What `ssh -v` writes down of a host, and what the programs that lead there say."""
     options, destination = route.options[:-2], route.options[-2:]
     way = ["-o", f"ProxyCommand={route.gateway.replace('%', '%%')}"] if route.gateway else []
-    with TemporaryDirectory(prefix="benchbook-ssh-") as folder:
+    with TemporaryDirectory(prefix=f"benchbook-{os.getpid()}-ssh-") as folder:
         log = Path(folder) / "log"
-        words = ["ssh", "-v", "-E", str(log), *options, *way, *more, *destination, *filter(None, [command])]
+        inside = lab_host(inventory, name).way_in() if inventory.lab else []
+        words = [*inside, "ssh", "-v", "-E", str(log), *options, *way, *more, *destination, *filter(None, [command])]
         # ConnectTimeout is for the first hop alone.
         seconds = 2 * inventory.ssh.connect_timeout_s
         try:
@@ -360,7 +362,7 @@ def _login_refused(
     inventory: Inventory, name: str, route: Route, problem: paramiko.SSHException, keys: Sequence[Path]
 ) -> HostUnusable:
     """Say why a login was refused, in the words that the host has for OpenSSH."""
-    log, banner = _ssh_log(inventory, route, "-o", "PreferredAuthentications=publickey", "-W", "127.0.0.1:1")
+    log, banner = _ssh_log(inventory, name, route, "-o", "PreferredAuthentications=publickey", "-W", "127.0.0.1:1")
     words = [line for line in log.splitlines() if not line.startswith("debug")]
     said = "; ".join(filter(None, [_last_words(words), *banner.split("\n")[:2]])) or str(problem)
     methods = re.findall(r"Authentications that can continue: (\S+)", log)
@@ -410,6 +412,10 @@ def open_connection(inventory: Inventory, name: str, route: Route, trusted: Host
     )
     connection.client.set_missing_host_key_policy(_Trusted(trusted))
     try:
+        inside = lab_host(inventory, name)
+        if inventory.lab and not route.gateway and inside.way_in():
+            there = replace(inside, address=route.hostname, port=route.port)
+            connection.connect_kwargs["sock"] = there.connect(ssh.connect_timeout_s)
         connection.open()
         _keep_alive(connection, silence_s(ssh.lease_s))
     except (OSError, EOFError, paramiko.SSHException) as problem:

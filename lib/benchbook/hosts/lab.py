@@ -18,7 +18,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -29,6 +28,7 @@ from benchbook.errors import BadInput, BenchbookError, HostReserved, HostUnusabl
 from benchbook.hosts import taken_port
 from benchbook.hosts.agent import remote_program
 from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.lab_host import LabHost, in_new_network, is_of, lab_host, no_network
 from benchbook.hosts.remote import agent
 from benchbook.hosts.reservation import check_lab_free
 
@@ -65,33 +65,6 @@ class DoorTaken(LabFailed):
     """Another sshd listens where a host of the lab should."""
 
 
-@dataclass(frozen=True)
-class LabHost:
-    """One host of the lab: where its sshd listens, and the folder with its state."""
-
-    name: str
-    address: str
-    port: int
-    folder: Path
-
-    @property
-    def pid(self) -> int | None:
-        """Process of its sshd, if that runs. A pid file may outlive its process, so the command line is compared."""
-        file = self.folder / "sshd.pid"
-        try:
-            process = psutil.Process(int(file.read_text()))
-            # sshd writes its command line anew, as one text: a path with a space is no word of it.
-            return process.pid if _is_of(self.folder / "sshd_config", " ".join(process.cmdline())) else None
-        except (OSError, ValueError, psutil.NoSuchProcess):
-            return None
-
-
-def _in_title(path: Path) -> str:
-    """A path as sshd writes it into its command line: strnvis(3) of its bytes, which for `ü` says `\\303\\274`."""
-    plain = (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}" for byte in os.fsencode(path))
-    return "".join("\\\\" if each == "\\" else each for each in plain)
-
-
 def lab_hosts(inventory: Inventory) -> list[LabHost]:
     if not inventory.lab:
         raise BadInput(
@@ -101,11 +74,7 @@ def lab_hosts(inventory: Inventory) -> list[LabHost]:
             value=inventory.lab,
             fix="choose an inventory with `lab: true`",
         )
-    base = _folder(inventory)
-    return [
-        LabHost(name, host.ssh_address or host.address, host.ssh_port or inventory.ssh.port, base / name)
-        for name, host in inventory.hosts.items()
-    ]
+    return [lab_host(inventory, name) for name in inventory.hosts]
 
 
 # A lab of many hosts, each with jobs to be ended, is stopped within this; and another checkout's is waited for that was
@@ -155,13 +124,14 @@ def _changing() -> Iterator[None]:
         os.close(handle)
 
 
-def up(inventory: Inventory, *, by_hand: bool = False) -> list[LabHost]:
+def up(inventory: Inventory, *, by_hand: bool = False, alone: bool = True) -> list[LabHost]:
     """Start what does not run yet; a lab that a killed run left is found and used. Return its hosts.
 
-    A lab that was started by hand is left running by the runs that use it. Raise LabFailed, LabLocked, NotWritten.
+    A lab that was started by hand is left running by the runs that use it. `alone`: in a network of its own, where that
+    can be. Raise LabFailed, LabLocked, NotWritten.
     """
     with _changing():
-        return _up(inventory, by_hand=by_hand)
+        return _up(inventory, by_hand=by_hand, alone=alone)
 
 
 def down(inventory: Inventory) -> int:
@@ -171,15 +141,17 @@ def down(inventory: Inventory) -> int:
 
 
 @contextmanager
-def up_while_used(inventory: Inventory, say: Callable[[str], None]) -> Iterator[None]:
+def up_while_used(inventory: Inventory, say: Callable[[str], None], *, alone: bool = True) -> Iterator[None]:
     """Have the lab for as long as the block runs. The last who uses it stops it, unless it was started by hand.
 
     Whoever uses it shares a lock of its folder. Between looking whether anybody else does and its end, nobody comes in.
     """
     with ExitStack() as used:
-        say(f"starting the lab: {_join(inventory, used)} hosts")
-        if os.geteuid() == 0:
-            say("its servers run as root, some without a login: not on a machine of others (docs/shared-machines.md)")
+        hosts = _join(inventory, used, alone=alone)
+        say(f"starting the lab: {len(hosts)} hosts")
+        if not hosts[0].way_in():
+            why = f" ({no_network()})" if no_network() else ""
+            say(f"other users of this machine reach its servers{why}, some without a login: docs/shared-machines.md")
         try:
             yield
         finally:
@@ -197,14 +169,14 @@ def up_while_used(inventory: Inventory, say: Callable[[str], None]) -> Iterator[
     wait=wait_fixed(0.5),
     reraise=True,
 )
-def _join(inventory: Inventory, used: ExitStack) -> int:
-    """Start what does not run, and use it; return how many hosts that are."""
+def _join(inventory: Inventory, used: ExitStack, *, alone: bool) -> list[LabHost]:
+    """Start what does not run, and use it; return the hosts."""
     with _changing():
-        hosts = _up(inventory, by_hand=False)
+        hosts = _up(inventory, by_hand=False, alone=alone)
         handle = os.open(_folder(inventory), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         used.callback(os.close, handle)
         fcntl.flock(handle, fcntl.LOCK_SH)
-    return len(hosts)
+    return hosts
 
 
 def _is_unused(inventory: Inventory) -> bool:
@@ -224,7 +196,7 @@ def _doors(inventory: Inventory) -> dict[str, str]:
     return {f"{host.address}:{host.port}": host.name for host in lab_hosts(inventory)}
 
 
-def _up(inventory: Inventory, *, by_hand: bool) -> list[LabHost]:
+def _up(inventory: Inventory, *, by_hand: bool, alone: bool) -> list[LabHost]:
     sshd = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
     if sshd is None:
         raise BadInput("sshd is missing", key="lab", value="sshd", fix="sudo apt-get install openssh-server")
@@ -238,12 +210,16 @@ def _up(inventory: Inventory, *, by_hand: bool) -> list[LabHost]:
             for name, login in logins.items():
                 login.password(f"{kind}.{name}")
         mine = [host for host in hosts if host.pid is None]
+        # What it measures beside its own hosts is in the network of this machine.
+        alone = alone and not inventory.endpoints and not no_network()
         if mine == hosts:
             # What was started by hand has ended since, with the machine for example.
             _by_hand(inventory).unlink(missing_ok=True)
         try:
             for host in mine:
-                _start(sshd, host, lab)
+                running = next((each for each in hosts if each.pid is not None), None)
+                way = running.way_in() if running else in_new_network([]) if alone else []
+                _start(sshd, host, lab, way)
             _write_known_hosts(lab, hosts)
             if by_hand:
                 _by_hand(inventory).touch()
@@ -334,9 +310,10 @@ def _keygen(path: Path, comment: str) -> None:
         one.replace(other)
 
 
-def _start(sshd: str, host: LabHost, lab: Path) -> None:
+def _start(sshd: str, host: LabHost, lab: Path, way: Sequence[str]) -> None:
+    """`way` are the words that run its sshd in the lab's network, if that is not ours."""
     host.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if _is_taken(host):
+    if not way and _is_taken(host):
         who = taken_port.here(host.address, host.port)
         raise (DoorTaken if _answers(host) else LabFailed)(
             f"{host.address}:{host.port} (lab host {host.name}) is taken by {who}. "
@@ -352,7 +329,7 @@ def _start(sshd: str, host: LabHost, lab: Path) -> None:
     about = {"address": host.address, "port": host.port, "folder": host.folder, "tokens": tokens, "user": user}
     config.write_text(_SSHD_CONFIG.format(**about, path=_path()))
     log = host.folder / "sshd.log"
-    subprocess.run([sshd, "-f", str(config), "-E", str(log)], check=False, env={"PATH": os.environ["PATH"]})
+    subprocess.run([*way, sshd, "-f", str(config), "-E", str(log)], check=False, env={"PATH": os.environ["PATH"]})
     if not _comes_up(host):
         tail = log.read_text(errors="replace").splitlines()[-3:] if log.exists() else []
         files = [file for file in (log, host.folder / "sshd.pid") if file.exists() and not _holds_something(file)]
@@ -365,12 +342,7 @@ def _start(sshd: str, host: LabHost, lab: Path) -> None:
 def _unknown(config: Path) -> list[int]:
     """The sshd that have this configuration, whatever stands in their pid file."""
     titles = [(process.pid, " ".join(process.info["cmdline"] or [])) for process in psutil.process_iter(["cmdline"])]
-    return [pid for pid, words in titles if words.startswith("sshd:") and _is_of(config, words)]
-
-
-def _is_of(config: Path, words: str) -> bool:
-    """Whether this is the command line of an sshd with that configuration."""
-    return str(config) in words or _in_title(config) in words
+    return [pid for pid, words in titles if words.startswith("sshd:") and is_of(config, words)]
 
 
 def _path() -> str:
@@ -397,7 +369,7 @@ def _is_taken(host: LabHost) -> bool:
 
 def _answers(host: LabHost) -> bool:
     try:
-        with socket.create_connection((host.address, host.port), timeout=2) as door:
+        with host.connect(2) as door:
             return door.recv(4).startswith(b"SSH")
     except OSError:
         return False

@@ -1,0 +1,109 @@
+"""A host of the lab: its sshd, and the way to it.
+
+A lab has a network namespace of its own where its user may make one: no other user of the machine reaches a port in it.
+It lasts as long as a process in it runs, so the sshd that runs leads there.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import psutil
+
+from benchbook import paths
+from benchbook.hosts.inventory import Inventory
+
+# What unshare(1) gives to bring up `lo` with, sshd needs not.
+_BEGIN = 'ip link set lo up && exec setpriv --inh-caps=-all --ambient-caps=-all "$@"'
+# A socket belongs to the namespace that it was made in, wherever it is used: unix(7), SCM_RIGHTS.
+_CONNECT = """\
+import socket, sys
+address, port, timeout = sys.argv[1:]
+there = socket.create_connection((address, int(port)), float(timeout))
+socket.send_fds(socket.socket(fileno=0), [b"."], [there.fileno()])
+"""
+
+
+@dataclass(frozen=True)
+class LabHost:
+    """One host of the lab: where its sshd listens, and the folder with its state."""
+
+    name: str
+    address: str
+    port: int
+    folder: Path
+
+    @property
+    def pid(self) -> int | None:
+        """Process of its sshd, if that runs. A pid file may outlive its process, so the command line is compared."""
+        file = self.folder / "sshd.pid"
+        try:
+            process = psutil.Process(int(file.read_text()))
+            # sshd writes its command line anew, as one text: a path with a space is no word of it.
+            return process.pid if is_of(self.folder / "sshd_config", " ".join(process.cmdline())) else None
+        except (OSError, ValueError, psutil.NoSuchProcess):
+            return None
+
+    def way_in(self) -> list[str]:
+        """Return the words that run a command in its network; none where that is ours, or its sshd does not run."""
+        pid = self.pid
+        try:
+            if pid is None or Path(f"/proc/{pid}/ns/net").samefile("/proc/self/ns/net"):
+                return []
+        except OSError:
+            return []
+        return ["nsenter", f"--target={pid}", *(["--user", "--preserve-credentials"] if os.geteuid() else []), "--net"]
+
+    def connect(self, timeout_s: float) -> socket.socket:
+        """Return a connection to its sshd. Raise OSError."""
+        way = self.way_in()
+        if not way:
+            return socket.create_connection((self.address, self.port), timeout_s)
+        mine, theirs = socket.socketpair()
+        with mine, theirs:
+            words = [*way, sys.executable, "-ISc", _CONNECT, self.address, str(self.port), str(timeout_s)]
+            ran = subprocess.run(words, stdin=theirs.fileno(), stderr=subprocess.PIPE, text=True, check=False)
+            if ran.returncode:
+                raise ConnectionError((ran.stderr.splitlines() or ["no answer"])[-1])
+            connected = socket.socket(fileno=socket.recv_fds(mine, 1, 1)[1][0])
+        connected.settimeout(timeout_s)
+        return connected
+
+
+def lab_host(inventory: Inventory, name: str) -> LabHost:
+    host = inventory.hosts[name]
+    folder = paths.lab_dir() / inventory.name / name
+    return LabHost(name, host.ssh_address or host.address, host.ssh_port or inventory.ssh.port, folder)
+
+
+def in_new_network(words: list[str]) -> list[str]:
+    """Return the command that runs `words` in a network that nothing else is in."""
+    user = ["--user", "--map-current-user", "--keep-caps"] if os.geteuid() else []
+    return ["unshare", *user, "--net", "sh", "-ec", _BEGIN, "sh", *words]
+
+
+@lru_cache
+def no_network() -> str:
+    """Return why this user can make no network here, "" where that is possible."""
+    try:
+        ran = subprocess.run(in_new_network(["true"]), capture_output=True, text=True, check=False)
+    except FileNotFoundError as problem:
+        return str(problem)
+    return (ran.stderr.splitlines() or ["unshare fails"])[-1] if ran.returncode else ""
+
+
+def is_of(config: Path, words: str) -> bool:
+    """Whether this is the command line of an sshd with that configuration."""
+    return str(config) in words or _in_title(config) in words
+
+
+def _in_title(path: Path) -> str:
+    """A path as sshd writes it into its command line: strnvis(3) of its bytes, which for `ü` says `\\303\\274`."""
+    plain = (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}" for byte in os.fsencode(path))
+    return "".join("\\\\" if each == "\\" else each for each in plain)
