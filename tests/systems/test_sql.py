@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
@@ -177,8 +176,8 @@ def test_a_driver_of_mysql_waits_for_an_answer_as_long_as_it_is_told(monkeypatch
 
     cursor = SimpleNamespace(execute=lambda statement: None, fetchall=lambda: ((1,),))
     monkeypatch.setattr(pymysql, "Connection", connect)
-    monkeypatch.setattr(socket, "create_connection", lambda *_, **__: None)
-    via = cast(Host, SimpleNamespace(forward_local=lambda *to: nullcontext(to)))
+    link = SimpleNamespace(settimeout=lambda seconds: None)
+    via = cast(Host, SimpleNamespace(connected=lambda *to: nullcontext(link)))
     assert sql.query(via, END, "SELECT 1", timeout_s=5300.0) == [(1,)]
     sql.query(via, END, "SELECT 1")
     assert [(how["read_timeout"], how["write_timeout"]) for how in made] == [(5300.0, 5300.0), (300.0, 300.0)]

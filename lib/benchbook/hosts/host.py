@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 import fabric
 import paramiko
+import psutil
 from fabric.tunnels import Tunnel
 from invoke.exceptions import CommandTimedOut, ThreadException
 from tenacity import Retrying
@@ -446,10 +447,29 @@ class Host:
     # -- ports --------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def forward_local(self, address: str, port: int) -> Iterator[tuple[str, int]]:
-        """Yield an address and port of this machine that lead, by way of the host, to `address:port`.
+    def connected(self, address: str, port: int) -> Iterator[socket.socket]:
+        """Yield a socket that leads, by way of the host, to `address:port`. Raise ConnectionLost where nothing listens.
 
-        The driver itself needs nothing but SSH. Raise ConnectionLost where the block failed because nothing listens
+        No port of this machine leads there, by which another user would come to a server that asks for no login.
+        """
+        try:
+            channel = _channel(self.connect().transport, address, port)
+        except LOST as problem:
+            raise self._unreached(address, port, problem) from problem
+        mine, theirs = socket.socketpair()
+        over = threading.Event()
+        Tunnel(channel=channel, sock=theirs, finished=over).start()
+        with mine:
+            try:
+                yield mine
+            finally:
+                over.set()
+
+    @contextmanager
+    def forward_local(self, address: str, port: int) -> Iterator[tuple[str, int]]:
+        """Yield an address and port of this machine by which this process comes, through the host, to `address:port`.
+
+        For a client that must connect itself. Raise ConnectionLost where the block failed because nothing listens
         there. Fabric's own `forward_local` wants a port that is free, listens some time later, and leaves a client
         waiting where nothing listens there: its Tunnel is used, and the rest done here.
         """
@@ -459,7 +479,11 @@ class Host:
         def serve(listener: socket.socket) -> None:
             with suppress(OSError):
                 while True:
-                    client, _ = listener.accept()
+                    client, ours = listener.accept()
+                    if ours not in [one.laddr for one in psutil.Process().net_connections("tcp4")]:
+                        # Another program, perhaps of another user.
+                        client.close()
+                        continue
                     client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                     try:
                         channel = _channel(transport, address, port)

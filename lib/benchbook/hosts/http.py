@@ -49,9 +49,11 @@ class Door:
         """One request, with a `body` if it has one, on a connection of its own. Raises what UNANSWERED lists."""
         headers = {"Host": at(self.address, self.port), "Connection": "close"}
         with (
-            self.via.forward_local(self.address, self.port) as local,
-            closing(http.client.HTTPConnection(*local, timeout=timeout)) as link,
+            self.via.connected(self.address, self.port) as sock,
+            closing(http.client.HTTPConnection(self.address, self.port)) as link,
         ):
+            sock.settimeout(timeout)
+            link.sock = sock
             link.request(method, path, body=body, headers=headers)
             response = link.getresponse()
             return Answer(response.status, response.read().decode(errors="replace"))

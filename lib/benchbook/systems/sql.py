@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 import ssl
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -53,9 +52,10 @@ def connection(
         ssl=believing(endpoint) if endpoint.tls else None,
         ssl_disabled=not endpoint.tls,
     )
-    with via.forward_local(endpoint.address, endpoint.port) as local:
+    with via.connected(endpoint.address, endpoint.port) as sock:
+        sock.settimeout(10)
         # The name that the server's certificate must bear is the endpoint's own.
-        link.connect(sock=socket.create_connection(local, timeout=10))
+        link.connect(sock=sock)
         try:
             if endpoint.tls and not isinstance(getattr(link, "_sock", None), ssl.SSLSocket):
                 # Older PyMySQL goes on without.
