@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from kit import ROOT, Home
@@ -10,10 +10,8 @@ from kit import ROOT, Home
 from benchbook import systems
 from benchbook.errors import BadInput, SystemFailed
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.reports.driving import unless_dead
-from benchbook.systems import tidb
 from benchbook.systems.tidb import serving
 from benchbook.systems.tidb_cluster import check_one_unistore, missing_replicas, missing_store, toml
 
@@ -199,20 +197,3 @@ def test_a_second_without_work_is_a_reason_to_look_whether_the_servers_live() ->
     with pytest.raises(SystemFailed, match="tikv1"):
         follow(2.0, 0.0)
     assert seen == [900.0]
-
-
-# What one of two servers said when the other had set the password between its two logins.
-DENIED = "127.0.0.1:4000: `login`: 1045: Access denied for user 'root'@'127.0.0.1' (using password: NO)"
-
-
-@pytest.mark.parametrize(("then", "said"), [(None, None), ("denied", DENIED)])
-def test_two_servers_are_let_in_at_the_same_moment(
-    monkeypatch: pytest.MonkeyPatch, then: str | None, said: str | None
-) -> None:
-    def refuse(*_: object) -> None:
-        raise SystemFailed(DENIED)
-
-    monkeypatch.setattr(tidb, "query", refuse)
-    monkeypatch.setattr(tidb, "try_login", lambda _, end: then if end.password else None)
-    endpoint = Endpoint("127.0.0.1", 4000, "root", "hush")
-    assert tidb.let_in(cast(Host, None), endpoint) == said

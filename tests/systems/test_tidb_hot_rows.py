@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from threading import Event
 
 import pymysql
 import pytest
@@ -27,12 +28,17 @@ CLIENTS, TRANSACTIONS, ROWS = 40, 250, 5
 def test_a_tidb_server_outlives_hot_rows(lab_home: Home, session: Session) -> None:
     system = TiDB(session, load_profile("smoke"))
     system.install()
+    system.reset(None)
+    (endpoint,), client = system.endpoints(), session.with_role("client")[0]
+    over = Event()
+    stranger = ThreadPoolExecutor(1).submit(strangers_logins, endpoint, over)
     system.start()
     try:
         system.ready()
+        over.set()
+        assert stranger.result() == 0, "a new server has let somebody in without a password"
         (server,) = lab_home.processes("/tidb-server", "unistore")
         assert server.environ()["GODEBUG"] == "tracefpunwindoff=1"
-        (endpoint,), client = system.endpoints(), session.with_role("client")[0]
         assert query(client, endpoint, "SELECT @@GLOBAL.tidb_enable_auto_analyze") == [(0,)]
         # Its store imports no sorted files: indexes that it is asked to make of them take twice as long.
         assert query(client, endpoint, "SELECT @@GLOBAL.tidb_ddl_enable_fast_reorg") == [(0,)]
@@ -45,7 +51,18 @@ def test_a_tidb_server_outlives_hot_rows(lab_home: Home, session: Session) -> No
         assert query(client, endpoint, "SELECT SUM(n) FROM hot.rows_") == [(committed,)]
         assert committed > CLIENTS * TRANSACTIONS * 0.9
     finally:
+        over.set()
         system.stop()
+
+
+def strangers_logins(endpoint: Endpoint, over: Event) -> int:
+    """Try to log in as root without a password until it is `over`; return how often that went."""
+    count = 0
+    while not over.wait(0.02):
+        with suppress(pymysql.MySQLError):
+            pymysql.connect(host=endpoint.address, port=endpoint.port, user="root", password="").close()
+            count += 1
+    return count
 
 
 def test_rows_and_their_index_stay_in_regions_of_their_own_when_the_data_is_restored(session: Session) -> None:

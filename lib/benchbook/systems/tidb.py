@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from urllib.parse import quote
 
 from benchbook.build import programs
@@ -17,9 +18,10 @@ from benchbook.hosts.fanout import on_each
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
+from benchbook.probes import probe_file
 from benchbook.profiles import Profile
 from benchbook.systems.base import System, wrong_password
-from benchbook.systems.sql import RETRIED, RETRY_NOTE, executing, queries, query, try_login
+from benchbook.systems.sql import RETRIED, RETRY_NOTE, executing, queries, try_login
 from benchbook.systems.statements import identifier, literal
 
 Value = bool | int | float | str | list[str]
@@ -53,13 +55,31 @@ _APART = (
 )
 
 
+# It logs in where TiDB has made root for this account of the machine alone; where that is, is too long for a socket.
+_BY_SOCKET = """\
+import os, sys
+sys.path.insert(0, sys.argv[1])
+import pymysql
+os.chdir(sys.argv[2])
+with open(sys.argv[3]) as statements, pymysql.connect(unix_socket="{socket}", user="root") as link:
+    for statement in statements:
+        link.cursor().execute(statement)
+"""
+_SOCKET = "root.sock"
+
+
 class TidbServers(System):
-    """What all systems of tidb-servers have in common. One that has just been made lets root in without a password."""
+    """What all systems of tidb-servers have in common.
+
+    A new one would let everybody in as root without a password until it is set one. In TiDB's secure mode there is root
+    by a socket alone, in the job's folder, for the account that TiDB runs as; the kit makes the inventory's by that.
+    """
 
     role = "tidb"
     protocol = "mysql"
     default_port = 4000
     default_status_port = 10080
+    asks_nobody = ("status_port",)
     versioned = "tidb"
     watched_by = ("mysql",)
     retried_errors = RETRIED
@@ -74,7 +94,23 @@ class TidbServers(System):
 
     def first_login(self, host: Host, endpoint: Endpoint) -> str | None:
         """Let the kit in for the first time; return None if the login works now, else why not."""
-        return let_in(host, endpoint)
+        account = f"{literal(endpoint.user)}@'%'"
+        made = [
+            f"CREATE USER IF NOT EXISTS {account}",
+            f"ALTER USER {account} IDENTIFIED BY {literal(endpoint.password)}",
+            f"GRANT ALL ON *.* TO {account} WITH GRANT OPTION",
+            # It would win over the other from 127.0.0.1.
+            "DROP USER IF EXISTS root@localhost",
+        ]
+        library = host.push(probe_file.zipped("pymysql", Path(__file__)))
+        with host.secret_files({"accounts.sql": "\n".join(made)}) as folder:
+            script = _BY_SOCKET.format(socket=_SOCKET)
+            words = [host.python, "-c", script, library, self.servers.jobs[host.name].folder, f"{folder}/accounts.sql"]
+            done = host.run(words, check=False)
+        if done.exited == 0:
+            return try_login(host, endpoint)
+        said = done.stderr.strip().rpartition("\n")[2]
+        return "denied" if "Access denied" in said else said
 
 
 class TiDB(TidbServers):
@@ -161,8 +197,10 @@ def serving(
         "warn",
         "-temp-dir",
         temp,
+        # Where a job begins, in its folder.
         "-socket",
-        "",
+        _SOCKET,
+        "-initialize-secure",
         *(["-config", "{job}/tidb.toml"] if config else []),
     ]
     secrets = {"tidb.toml": config} if config else {}
@@ -176,22 +214,6 @@ def switch_off(host: Host, endpoint: Endpoint, names: Sequence[str]) -> None:
     with executing(host, endpoint) as execute:
         for name, _ in execute(_SETTABLE.format(wanted)):
             execute(f"SET GLOBAL {name} = OFF")
-
-
-def let_in(host: Host, endpoint: Endpoint) -> str | None:
-    """A new TiDB lets root in without a password: set the one of `endpoint`.
-
-    None once its login works, else why not; "denied" where a password is set, and another one.
-    """
-    blank = Endpoint(endpoint.address, endpoint.port, endpoint.user, "")
-    if try_login(host, blank) is not None:
-        return "denied"
-    try:
-        query(host, blank, f"ALTER USER {literal(endpoint.user)}@'%' IDENTIFIED BY {literal(endpoint.password)}")
-    except SystemFailed as problem:
-        # Another server of the same cluster was let in since.
-        return None if try_login(host, endpoint) is None else str(problem)
-    return try_login(host, endpoint)
 
 
 def toml(settings: Mapping[str, Value]) -> str:

@@ -49,6 +49,7 @@ class PlacementDriver(Service):
     default_port = 2379
     default_peer_port = 2380
     builds = ("pd",)
+    asks_nobody = ("port", "peer_port")
 
     def __init__(self, session: Session, stores: int) -> None:
         super().__init__(session)
@@ -141,6 +142,7 @@ class Stores(Service):
     default_port = 20160
     default_status_port = 20180
     builds = ("unistore",)
+    asks_nobody = ("port", "status_port")
 
     def __init__(self, session: Session, driver: PlacementDriver, build: str) -> None:
         super().__init__(session)
@@ -261,8 +263,8 @@ class TiDBCluster(TidbServers):
         return tidb.serving(self.program.on(host), where, self.status_port, temp, store, config)
 
     def first_login(self, host: Host, endpoint: Endpoint) -> str | None:
-        """The first one that is let in sets the password for all."""
-        if tidb.let_in(host, endpoint) is None:
+        """Where the kit is let in on one of them, all hear of it."""
+        if super().first_login(host, endpoint) is None:
             return None
         try:
             return await_answer(f"the login at {endpoint}", lambda: try_login(host, endpoint), timeout_s=HEARS_S)
