@@ -24,7 +24,7 @@ from benchbook.compare import address
 from benchbook.errors import BadInput, BenchbookError, HostReserved
 from benchbook.given import guard, user_file
 from benchbook.grouping import grouped
-from benchbook.hosts import lab
+from benchbook.hosts import lab, open_ports
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.session import Session, check_reachable
 from benchbook.notebook_run import Executed
@@ -73,6 +73,8 @@ def run_report(report: str, overrides: Mapping[str, object], console: Console, *
         # A host that refuses is named now, not after a build and the start of a notebook.
         until_free(inventory, hosts, console, wait=wait)
         console.print(f"[bold]{report}[/]: profile {escape(profile.name)}, inventory {inventory.name}")
+        for one in open_ports.findings(inventory, hosts):
+            console.print(f"{one.host}: {one.what}: {one.found}; wanted {one.wanted}", markup=False)
         overrides = substitutes.available(asked, overrides, console.print)
         asked = checked(report, overrides)
         done = _run(report, overrides, inventory, hosts, kind.builds(data, asked), console)

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from benchbook.errors import HostUnusable
+from benchbook.hosts import open_ports
 from benchbook.hosts.about import HostFacts, HostFinding, Survey, Tuned
 from benchbook.hosts.agent import program_on
 from benchbook.hosts.host import with_retry
@@ -75,6 +76,7 @@ def preflight(
         _finding(name, "leftover processes", ", ".join(jobs), "none (they were ended)", waived=False)
         for name, jobs in session.reaped.items()
     ]
+    leftovers += open_ports.findings(session.inventory, session.hosts)
     return facts, leftovers + apart + [finding for name, about in facts.items() for finding in _findings(name, about)]
 
 

@@ -98,6 +98,7 @@ class Dtm(HttpService):
     alive_path = "/api/dtmsvr/version"
     takes = ()
     default_port = 36789
+    asks_nobody = ("port",)
 
     @property
     def api(self) -> str:

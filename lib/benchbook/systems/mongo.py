@@ -28,6 +28,7 @@ class MongoServer(Service):
 
     name = "mongo"
     default_port = 27017
+    asks_nobody = ("port",)
     builds = ("mongo",)
     takes = ()
     host: Host | None

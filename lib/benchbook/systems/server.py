@@ -56,6 +56,8 @@ class Service(ABC):
     named_version: ClassVar[str] = ""
     takes: ClassVar[tuple[str, ...]] = ("binary", "settings")
     fixed: ClassVar[frozenset[str]] = frozenset()
+    # Those of "port", "status_port" and "peer_port" at which it asks nobody for a login.
+    asks_nobody: ClassVar[tuple[str, ...]] = ()
     # Seconds that a server whose data is kept may take to write it when it is asked to end.
     ends_within_s: ClassVar[float] = 60.0
     # Whether what it writes is part of a dataset.
