@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -515,7 +516,9 @@ def lab_status(names: Names = None) -> None:
 
     for name in names or _labs():
         for host in lab.lab_hosts(load_inventory(name)):
-            console.print(f"{name}: {host.name} {'runs' if host.pid else 'is down'} at {host.address}:{host.port}")
+            state = "runs" if host.pid else "is down"
+            inside = f"; to look inside: {shlex.join(way)} sh" if (way := host.way_in()) else ""
+            console.print(f"{name}: {host.name} {state} at {host.address}:{host.port}{inside}")
 
 
 def _labs() -> list[str]:
@@ -621,6 +624,8 @@ def main() -> None:
     guard.begin(say)
     # papermill cleans up after Ctrl-C only; a terminated run must end the same way.
     signal.signal(signal.SIGTERM, _interrupt)
+    # Figures go to pages; one that matplotlib does not know would stop its import.
+    os.environ.pop("MPLBACKEND", None)
     if named := os.environ.get(paths.HOME):
         # Kernels and workers stand in a folder of their own.
         os.environ[paths.HOME] = str(Path(named).absolute())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -67,6 +68,8 @@ def in_words(problem: BaseException) -> str:
     if isinstance(problem, BenchbookError):
         return str(problem)
     said = one_line(str(problem).strip())
+    if isinstance(problem, OSError) and problem.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{said}. Fix: free space where the output goes, or send it elsewhere"
     what = f"{type(problem).__name__}: {said[:_LONGEST]}" if said else type(problem).__name__
     return f"{what}. This is a defect of {_blamed(problem)}."
 

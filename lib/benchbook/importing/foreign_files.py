@@ -86,7 +86,7 @@ class FolderHere:
             is_there = path.is_dir()
         if not is_there:
             problem, fix = "no such folder", "name a folder, or HOST:PATH with --inventory"
-            if zipfile.is_zipfile(path):
+            if path.is_file() and zipfile.is_zipfile(path):
                 problem, fix = (
                     "a zip file",
                     "unpack it into a folder of its own (`unzip FILE -d FOLDER`), and name that",

@@ -269,9 +269,10 @@ class Sysbench(LoadGenerator[SysbenchSize]):
         """Return its version. Raise HostUnusable for 0.4 and 0.5, which take other options and print no histogram."""
         name = super().version(client)
         found = _VERSION.match(name)
-        if found and int(found[1]) < 1:
+        if not found or int(found[1]) < 1:
+            said = f"{name} on host {client.name} is too old: its options and its output are others"
             raise HostUnusable(
-                f"{name} on host {client.name} is too old: its options and its output are others",
+                said if found else f"what host {client.name} has for sysbench says no version of it: {name[:100]!r}",
                 file=client.inventory.file,
                 key="programs.sysbench",
                 value=self.programs[client.name],
