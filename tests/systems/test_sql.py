@@ -16,8 +16,9 @@ from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.profiles import SysbenchSize
-from benchbook.systems import psql, sql, statements, tidb
+from benchbook.systems import psql, sql, statements
 from benchbook.systems.base import DIALECTS
+from benchbook.systems.tidb import TiDB
 from benchbook.workloads import go_tpc
 from benchbook.workloads.base import LoadGenerator
 from benchbook.workloads.go_tpc import GoTpc, GoTpcSize
@@ -52,13 +53,26 @@ class Refuses:
         yield SimpleNamespace(execute=execute)
 
 
-def test_a_password_that_a_new_server_does_not_take_stands_in_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sql, "connection", Refuses(1819, "Require Password Length: 8"))
-    # The blank account is let in; the one with the password is not.
-    monkeypatch.setattr(tidb, "try_login", lambda _, end: "denied" if end.password else None)
-    assert tidb.let_in(NOBODY, END) == (
-        "127.0.78.1:4000: `ALTER USER 'root'@'%' IDENTIFIED ...`: 1819: Require Password Length: 8"
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("pymysql.err.OperationalError: (1819, 'Require Password Length: 8')", "Require Password Length: 8"),
+        (f"pymysql.err.ProgrammingError: (1064, {TIDB_SYNTAX!r})", "ALTER USER"),
+        ("pymysql.err.OperationalError: (1698, \"Access denied for user 'root'@'localhost'\")", "denied"),
+    ],
+)
+def test_a_password_that_a_new_server_does_not_take_stands_in_no_error(words: str, said: str) -> None:
+    refuses = SimpleNamespace(
+        name="db1",
+        python="python3",
+        push=lambda local: "/root/pymysql.zip",
+        secret_files=lambda files: nullcontext("/root/secrets"),
+        run=lambda argv, check: SimpleNamespace(exited=1, stderr=f"Traceback\n{words}\n"),
     )
+    system = cast(TiDB, SimpleNamespace(servers=SimpleNamespace(jobs={"db1": SimpleNamespace(folder="/root/job")})))
+    told = TiDB.first_login(system, cast(Host, refuses), END)
+    assert said in str(told)
+    assert "s3cret" not in str(told)
 
 
 def test_nor_does_a_syntax_error_repeat_it(monkeypatch: pytest.MonkeyPatch) -> None:

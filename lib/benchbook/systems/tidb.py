@@ -22,7 +22,7 @@ from benchbook.probes import probe_file
 from benchbook.profiles import Profile
 from benchbook.systems.base import System, wrong_password
 from benchbook.systems.sql import RETRIED, RETRY_NOTE, executing, queries, try_login
-from benchbook.systems.statements import identifier, literal
+from benchbook.systems.statements import failed, identifier, literal
 
 Value = bool | int | float | str | list[str]
 # TiDB samples mutex contention, for which Go (1.23 and later) follows frame pointers; the hash that unistore takes of a
@@ -110,7 +110,8 @@ class TidbServers(System):
         if done.exited == 0:
             return try_login(host, endpoint)
         said = done.stderr.strip().rpartition("\n")[2]
-        return "denied" if "Access denied" in said else said
+        # What it says of the password may hold it.
+        return "denied" if "Access denied" in said else str(failed(endpoint, made[1], said))
 
 
 class TiDB(TidbServers):
