@@ -119,8 +119,7 @@ def _lab_home(tmp_path_factory: pytest.TempPathFactory, net: str) -> Iterator[Ho
     made = Home.make(tmp_path_factory.mktemp("lab") / "home", net)
     with made.in_force():
         inventory = load_inventory(INVENTORY)
-        # Tests start servers of their own beside it.
-        labs.up(inventory, by_hand=True, alone=False)
+        labs.up(inventory, by_hand=True)
     # Between the two, tests that do not ask for this home must see the project's own.
     yield made
     with made.in_force():

@@ -494,7 +494,7 @@ def lab_up(names: Names = None) -> None:
 
     for name in names or _labs():
         inventory = load_inventory(name)
-        for host in lab.up(inventory, by_hand=True):
+        for host in lab.up(inventory, by_hand=True, alone=True):
             console.print(f"{name}: {host.name} listens at {host.address}:{host.port}")
 
 

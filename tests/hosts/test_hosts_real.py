@@ -806,7 +806,7 @@ def test_a_lab_that_runs_is_found_and_used(lab: Inventory) -> None:
 def test_an_address_that_another_program_has_is_an_error_with_its_fix(lab: Inventory, tmp_path: Path) -> None:
     elsewhere = lab.model_copy(update={"name": "lab_elsewhere"})
     with pytest.raises(labs.LabFailed, match=r":2222 \(lab host executor\) is taken by process \d+ \(sshd: .*Fix: "):
-        labs.up(elsewhere, alone=False)
+        labs.up(elsewhere)
 
 
 def test_a_copy_of_an_inventory_spoils_neither_lab(lab: Inventory, net: str) -> None:

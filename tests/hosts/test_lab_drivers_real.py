@@ -186,7 +186,7 @@ def test_a_lab_has_a_network_of_its_own_where_its_user_may_make_one(
     home = checkout(tmp_path / "one", net)
     monkeypatch.setenv("BENCHBOOK_HOME", str(home.path))
     mine = load_inventory(NAME)
-    (started,) = lab.up(mine)
+    (started,) = lab.up(mine, alone=True)
     host = Host(mine, "executor")
     try:
         assert host.run(["echo", "hello"]).stdout == "hello\n"

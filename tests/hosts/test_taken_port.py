@@ -34,7 +34,7 @@ def spaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, net: str) -> Home:
 
 def test_a_lab_runs_in_a_folder_with_an_odd_name_and_names_who_has_a_server_s_port(spaced: Home, net: str) -> None:
     mine = load_inventory("spaced")
-    (started,) = lab.up(mine, alone=False)
+    (started,) = lab.up(mine)
     # It is found again: no second one is started, and it can be stopped.
     assert started.pid is not None
     host = Host(mine, "db1")
@@ -122,7 +122,7 @@ def test_a_lab_whose_port_is_taken_names_the_process(spaced: Home, net: str) -> 
         socket.create_server((f"{net}.171", 2222)),
         pytest.raises(lab.LabFailed, match=rf"{net}\.171:2222 \(lab host db1\) is taken by process {os.getpid()} \("),
     ):
-        lab.up(load_inventory("spaced"), alone=False)
+        lab.up(load_inventory("spaced"))
 
 
 @pytest.fixture

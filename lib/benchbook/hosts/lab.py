@@ -124,7 +124,7 @@ def _changing() -> Iterator[None]:
         os.close(handle)
 
 
-def up(inventory: Inventory, *, by_hand: bool = False, alone: bool = True) -> list[LabHost]:
+def up(inventory: Inventory, *, by_hand: bool = False, alone: bool = False) -> list[LabHost]:
     """Start what does not run yet; a lab that a killed run left is found and used. Return its hosts.
 
     A lab that was started by hand is left running by the runs that use it. `alone`: in a network of its own, where that
