@@ -126,6 +126,17 @@ def test_an_answer_here_is_a_verdict_where_it_speaks_of_the_report(
         assert found.decide.endswith("more than 9 cores for these levels, or hosts of their own for what shares these")
 
 
+def test_figures_that_are_printed_alike_and_had_room_speak_both_ways(of_threads: Published) -> None:
+    """0 is no rise, and lies on the bound: as far inside as outside. That is no reason to look for a full core."""
+    table = of_threads.tables["threads"]
+    alike = replace(of_threads, tables={"threads": replace(table, frame=table.frame.assign(y=100.0))})
+    claim = ledger({"hypothesis": "increases", **ALONG})
+    for share, speaks in ((0.5, "both ways"), (0.97, "nothing")):
+        cells = busy(0.5, 0.5, 0.5, share)
+        (found,) = judge.judge(claim, alike, measured(RISE), judge.JudgedSystem("s"), busy=cells)
+        assert found.speaks == speaks
+
+
 def test_what_nobody_saw_says_nothing_and_leaves_it_open(of_threads: Published) -> None:
     (found,) = judge.judge(ledger(RISES), of_threads, measured(RISE), judge.JudgedSystem("s"))
     assert (found.here, found.speaks, found.verdict) == ("holds", "nothing", "open")

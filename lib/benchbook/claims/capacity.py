@@ -75,10 +75,13 @@ class Capacity:
                 "servers that can be logged in to, so that their CPU is seen",
                 "open",
             )
+        unbounded = [self.withheld(contrast) for contrast in contrasts]
+        if not any(map(any, unbounded)):
+            return Scope("both ways")
         figures = self.arm.printed()
         confirms = all(_confirms(contrast, *self.withheld(contrast, figures.log_mean)) for contrast in contrasts)
         # Figures that refute are not the published ones: no asymptotic bound can be drawn from these.
-        refutes = any(_refutes(contrast, *self.withheld(contrast)) for contrast in contrasts)
+        refutes = any(_refutes(contrast, *more) for contrast, more in zip(contrasts, unbounded, strict=True))
         if confirms and refutes:
             return Scope("both ways")
         speaks: Speaks = "confirm only" if confirms else "refute only" if refutes else "nothing"
