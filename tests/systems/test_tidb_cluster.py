@@ -83,7 +83,7 @@ def test_ports_and_folders_of_a_topology_are_those_that_tiup_would_take(home: Ho
         "bench": ("client", "tikv"),
         "pd1": ("pd", "tidb"),
     }
-    assert (found.hosts["pd1"].user, found.hosts["pd1"].workdir) == (None, None)
+    assert (found.hosts["pd1"].user, found.hosts["pd1"].workdir) == (None, "/opt/pd/data/benchbook")
     assert (found.port("pd"), found.peer_port("pd")) == (3379, 3380)
     assert (found.port("tidb_cluster"), found.status_port("tidb_cluster")) == (5000, 11080)
     assert (found.port("tikv"), found.status_port("tikv")) == (21160, 20180)
@@ -96,7 +96,20 @@ def test_ports_and_folders_of_a_topology_are_those_that_tiup_would_take(home: Ho
     ("changed", "key"),
     [({"tikv_servers": [{"host": "192.0.2.4"}, {"host": "192.0.2.4", "port": 20161}]}, "tikv_servers.*.host"),
      ({"tikv_servers": [{"host": "192.0.2.4"}, {"host": "192.0.2.5", "port": 20161}]}, "tikv_servers.*.port"),
-     ({"tikv_servers": [{"host": "192.0.2.4", "config": {"log.level": "info"}}]}, "tikv_servers.*.config"),
+     ({"tikv_servers": [{"host": "192.0.2.4", "config": {"server.labels": {"zone": "a"}}},
+                        {"host": "192.0.2.5", "config": {"server.labels": {"zone": "b"}}}]}, "tikv_servers.*.config"),
+     ({"tikv_servers": [{"host": "192.0.2.4"}, {"host": "192.0.2.5", "config": {"log.level": "info"}}]},
+      "tikv_servers.*.config"),
+     ({"tikv_servers": [{"host": "192.0.2.4", "listen_host": "10.0.0.4"}]}, "tikv_servers.*.listen_host"),
+     ({"tikv_servers": [{"host": "192.0.2.4", "advertise_addr": "10.0.0.4:20160"}]}, "tikv_servers.*.advertise_addr"),
+     ({"tikv_servers": [{"host": "192.0.2.4", "advertise_status_addr": "192.0.2.4:1"}]},
+      "tikv_servers.*.advertise_status_addr"),
+     ({"pd_servers": [{"host": "192.0.2.1", "advertise_client_addr": "http://10.0.0.1:2379"}]},
+      "pd_servers.*.advertise_client_addr"),
+     ({"tidb_servers": [{"host": "192.0.2.2", "manage_host": "10.0.0.2"}]}, "tidb_servers.*.manage_host"),
+     ({"tikv_servers": [{"host": "192.0.2.4", "offline": True}]}, "tikv_servers.*.offline"),
+     ({"pd_servers": [{"host": "192.0.2.4", "data_dir": "/slow/pd"}], "tikv_servers": [{"host": "192.0.2.4"}]},
+      "tikv_servers.*.data_dir"),
      ({"tidb_servers": [{"host": "192.0.2.4", "numa_node": "0"}]}, "tidb_servers.*.numa_node"),
      ({"tidb_servers": [{"host": "192.0.2.4", "numa_cores": "0-3"}]}, "tidb_servers.*.numa_cores"),
      ({"tikv_servers": [{"host": "192.0.2.4", "resource_control": {"memory_limit": "8G"}}]},
@@ -110,6 +123,55 @@ def test_what_a_topology_says_and_is_not_taken_over_is_refused(home: Home, chang
     with pytest.raises(BadInput) as refused:
         read(home, {**TOPOLOGY, **changed})
     assert str(refused.value).startswith(f"{home.path}/topology.yaml: {key}: ")
+    assert " move it" not in str(refused.value)
+
+
+def test_what_says_the_same_in_other_words_is_no_difference(home: Home) -> None:
+    topology = {
+        "global": None,
+        "server_configs": None,
+        "pd_servers": [{"host": "192.0.2.1", "config": None, "advertise_client_addr": "http://192.0.2.1:2379"}],
+        "tidb_servers": [{"host": "192.0.2.2", "status_port": 10080}, {"host": "192.0.2.3", "listen_host": "0.0.0.0"}],
+        "tikv_servers": [
+            {"host": host, "config": {"log": {"level": "info"}}, "advertise_addr": f"{host}:20160", **more}
+            for host, more in (("192.0.2.4", {"port": 20160, "offline": False}), ("192.0.2.5", {"status_port": None}))
+        ],
+    }  # fmt: skip
+    found = read(home, topology)
+    assert (found.port("tikv"), found.status_port("tikv"), found.status_port("tidb_cluster")) == (20160, 20180, 10080)
+    assert found.settings("tikv").settings == {"log.level": "info"}
+    assert found.hosts["tidb1"].workdir is None
+    assert found.hosts["tikv1"].workdir == "/home/tidb/deploy/tikv-20160/data/benchbook"
+
+
+@pytest.mark.parametrize(
+    ("overall", "instance", "expected"),
+    [("/tidb-data", {}, "/tidb-data/benchbook"),
+     ("/tidb-data", {"data_dir": "/nvme1"}, "/nvme1/benchbook"),
+     ("/tidb-data", {"data_dir": "mine"}, "/tidb-deploy/tikv-20160/mine/benchbook"),
+     ("store", {}, "/tidb-deploy/tikv-20160/store/benchbook"),
+     (None, {"deploy_dir": "/nvme2/tikv"}, "/nvme2/tikv/data/benchbook")],
+)  # fmt: skip
+def test_our_data_lie_on_the_disk_that_tiup_gives_the_server(
+    home: Home, overall: str | None, instance: dict[str, Any], expected: str
+) -> None:
+    topology = {
+        **TOPOLOGY,
+        "global": {"deploy_dir": "/tidb-deploy", "data_dir": overall},
+        "tikv_servers": [{"host": "192.0.2.4", **instance}],
+    }
+    assert read(home, topology).hosts["tikv1"].workdir == expected
+    named = {"address": "192.0.2.4", "roles": ["client"], "workdir": "/else/where"}
+    assert read(home, topology, hosts={"kv": named}).hosts["kv"].workdir == "/else/where"
+
+
+def test_what_is_wrong_in_the_topology_is_said_of_the_topology(home: Home) -> None:
+    with pytest.raises(BadInput) as refused:
+        read(home, {**TOPOLOGY, "tikv_servers": [{"host": "a b"}]})
+    assert str(refused.value).startswith(f"{home.path}/topology.yaml: hosts.tikv1.address: ")
+    with pytest.raises(BadInput) as refused:
+        read(home, {**TOPOLOGY, "tikv_servers": [{"host": "192.0.2.4", "port": 99999}]})
+    assert str(refused.value).startswith(f"{home.path}/topology.yaml: systems.tikv.port: ")
 
 
 def test_a_host_of_the_inventory_is_no_server_of_the_topology_for_its_name(home: Home) -> None:

@@ -473,6 +473,17 @@ def load_inventory(name: str) -> Inventory:
             fix=f"use one of {', '.join(known_inventories())}, or write this file",
         )
     values = load_yaml(path)
-    if isinstance(topology := values.get("topology"), str):
-        values = with_topology(values, resolve(topology))
-    return validate(Inventory, {**values, "name": path.stem, "file": str(path)}, path)
+    mine = {**values, "name": path.stem, "file": str(path)}
+    if not isinstance(topology := values.get("topology"), str):
+        return validate(Inventory, mine, path)
+    file = resolve(topology)
+    try:
+        return validate(Inventory, {**mine, **with_topology(values, file)}, path)
+    except BadInput as problem:
+        # Of a host or system that this file does not name, the topology said it.
+        part, _, name = str(problem.key).partition(".")
+        mine_too = values.get(part)
+        named_here = isinstance(mine_too, dict) and name.split(".")[0] in mine_too
+        if part not in {"hosts", "systems"} or not name or named_here:
+            raise
+        raise BadInput(problem.problem, file=file, key=problem.key, value=problem.value, fix=problem.fix) from problem

@@ -10,22 +10,36 @@ import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from benchbook.errors import BadInput
+from benchbook.hosts.endpoint import at
 from benchbook.yamlfile import load_model
 
-# What TiUP takes where the file says nothing.
-USER, DEPLOY_DIR = "tidb", "deploy"
+# What TiUP takes where the file says nothing; a relative folder of data lies in that of the deployed server.
+USER, DEPLOY_DIR, DATA_DIR = "tidb", "deploy", "data"
+PORTS: Mapping[str, Mapping[str, int]] = {
+    "pd": {"port": 2379, "peer_port": 2380},
+    "tikv": {"port": 20160, "status_port": 20180},
+    "tidb": {"port": 4000, "status_port": 10080},
+}
+ANYWHERE = ("0.0.0.0", "::")
 Written = dict[str, object]
 NO_LIMITS = "limits that systemd keeps (memory, CPU, I/O) are not taken over"
 REMOVE = "remove it in a copy of the file, if the cluster is to be measured without"
+IN_A_COPY = "in a copy of the file that `topology` names"
 
 
 class _Part(BaseModel):
     """Of the many keys of a topology only these matter here."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nothing(cls, given: object) -> object:
+        """A key with nothing behind it (all below is commented out) is none, as for TiUP."""
+        return {key: each for key, each in given.items() if each is not None} if isinstance(given, dict) else given
 
 
 class TiupGlobal(_Part):
@@ -54,6 +68,14 @@ class TiupInstance(_Part):
     peer_port: int | None = None
     status_port: int | None = None
     deploy_dir: str | None = None
+    data_dir: str | None = None
+    listen_host: str = ""
+    manage_host: str = ""
+    advertise_addr: str = ""
+    advertise_status_addr: str = ""
+    advertise_client_addr: str = ""
+    advertise_peer_addr: str = ""
+    offline: bool = False
     config: Written = {}
     numa_node: str | int | None = None
     numa_cores: str | int | None = None
@@ -73,51 +95,84 @@ class TiupTopology(_Part):
 class Section:
     """One kind of server: `component` is what TiUP calls it, `system` what an inventory does."""
 
-    def __init__(self, component: str, system: str, port: int, instances: Sequence[TiupInstance], file: Path) -> None:
-        self.component, self.system, self.standard, self.file = component, system, port, file
-        self.instances = instances
+    def __init__(self, component: str, system: str, instances: Sequence[TiupInstance], file: Path) -> None:
+        self.component, self.system, self.file, self.instances = component, system, file, instances
         for instance in instances:
             self._only_what_is_taken_over(instance)
+            self._only_at_its_host(instance)
+        if any(instance.config != instances[0].config for instance in instances):
+            own = [sorted(instance.config) for instance in instances]
+            raise self.refused("config", own, "all servers of a kind get the same settings here", REMOVE)
         addresses = [instance.host for instance in instances]
         if len(set(addresses)) < len(addresses):
-            raise self._refused("host", addresses, "two servers of one kind on one host", "leave one on each host")
+            raise self.refused("host", addresses, "two servers of one kind on one host", "leave one on each host")
 
     def _only_what_is_taken_over(self, instance: TiupInstance) -> None:
-        if instance.config:
-            fix = f"move it to server_configs.{self.component}"
-            raise self._refused("config", sorted(instance.config), "one server with settings of its own", fix)
-        fix = "remove it here, and give the host its `cpus` in the inventory"
+        fix = f"remove it {IN_A_COPY}, and give the host its `cpus` in the inventory"
         for key, value in (("numa_node", instance.numa_node), ("numa_cores", instance.numa_cores)):
             if value is not None:
-                raise self._refused(key, value, "NUMA nodes are not taken over", fix)
+                raise self.refused(key, value, "NUMA nodes are not taken over", fix)
         if instance.resource_control:
-            raise self._refused("resource_control", instance.resource_control, NO_LIMITS, REMOVE)
+            raise self.refused("resource_control", instance.resource_control, NO_LIMITS, REMOVE)
+        if instance.offline:
+            fix = f"let TiUP finish that (`tiup cluster prune`), or remove the server {IN_A_COPY}"
+            raise self.refused("offline", instance.offline, "this server is being taken out of the cluster", fix)
+
+    def _only_at_its_host(self, instance: TiupInstance) -> None:
+        """Servers listen at `host` here, and say so to the others: what names another address is refused."""
+        fix = f"set it to {instance.host}, or remove it, {IN_A_COPY}"
+        if instance.listen_host not in {"", instance.host, *ANYWHERE}:
+            raise self.refused("listen_host", instance.listen_host, "servers listen at their `host` here", fix)
+        if instance.manage_host not in {"", instance.host}:
+            way = f"let ssh_config lead there (Host {instance.host}, HostName {instance.manage_host}), and remove it"
+            raise self.refused("manage_host", instance.manage_host, "SSH goes to `host`, too", f"{way} {IN_A_COPY}")
+        kinds = {"advertise_addr": "port", "advertise_status_addr": "status_port", "advertise_client_addr": "port",
+                 "advertise_peer_addr": "peer_port"}  # fmt: skip
+        for key, kind in kinds.items():
+            said = getattr(instance, key).rpartition("//")[2]
+            if said not in {"", instance.host, at(instance.host, self.port_of(instance, kind))}:
+                raise self.refused(key, said, "servers are known to each other by their `host` here", fix)
 
     def settings(self, overall: TiupGlobal, config: Mapping[str, object]) -> Written:
         """The inventory's section `systems.NAME`."""
         ports = {
-            "port": self._common("port", [self._port(one) for one in self.instances]),
-            "status_port": self._common("status_port", [one.status_port for one in self.instances]),
-            "peer_port": self._common("peer_port", [one.peer_port for one in self.instances]),
+            kind: self._common(kind, [self.port_of(one, kind) for one in self.instances])
+            for kind in PORTS[self.component]
         }
-        folders = [overall.folder(posixpath.join(overall.deploy_dir, self._folder(one))) for one in self.instances]
+        folders = [self.deployed(overall, one) for one in self.instances]
         binary = f"{self._common('deploy_dir', folders)}/bin/{self.component}-server"
-        given = {key: value for key, value in ports.items() if value is not None}
-        return {**given, "binary": binary, "settings": dict(_flat(config))}
+        # What a server says itself comes last, as for TiUP.
+        own = {**dict(_flat(config)), **dict(_flat(self.instances[0].config))}
+        return {**ports, "binary": binary, "settings": own}
 
-    def _port(self, instance: TiupInstance) -> int | None:
-        return instance.client_port or instance.port
+    def port_of(self, instance: TiupInstance, kind: str) -> int:
+        """The port that TiUP gives it; `client_port` is what PD's own is called."""
+        said = instance.client_port if kind == "port" and self.component == "pd" else getattr(instance, kind)
+        return said or PORTS[self.component].get(kind, 0)
 
-    def _folder(self, instance: TiupInstance) -> str:
-        return instance.deploy_dir or f"{self.component}-{self._port(instance) or self.standard}"
+    def deployed(self, overall: TiupGlobal, instance: TiupInstance) -> str:
+        """The folder of its programs."""
+        folder = instance.deploy_dir or f"{self.component}-{self.port_of(instance, 'port')}"
+        return overall.folder(posixpath.join(overall.deploy_dir, folder))
+
+    def workdir(self, overall: TiupGlobal, instance: TiupInstance) -> str | None:
+        """A folder of ours on the disk of its data; a tidb-server, which has none, is on that of the others."""
+        shared = overall.data_dir or DATA_DIR
+        if self.component == "tidb" or not instance.data_dir:
+            if shared.startswith("/"):
+                return f"{shared}/benchbook"
+            if self.component == "tidb":
+                return None
+        return posixpath.join(self.deployed(overall, instance), instance.data_dir or shared, "benchbook")
 
     def _common(self, key: str, values: Sequence[object]) -> object:
         if len(set(values)) > 1:
             fix = "give all servers of this kind the same one"
-            raise self._refused(key, values, "one for all servers of a kind is taken over", fix)
+            raise self.refused(key, values, "one for all servers of a kind is taken over", fix)
         return values[0]
 
-    def _refused(self, key: str, value: object, problem: str, fix: str) -> BadInput:
+    def refused(self, key: str, value: object, problem: str, fix: str) -> BadInput:
+        """Say that a key of this kind of server cannot be taken over."""
         return BadInput(problem, file=self.file, key=f"{self.component}_servers.*.{key}", value=value, fix=fix)
 
 
@@ -132,9 +187,9 @@ def with_topology(values: Mapping[str, object], file: Path) -> Written:
     topology = load_model(TiupTopology, file)
     _only_what_is_taken_over(topology.overall, file)
     sections = (
-        Section("pd", "pd", 2379, topology.pd_servers, file),
-        Section("tikv", "tikv", 20160, topology.tikv_servers, file),
-        Section("tidb", "tidb_cluster", 4000, topology.tidb_servers, file),
+        Section("pd", "pd", topology.pd_servers, file),
+        Section("tikv", "tikv", topology.tikv_servers, file),
+        Section("tidb", "tidb_cluster", topology.tidb_servers, file),
     )
     systems = _mapping(values.get("systems"))
     for section in sections:
@@ -157,10 +212,17 @@ def _only_what_is_taken_over(overall: TiupGlobal, file: Path) -> None:
 def _hosts(values: Mapping[str, object], overall: TiupGlobal, sections: Sequence[Section]) -> Written:
     hosts: dict[str, Written] = {name: _mapping(host) for name, host in _mapping(values.get("hosts")).items()}
     names = {str(host.get("address")): name for name, host in hosts.items()}
+    own, folders = dict(hosts), dict[str, str]()
     for section in sections:
         for number, instance in enumerate(section.instances, start=1):
             name = names.setdefault(instance.host, _free(f"{section.component}{number}", hosts))
-            host = hosts[name] = {**_of_topology(values, overall, instance), **hosts.get(name, {})}
+            said = _of_topology(values, overall, instance)
+            folder = section.workdir(overall, instance)
+            if folder and folders.setdefault(name, folder) != folder and "workdir" not in own.get(name, {}):
+                problem = f"the servers of {instance.host} have data in several folders, and the kit has one on a host"
+                fix = f"name it: hosts.{name}.workdir in the inventory (address {instance.host})"
+                raise section.refused("data_dir", [folders[name], folder], problem, fix)
+            host = hosts[name] = {**said, **({"workdir": folder} if folder else {}), **hosts.get(name, {})}
             told = host.get("roles", [])
             # What is no list whoever reads the inventory refuses.
             host["roles"] = [*told, section.component] if isinstance(told, list) else told
@@ -181,7 +243,6 @@ def _of_topology(values: Mapping[str, object], overall: TiupGlobal, instance: Ti
         "address": instance.host,
         **({"ssh_port": door} if door else {}),
         **({} if "user" in _mapping(values.get("ssh")) else {"user": overall.user}),
-        **({"workdir": f"{overall.folder(overall.data_dir)}/benchbook"} if overall.data_dir else {}),
     }
 
 
