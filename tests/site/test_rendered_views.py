@@ -395,7 +395,7 @@ def test_a_disturbed_measurement_is_shown_with_its_reason_and_counts_nowhere(rep
     shutil.copytree(folder / "trials" / name, folder / "disturbed" / f"{name}.1")
     file = folder / "disturbed" / f"{name}.1" / "record.json"
     why = "mariadb on db was stopped (SIGSTOP) for 3.0 of 6.1 s"
-    kept = {**json.loads(file.read_text()), "version": 2, "id": f"{name}.1", "status": "disturbed", "disturbed": [why]}
+    kept = {**json.loads(file.read_text()), "id": f"{name}.1", "status": "disturbed", "disturbed": [why]}
     file.write_text(json.dumps(kept))
     report = replayed(DTM)
     shown = Rendered(report.failures().data)
