@@ -550,7 +550,10 @@ def test_hosts_whose_clocks_are_apart_are_refused_before_any_load(
         name: HostFacts(**about, clock_offset_s=off, clock_error_s=error) for name, (off, error) in offsets.items()
     }
     session = cast(
-        Session, SimpleNamespace(each=lambda *_: facts, inventory=SimpleNamespace(file="mine.yaml"), reaped={})
+        Session,
+        SimpleNamespace(
+            each=lambda *_: facts, hosts={}, inventory=SimpleNamespace(file="mine.yaml", lab=True), reaped={}
+        ),
     )
     with pytest.raises(HostUnusable, match=said) if said else nullcontext():
         host_facts.preflight(session, disk_bytes=0, timed_here=timed_here)
@@ -573,7 +576,8 @@ class Apart:
 
     def __init__(self, client: float, **others: float) -> None:
         self.hosts = {name: Ahead(by) for name, by in {"client": client, **others}.items()}
-        self.inventory, self.reaped, self.clock = SimpleNamespace(file="mine.yaml"), dict[str, list[str]](), ""
+        self.inventory = SimpleNamespace(file="mine.yaml", lab=True)
+        self.reaped, self.clock = dict[str, list[str]](), ""
 
     def each(self, what: str, step: Callable[[Any], Any]) -> dict[str, Any]:
         if what.startswith("asking"):

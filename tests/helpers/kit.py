@@ -181,9 +181,16 @@ class Home:
         return {file.parent.name: file for file in files if not file.parent.name.endswith(".partial")}
 
     def processes(self, *words: str) -> list[psutil.Process]:
-        """Processes whose command line names this folder's lab and holds all of `words`; sshd itself is not one."""
-        lab = str(self.path / ".lab")
-        return processes_of(lambda line: lab in line and "sshd" not in line and all(word in line for word in words))
+        """Processes whose command line holds all of `words` and names this folder's lab, or what TiUP deployed in it.
+
+        sshd itself is not one.
+        """
+        folders = (str(self.path / ".lab"), str(self.path / "deploy"))
+
+        def is_one(line: str) -> bool:
+            return "sshd" not in line and any(each in line for each in folders) and all(word in line for word in words)
+
+        return processes_of(is_one)
 
 
 def words_of(process: psutil.Process) -> list[str]:
