@@ -494,7 +494,7 @@ def lab_up(names: Names = None) -> None:
 
     for name in names or _labs():
         inventory = load_inventory(name)
-        for host in lab.up(inventory, by_hand=True, alone=True):
+        for host in lab.up(inventory, by_hand=True, own_network=True):
             console.print(f"{name}: {host.name} listens at {host.address}:{host.port}")
 
 
@@ -517,7 +517,7 @@ def lab_status(names: Names = None) -> None:
     for name in names or _labs():
         for host in lab.lab_hosts(load_inventory(name)):
             state = "runs" if host.pid else "is down"
-            inside = f"; to look inside: {shlex.join(way)} sh" if (way := host.way_in()) else ""
+            inside = f"; to look inside: {shlex.join(way)} sh" if (way := host.enter()) else ""
             console.print(f"{name}: {host.name} {state} at {host.address}:{host.port}{inside}")
 
 

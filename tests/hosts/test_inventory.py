@@ -369,19 +369,21 @@ def test_a_text_that_yaml_takes_for_something_else_is_to_be_put_in_quotes(home: 
         load_inventory(str(path))
 
 
-def test_what_asks_nobody_for_a_login_is_named_with_the_rule_that_closes_it(home: Home) -> None:
+def test_ports_without_a_login_are_named_with_the_rule_that_closes_it(home: Home) -> None:
     hosts = {
         "bench": {"address": "192.0.2.9", "roles": ["client"]},
         "a": {"address": "192.0.2.1", "roles": ["pd", "tidb"]},
         "b": {"address": "2001:db8::2", "roles": ["dm-worker", "mysql"]},
+        "c": {"address": "192.0.2.3", "roles": ["dtm"]},
     }
     known = {"password_env": "X"}
     systems_ = {"pd": {"port": 2400}, "tidb": known, "tidb_cluster": known, "mysql8": {"port": 3307}}
     whole = {**inventory(NET), "lab": False, "hosts": hosts, "systems": systems_}
     real = load_inventory(str(home.write("real.yaml", whole)))
-    a, b = open_ports.findings(real, real.hosts)
+    a, b, c = open_ports.findings(real, real.hosts)
     assert (a.host, a.found) == ("a", "pd 2380, 2400; tidb 10080")
     assert (b.host, b.found) == ("b", "dm-worker 8262; mysql 3307"), "no password is named"
-    assert "ip saddr { 192.0.2.1, 192.0.2.9 } accept; ip6 saddr { 2001:db8::2 } accept; " in a.wanted
+    assert (c.host, c.found) == ("c", "dtm 36789, 36790, 36791"), "HTTP, gRPC and JSON-RPC"
+    assert "ip saddr { 192.0.2.1, 192.0.2.3, 192.0.2.9 } accept; ip6 saddr { 2001:db8::2 } accept; " in a.wanted
     assert "tcp dport { 2380, 2400, 10080 } drop;" in a.wanted
     assert open_ports.findings(real.model_copy(update={"lab": True}), real.hosts) == []

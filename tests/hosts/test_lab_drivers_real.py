@@ -20,7 +20,7 @@ from benchbook.errors import BenchbookError
 from benchbook.hosts import lab
 from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import load_inventory
-from benchbook.hosts.lab_host import no_network
+from benchbook.hosts.lab_host import why_no_network
 from benchbook.hosts.session import check_reachable
 
 pytestmark = pytest.mark.real
@@ -181,16 +181,16 @@ def test_a_lab_that_was_started_by_hand_and_has_ended_since_is_not_left_running_
 def test_a_lab_has_a_network_of_its_own_where_its_user_may_make_one(
     tmp_path: Path, net: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if why := no_network():
+    if why := why_no_network():
         pytest.skip(f"no network can be made here: {why}")
     home = checkout(tmp_path / "one", net)
     monkeypatch.setenv("BENCHBOOK_HOME", str(home.path))
     mine = load_inventory(NAME)
-    (started,) = lab.up(mine, alone=True)
+    (started,) = lab.up(mine, own_network=True)
     host = Host(mine, "executor")
     try:
         assert host.run(["echo", "hello"]).stdout == "hello\n"
-        assert started.way_in()[0] == "nsenter"
+        assert started.enter()[0] == "nsenter"
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection((started.address, started.port), 5)
         assert [each.pid for each in lab.up(mine)] == [started.pid], "it is found there"

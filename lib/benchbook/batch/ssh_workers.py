@@ -44,7 +44,7 @@ def opened_over_ssh(name: str) -> Iterator[Client]:
     with ExitStack() as stack:
         if inventory.lab:
             # Dask connects to its hosts itself.
-            stack.enter_context(lab.up_while_used(inventory, lambda said: None, alone=False))
+            stack.enter_context(lab.up_while_used(inventory, lambda said: None, own_network=False))
         security = Security.temporary()
         hosts = stack.enter_context(_given_keys(inventory, security))
         cluster = stack.enter_context(_cluster(inventory, hosts, security))

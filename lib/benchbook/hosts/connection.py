@@ -272,7 +272,7 @@ def _ssh_log(inventory: Inventory, name: str, route: Route, *more: str, command:
     way = ["-o", f"ProxyCommand={route.gateway.replace('%', '%%')}"] if route.gateway else []
     with TemporaryDirectory(prefix=f"benchbook-{os.getpid()}-ssh-") as folder:
         log = Path(folder) / "log"
-        inside = lab_host(inventory, name).way_in() if inventory.lab else []
+        inside = lab_host(inventory, name).enter() if inventory.lab else []
         words = [*inside, "ssh", "-v", "-E", str(log), *options, *way, *more, *destination, *filter(None, [command])]
         # ConnectTimeout is for the first hop alone.
         seconds = 2 * inventory.ssh.connect_timeout_s
@@ -413,7 +413,7 @@ def open_connection(inventory: Inventory, name: str, route: Route, trusted: Host
     connection.client.set_missing_host_key_policy(_Trusted(trusted))
     try:
         inside = lab_host(inventory, name)
-        if inventory.lab and not route.gateway and inside.way_in():
+        if inventory.lab and not route.gateway and inside.enter():
             there = replace(inside, address=route.hostname, port=route.port)
             connection.connect_kwargs["sock"] = there.connect(ssh.connect_timeout_s)
         connection.open()

@@ -28,7 +28,7 @@ from benchbook.errors import BadInput, BenchbookError, HostReserved, HostUnusabl
 from benchbook.hosts import taken_port
 from benchbook.hosts.agent import remote_program
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.lab_host import LabHost, in_new_network, is_of, lab_host, no_network
+from benchbook.hosts.lab_host import LabHost, in_new_network, is_sshd_of, lab_host, why_no_network
 from benchbook.hosts.remote import agent
 from benchbook.hosts.reservation import check_lab_free
 
@@ -124,14 +124,14 @@ def _changing() -> Iterator[None]:
         os.close(handle)
 
 
-def up(inventory: Inventory, *, by_hand: bool = False, alone: bool = False) -> list[LabHost]:
+def up(inventory: Inventory, *, by_hand: bool = False, own_network: bool = False) -> list[LabHost]:
     """Start what does not run yet; a lab that a killed run left is found and used. Return its hosts.
 
-    A lab that was started by hand is left running by the runs that use it. `alone`: in a network of its own, where that
-    can be. Raise LabFailed, LabLocked, NotWritten.
+    A lab that was started by hand is left running by the runs that use it. `own_network`: in a network namespace of its
+    own, where this user can make one. Raise LabFailed, LabLocked, NotWritten.
     """
     with _changing():
-        return _up(inventory, by_hand=by_hand, alone=alone)
+        return _up(inventory, by_hand=by_hand, own_network=own_network)
 
 
 def down(inventory: Inventory) -> int:
@@ -141,16 +141,16 @@ def down(inventory: Inventory) -> int:
 
 
 @contextmanager
-def up_while_used(inventory: Inventory, say: Callable[[str], None], *, alone: bool = True) -> Iterator[None]:
+def up_while_used(inventory: Inventory, say: Callable[[str], None], *, own_network: bool = True) -> Iterator[None]:
     """Have the lab for as long as the block runs. The last who uses it stops it, unless it was started by hand.
 
     Whoever uses it shares a lock of its folder. Between looking whether anybody else does and its end, nobody comes in.
     """
     with ExitStack() as used:
-        hosts = _join(inventory, used, alone=alone)
+        hosts = _join(inventory, used, own_network=own_network)
         say(f"starting the lab: {len(hosts)} hosts")
-        if not hosts[0].way_in():
-            why = f" ({no_network()})" if no_network() else ""
+        if not hosts[0].enter():
+            why = f" ({why_no_network()})" if why_no_network() else ""
             say(f"other users of this machine reach its servers{why}, some without a login: docs/shared-machines.md")
         try:
             yield
@@ -169,10 +169,10 @@ def up_while_used(inventory: Inventory, say: Callable[[str], None], *, alone: bo
     wait=wait_fixed(0.5),
     reraise=True,
 )
-def _join(inventory: Inventory, used: ExitStack, *, alone: bool) -> list[LabHost]:
+def _join(inventory: Inventory, used: ExitStack, *, own_network: bool) -> list[LabHost]:
     """Start what does not run, and use it; return the hosts."""
     with _changing():
-        hosts = _up(inventory, by_hand=False, alone=alone)
+        hosts = _up(inventory, by_hand=False, own_network=own_network)
         handle = os.open(_folder(inventory), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         used.callback(os.close, handle)
         fcntl.flock(handle, fcntl.LOCK_SH)
@@ -196,7 +196,7 @@ def _doors(inventory: Inventory) -> dict[str, str]:
     return {f"{host.address}:{host.port}": host.name for host in lab_hosts(inventory)}
 
 
-def _up(inventory: Inventory, *, by_hand: bool, alone: bool) -> list[LabHost]:
+def _up(inventory: Inventory, *, by_hand: bool, own_network: bool) -> list[LabHost]:
     sshd = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
     if sshd is None:
         raise BadInput("sshd is missing", key="lab", value="sshd", fix="sudo apt-get install openssh-server")
@@ -211,14 +211,14 @@ def _up(inventory: Inventory, *, by_hand: bool, alone: bool) -> list[LabHost]:
                 login.password(f"{kind}.{name}")
         mine = [host for host in hosts if host.pid is None]
         # What it measures beside its own hosts is in the network of this machine.
-        alone = alone and not inventory.endpoints and not no_network()
+        own_network = own_network and not inventory.endpoints and not why_no_network()
         if mine == hosts:
             # What was started by hand has ended since, with the machine for example.
             _by_hand(inventory).unlink(missing_ok=True)
         try:
             for host in mine:
                 running = next((each for each in hosts if each.pid is not None), None)
-                way = running.way_in() if running else in_new_network([]) if alone else []
+                way = running.enter() if running else in_new_network([]) if own_network else []
                 _start(sshd, host, lab, way)
             _write_known_hosts(lab, hosts)
             if by_hand:
@@ -342,7 +342,7 @@ def _start(sshd: str, host: LabHost, lab: Path, way: Sequence[str]) -> None:
 def _unknown(config: Path) -> list[int]:
     """The sshd that have this configuration, whatever stands in their pid file."""
     titles = [(process.pid, " ".join(process.info["cmdline"] or [])) for process in psutil.process_iter(["cmdline"])]
-    return [pid for pid, words in titles if words.startswith("sshd:") and is_of(config, words)]
+    return [pid for pid, words in titles if words.startswith("sshd:") and is_sshd_of(config, words)]
 
 
 def _path() -> str:

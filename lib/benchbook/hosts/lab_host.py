@@ -19,9 +19,9 @@ import psutil
 from benchbook import paths
 from benchbook.hosts.inventory import Inventory
 
-# What unshare(1) gives to bring up `lo` with, sshd needs not.
+# unshare(1) grants the capability that brings up `lo`; sshd runs without it.
 _BEGIN = 'ip link set lo up && exec setpriv --inh-caps=-all --ambient-caps=-all "$@"'
-# A socket belongs to the namespace that it was made in, wherever it is used: unix(7), SCM_RIGHTS.
+# A socket stays in the network namespace where it was made, also in the process that it is sent to: unix(7).
 _CONNECT = """\
 import socket, sys
 address, port, timeout = sys.argv[1:]
@@ -46,12 +46,12 @@ class LabHost:
         try:
             process = psutil.Process(int(file.read_text()))
             # sshd writes its command line anew, as one text: a path with a space is no word of it.
-            return process.pid if is_of(self.folder / "sshd_config", " ".join(process.cmdline())) else None
+            return process.pid if is_sshd_of(self.folder / "sshd_config", " ".join(process.cmdline())) else None
         except (OSError, ValueError, psutil.NoSuchProcess):
             return None
 
-    def way_in(self) -> list[str]:
-        """Return the words that run a command in its network; none where that is ours, or its sshd does not run."""
+    def enter(self) -> list[str]:
+        """Return the nsenter command line that enters its network; [] where that is ours, or its sshd does not run."""
         pid = self.pid
         try:
             if pid is None or Path(f"/proc/{pid}/ns/net").samefile("/proc/self/ns/net"):
@@ -62,7 +62,7 @@ class LabHost:
 
     def connect(self, timeout_s: float) -> socket.socket:
         """Return a connection to its sshd. Raise OSError."""
-        way = self.way_in()
+        way = self.enter()
         if not way:
             return socket.create_connection((self.address, self.port), timeout_s)
         mine, theirs = socket.socketpair()
@@ -83,14 +83,14 @@ def lab_host(inventory: Inventory, name: str) -> LabHost:
 
 
 def in_new_network(words: list[str]) -> list[str]:
-    """Return the command that runs `words` in a network that nothing else is in."""
+    """Return the command that runs `words` in a new, empty network namespace."""
     user = ["--user", "--map-current-user", "--keep-caps"] if os.geteuid() else []
     return ["unshare", *user, "--net", "sh", "-ec", _BEGIN, "sh", *words]
 
 
 @lru_cache
-def no_network() -> str:
-    """Return why this user can make no network here, "" where that is possible."""
+def why_no_network() -> str:
+    """Return why this user cannot make a network namespace here; "" if it works."""
     try:
         ran = subprocess.run(in_new_network(["true"]), capture_output=True, text=True, check=False)
     except FileNotFoundError as problem:
@@ -98,7 +98,7 @@ def no_network() -> str:
     return (ran.stderr.splitlines() or ["unshare fails"])[-1] if ran.returncode else ""
 
 
-def is_of(config: Path, words: str) -> bool:
+def is_sshd_of(config: Path, words: str) -> bool:
     """Whether this is the command line of an sshd with that configuration."""
     return str(config) in words or _in_title(config) in words
 

@@ -1,6 +1,6 @@
-"""Ports at which a run's servers ask nobody for a login: named before it and on its page, with a rule that closes them.
+"""Ports of a run's servers that need no login: named before the run and on its page, with the rule that closes them.
 
-In a lab they are behind its own network, or loopback.
+A lab's ports are in its own network, or on loopback addresses.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _WITH_ACCOUNTS = ("mysql", "pgsql")
 
 
 def findings(inventory: Inventory, names: Iterable[str]) -> list[HostFinding]:
-    """Return, for each of these hosts that is no lab's, the ports of its servers that ask nobody, and what to do."""
+    """Return a finding for each real host whose servers have ports without a login. A lab has none."""
     found = []
     for name in names if not inventory.lab else []:
         servers = {
@@ -27,13 +27,13 @@ def findings(inventory: Inventory, names: Iterable[str]) -> list[HostFinding]:
         if servers:
             said = "; ".join(f"{role} {', '.join(map(str, ports))}" for role, ports in servers.items())
             rule = _rule(inventory, {port for ports in servers.values() for port in ports})
-            wanted = f"for the hosts of the inventory alone, by a firewall on it: {rule}"
-            found.append(HostFinding(host=name, what="ports that ask nobody for a login", found=said, wanted=wanted))
+            wanted = f"only the inventory's hosts reach them; as root on {name}: {rule}"
+            found.append(HostFinding(host=name, what="ports without a login", found=said, wanted=wanted))
     return found
 
 
 def _open(inventory: Inventory, role: str) -> Iterator[int]:
-    """Return those of the servers that the hosts of a role may carry."""
+    """Yield the ports without a login of the servers that run on the hosts of a role."""
     if role in _OTHERS:
         yield inventory.port(role) or _OTHERS[role]
     for system in ["mongo"] if role in _SIDES else {*plugins.names("systems"), *inventory.systems}:
@@ -48,9 +48,9 @@ def _open(inventory: Inventory, role: str) -> Iterator[int]:
             "peer_port": inventory.peer_port(system),
         }
         for kind, port in ports.items():
-            # A class of somebody else's may declare less.
-            if port and (kind in getattr(known, "asks_nobody", ()) or (blank and kind == "port")):
-                yield port
+            # A plugin's class may lack these attributes.
+            if port and (kind in getattr(known, "ports_without_login", ()) or (blank and kind == "port")):
+                yield from range(port, port + 1 + (getattr(known, "ports_above", 0) if kind == "port" else 0))
 
 
 def _rule(inventory: Inventory, ports: Iterable[int]) -> str:

@@ -98,7 +98,8 @@ class Dtm(HttpService):
     alive_path = "/api/dtmsvr/version"
     takes = ()
     default_port = 36789
-    asks_nobody = ("port",)
+    ports_without_login = ("port",)
+    ports_above = 2  # gRPC, JSON-RPC
 
     @property
     def api(self) -> str:

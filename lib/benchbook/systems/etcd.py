@@ -36,7 +36,7 @@ class Etcd(System):
     protocol = "etcd"
     default_port = 2379
     default_peer_port = 2380
-    asks_nobody = ("port", "peer_port")
+    ports_without_login = ("port", "peer_port")
     # The load generator's own tool comes with it, wherever the servers come from.
     builds = ("etcd",)
     watched_by = ("etcd",)

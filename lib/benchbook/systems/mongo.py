@@ -28,7 +28,7 @@ class MongoServer(Service):
 
     name = "mongo"
     default_port = 27017
-    asks_nobody = ("port",)
+    ports_without_login = ("port",)
     builds = ("mongo",)
     takes = ()
     host: Host | None

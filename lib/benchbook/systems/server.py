@@ -56,8 +56,10 @@ class Service(ABC):
     named_version: ClassVar[str] = ""
     takes: ClassVar[tuple[str, ...]] = ("binary", "settings")
     fixed: ClassVar[frozenset[str]] = frozenset()
-    # Those of "port", "status_port" and "peer_port" at which it asks nobody for a login.
-    asks_nobody: ClassVar[tuple[str, ...]] = ()
+    # Which of "port", "status_port" and "peer_port" need no login.
+    ports_without_login: ClassVar[tuple[str, ...]] = ()
+    # How many ports right above `port` it listens at as well.
+    ports_above: ClassVar[int] = 0
     # Seconds that a server whose data is kept may take to write it when it is asked to end.
     ends_within_s: ClassVar[float] = 60.0
     # Whether what it writes is part of a dataset.

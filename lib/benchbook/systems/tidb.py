@@ -79,7 +79,7 @@ class TidbServers(System):
     protocol = "mysql"
     default_port = 4000
     default_status_port = 10080
-    asks_nobody = ("status_port",)
+    ports_without_login = ("status_port",)
     versioned = "tidb"
     watched_by = ("mysql",)
     retried_errors = RETRIED

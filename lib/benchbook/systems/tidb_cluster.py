@@ -49,7 +49,7 @@ class PlacementDriver(Service):
     default_port = 2379
     default_peer_port = 2380
     builds = ("pd",)
-    asks_nobody = ("port", "peer_port")
+    ports_without_login = ("port", "peer_port")
 
     def __init__(self, session: Session, stores: int) -> None:
         super().__init__(session)
@@ -142,7 +142,7 @@ class Stores(Service):
     default_port = 20160
     default_status_port = 20180
     builds = ("unistore",)
-    asks_nobody = ("port", "status_port")
+    ports_without_login = ("port", "status_port")
 
     def __init__(self, session: Session, driver: PlacementDriver, build: str) -> None:
         super().__init__(session)
