@@ -32,6 +32,7 @@ from benchbook.campaign.store import Campaign, whole_records
 from benchbook.errors import BadInput
 from benchbook.given import user_file
 from benchbook.given.whole_file import replace_text
+from benchbook.published.reader.numerals import figures
 
 _BOUND = re.compile(
     r"<!-- bb: (?P<what>[^>]*?) -->(?P<printed>.*?)<!-- /bb -->"
@@ -40,8 +41,6 @@ _BOUND = re.compile(
 )
 # In Markdown, an example: it is shown as it stands.
 _CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]+`", re.DOTALL | re.MULTILINE)
-_NUMBER = re.compile(r"-?\d[\d,]*(?:\.(?P<decimals>\d+))?(?P<scale>[kM]?)")
-_SCALES = {"": 1.0, "k": 1e3, "M": 1e6}
 _FLAGS = ("to", "interval")
 
 
@@ -156,16 +155,15 @@ def _problem(bound: Bound, found: Measured, text: str) -> str:
     if "interval" in bound.options:
         same = bound.printed.replace("\N{NO-BREAK SPACE}", " ").strip() == text.replace("\N{NO-BREAK SPACE}", " ")
         return "" if same else f"{bound.printed or 'nothing'} is printed, {text} was measured"
-    match = _NUMBER.search(bound.printed)
-    if match is None:
+    printed = [one for one in figures(bound.printed) if one.kind != "range"]
+    if not printed:
         return f"no number is printed, {text} was measured"
-    scale = _SCALES[match["scale"]]
-    number = float(match[0].rstrip("kM").replace(",", "")) * scale
-    place = max(scale * 10.0 ** -len(match["decimals"] or ""), float(bound.options.get("to", 0)))
+    number = printed[0].value
     # Half of the last place, and what a binary fraction may be off.
-    if abs(number - found.value) <= place / 2 * (1 + 1e-9):
+    half = max(printed[0].high - printed[0].low, float(bound.options.get("to", 0))) / 2 * (1 + 1e-9)
+    if abs(number - found.value) <= half:
         return ""
-    said = f"{match[0]} is printed, {text} was measured"
+    said = f"{printed[0].printed} is printed, {text} was measured"
     if found.low is None or found.high is None:
         return f"{said}, once"
     interval = f"95% interval {formatting.number(found.low)} to {formatting.number(found.high)}, n = {found.n}"
@@ -186,8 +184,8 @@ def table(records: Sequence[Record], metric: str, cell: dict[str, str] | None = 
     for key in sorted(parts, key=lambda key: [(isinstance(v, str), v) for _, v in key]):
         found = measured.over_repetitions(parts[key], metric)
         assert found is not None
-        figures = [formatting.number(value) for value in (found.value, found.low, found.high)]
-        rows.append([*(str(dict(key).get(name, "")) for name in varied), *figures, str(found.n)])
+        mean_and_interval = [formatting.number(value) for value in (found.value, found.low, found.high)]
+        rows.append([*(str(dict(key).get(name, "")) for name in varied), *mean_and_interval, str(found.n)])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 

@@ -62,6 +62,7 @@ def test_what_was_measured_passes_at_the_digits_that_are_printed(sample: Path, t
             "26,711 is printed, 16,711 was measured (95% interval 10,828 to 22,594, n = 3): outside its interval",
         ),
         ("fast", "no number is printed, 16,711 was measured"),
+        ("10,000-20,000", "no number is printed, 16,711 was measured"),
     ],
 )
 def test_a_figure_that_was_changed_by_hand_fails_with_both_numbers(
