@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from kit import FIXTURES, Home
 from rich.console import Console
@@ -81,6 +82,20 @@ def test_files_become_trials_and_cells_with_intervals(tmp_path: Path, said: Said
     assert "--mysql-password=<hidden>" in kept.read_text()
     assert kind_of("mine").record_checks(report.records[0])[0].check == "Little's law"
     assert published.validate("mine").report.restaged_by == "logs"
+
+
+def test_published_figures_that_are_typed_in_stay_at_the_next_import(tmp_path: Path, said: Said, home: Home) -> None:
+    source = write(tmp_path / "out")
+    said(source)
+    (file,) = (home.path / "data" / "published" / "mine").glob("*.csv")
+    head, *rows = file.read_text().splitlines()
+    place = head.split(",").index("tps")
+    typed = [",".join([*(cells := row.split(","))[:place], "123", *cells[place + 1 :]]) for row in rows]
+    file.write_text("\n".join([head, *typed]) + "\n")
+    said(write(source, {16: (300, 310, 320)}))
+    kept = pd.read_csv(file).set_index("threads").tps
+    assert kept.loc[[4, 8]].tolist() == [123, 123]
+    assert pd.isna(kept.loc[16])
 
 
 def test_the_same_files_are_the_same_campaign(tmp_path: Path, said: Said, home: Home) -> None:

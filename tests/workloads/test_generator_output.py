@@ -12,7 +12,7 @@ import pytest
 from kit import FIXTURES
 
 from benchbook.errors import OutputNotParseable
-from benchbook.workloads import printed
+from benchbook.workloads import generator_output
 
 # Where the shape and the figures of those that were not run here are shown:
 #   sysbench_1  github.com/akopytov/sysbench/issues/305 (a rate, 1.0.11)    sysbench_0  the same, issues/14 (0.5)
@@ -21,48 +21,48 @@ from benchbook.workloads import printed
 #   memtier_1, memtier_2  github.com/redis/memtier_benchmark/issues/68, 184    fio_2  .../ocs-ci/pull/283
 #   hammerdb_3, hammerdb_4  github.com/TPC-Council/HammerDB/issues/99, 782    pgbench_12  two rates, as before 14
 FILES: dict[str, tuple[str, dict[str, Any], dict[str, float]]] = {
-    "printed/sysbench_1.txt": ("sysbench", {"threads": 1, "rate": 100},
+    "logs/sysbench_1.txt": ("sysbench", {"threads": 1, "rate": 100},
                      {"tps": 30.94, "qps": 495.03, "p95_ms": 1000.12, "total_time_s": 20.0378}),
-    "printed/sysbench_0.txt": ("sysbench", {"threads": 16, "workload": "oltp", "tables": 500},
+    "logs/sysbench_0.txt": ("sysbench", {"threads": 16, "workload": "oltp", "tables": 500},
                      {"tps": 1496.01, "qps": 26923.11, "latency_mean_ms": 10.69, "p95_ms": 15.76}),
-    "printed/ycsb.txt": ("ycsb", {"workload": "workloada", "threads": 128},
+    "logs/ycsb.txt": ("ycsb", {"workload": "workloada", "threads": 128},
              {"tps": 47865.21156423511, "total_time_s": 20.892, "read_p95_ms": 4.0, "failed": 4}),
-    "printed/ycsb_ms.txt": ("ycsb", {}, {"tps": 98.91196834817013, "update_latency_mean_ms": 0.054989816700611}),
-    "printed/go_ycsb.txt": ("go_ycsb", {"workload": "core", "threads": 1024, "records": 1_000_000},
+    "logs/ycsb_ms.txt": ("ycsb", {}, {"tps": 98.91196834817013, "update_latency_mean_ms": 0.054989816700611}),
+    "logs/go_ycsb.txt": ("go_ycsb", {"workload": "core", "threads": 1024, "records": 1_000_000},
                 {"tps": 351.2 + 351.8, "read_p99_ms": 1.082, "update_p999_ms": 3.651, "update_events": 1_501_182}),
-    "printed/go_tpc.txt": ("go_tpc", {"workload": "tpcc", "threads": 16, "warehouses": 10},
+    "logs/go_tpc.txt": ("go_tpc", {"workload": "tpcc", "threads": 16, "warehouses": 10},
                {"tpmc": 9791.1, "efficiency_percent": 76.1, "payment_p999_ms": 80, "new_order_latency_mean_ms": 35}),
-    "printed/memtier_1.txt": ("memtier", {"threads": 200, "workload": "all"},
+    "logs/memtier_1.txt": ("memtier", {"threads": 200, "workload": "all"},
                   {"tps": 21536.09, "latency_mean_ms": 0.231}),
-    "printed/memtier_2.txt": ("memtier", {"workload": "all"},
+    "logs/memtier_2.txt": ("memtier", {"workload": "all"},
                   {"tps": 62355.66, "p50_ms": 2.863, "p999_ms": 12.991, "p9999_ms": 95.743}),
-    "printed/hammerdb_3.txt": ("hammerdb", {"threads": 64, "workload": "tproc_c"}, {"nopm": 1465149, "tpm": 3370315}),
-    "printed/hammerdb_4.txt": ("hammerdb", {"threads": 1}, {"nopm": 96747, "tpm": 224827}),
-    "printed/fio_2.txt": ("fio", {"workload": "fio-rand-write", "threads": 1},
+    "logs/hammerdb_3.txt": ("hammerdb", {"threads": 64, "workload": "tproc_c"}, {"nopm": 1465149, "tpm": 3370315}),
+    "logs/hammerdb_4.txt": ("hammerdb", {"threads": 1}, {"nopm": 96747, "tpm": 224827}),
+    "logs/fio_2.txt": ("fio", {"workload": "fio-rand-write", "threads": 1},
               {"write_iops": 6008, "write_lat_mean_ms": 0.15774, "write_p99_ms": 0.003, "write_p999_ms": 0.125}),
-    "printed/pgbench_12.txt": ("pgbench", {"workload": "tpcb_like", "threads": 8, "scale": 10, "mode": "simple"},
+    "logs/pgbench_12.txt": ("pgbench", {"workload": "tpcb_like", "threads": 8, "scale": 10, "mode": "simple"},
                    {"tps": 1200.2, "tps_connecting": 1199.1, "latency_mean_ms": 6.667, "events": 36000}),
     "sysbench/read_write.txt": ("sysbench", {"threads": 50}, {"tps": 40.37, "p95_ms": 2449.36, "events": 156}),
     "pgbench/tpcb_rate_15.txt": ("pgbench", {"workload": "tpcb_like", "threads": 4}, {"tps": 199.619, "failed": 0}),
     "etcd/leader_killed.txt": ("etcd_benchmark", {}, {"tps": 1210.742353, "p99_ms": 217.936745, "failed": 30}),
     "ab/success.txt": ("ab", {"threads": 10}, {"tps": 320.24, "p99_ms": 56, "latency_max_ms": 61}),
     "gotpc/run.txt": ("go_tpc", {}, {"tpmc": 3612.6, "payment_p999_ms": 469.8}),
-    "printed/wrk.txt": ("wrk", {"threads": 8}, {"tps": 632.58, "p99_ms": 77.83, "latency_mean_ms": 11.61}),
-    "printed/redis_full.txt": ("redis_benchmark", {"workload": "SET", "threads": 8, "value_bytes": 3},
+    "logs/wrk.txt": ("wrk", {"threads": 8}, {"tps": 632.58, "p99_ms": 77.83, "latency_mean_ms": 11.61}),
+    "logs/redis_full.txt": ("redis_benchmark", {"workload": "SET", "threads": 8, "value_bytes": 3},
                                {"tps": 8000, "latency_mean_ms": 0.864, "p99_ms": 12.087, "total_time_s": 0.62}),
-    "printed/redis_q.txt": ("redis_benchmark", {"workload": "SET"}, {"tps": 10000, "p50_ms": 0.135}),
-    "printed/redis_csv.txt": ("redis_benchmark", {"workload": "SET"}, {"tps": 9615.38, "latency_max_ms": 14.215}),
-    "printed/fio.txt": ("fio", {"workload": "randread", "threads": 2, "iodepth": 1},
+    "logs/redis_q.txt": ("redis_benchmark", {"workload": "SET"}, {"tps": 10000, "p50_ms": 0.135}),
+    "logs/redis_csv.txt": ("redis_benchmark", {"workload": "SET"}, {"tps": 9615.38, "latency_max_ms": 14.215}),
+    "logs/fio.txt": ("fio", {"workload": "randread", "threads": 2, "iodepth": 1},
                         {"read_iops": 14700, "read_lat_mean_ms": 0.1215284, "read_p50_ms": 0.013504}),
-    "printed/fio.json": ("fio", {"workload": "seqw"}, {"write_p99_ms": 0.066048}),
+    "logs/fio.json": ("fio", {"workload": "seqw"}, {"write_p99_ms": 0.066048}),
 }  # fmt: skip
 
 
 def text(name: str) -> str:
-    return (FIXTURES / "printed" / f"{name}.txt").read_text()
+    return (FIXTURES / "logs" / f"{name}.txt").read_text()
 
 
-def _check(run: printed.PrintedRun, program: str, levels: dict[str, Any], figures: dict[str, float]) -> None:
+def _check(run: generator_output.GeneratorRun, program: str, levels: dict[str, Any], figures: dict[str, float]) -> None:
     assert run.program == program
     assert not run.problem
     assert run.levels.items() >= levels.items()
@@ -71,19 +71,19 @@ def _check(run: printed.PrintedRun, program: str, levels: dict[str, Any], figure
 
 @pytest.mark.parametrize("name", FILES)
 def test_figures_are_those_that_are_printed(name: str) -> None:
-    _check(printed.runs((FIXTURES / name).read_text())[0], *FILES[name])
+    _check(generator_output.runs((FIXTURES / name).read_text())[0], *FILES[name])
 
 
 def test_a_file_of_several_runs_is_cut_where_each_begins() -> None:
     """Each with the command line that stands before it, and with its own seconds."""
-    one, two = printed.runs((FIXTURES / "printed" / "sysbench_two_runs.txt").read_text())
+    one, two = generator_output.runs((FIXTURES / "logs" / "sysbench_two_runs.txt").read_text())
     assert [(run.levels["workload"], run.levels["threads"]) for run in (one, two)] == [("cpu", 1), ("cpu", 2)]
     assert (one.figures["tps"].value, two.figures["tps"].value) == (534.22, 696.35)
-    assert [run.levels["workload"] for run in printed.runs((FIXTURES / "printed/redis_csv.txt").read_text())] == [
+    assert [run.levels["workload"] for run in generator_output.runs((FIXTURES / "logs/redis_csv.txt").read_text())] == [
         "SET",
         "GET",
     ]
-    (old,) = printed.runs(text("sysbench_0"))
+    (old,) = generator_output.runs(text("sysbench_0"))
     assert old.seconds == [(12.0, {"threads": 16.0, "tps": 1385.03, "latency_ms": 15.76, "errors": 0.0})]
 
 
@@ -100,9 +100,9 @@ def test_a_file_of_several_runs_is_cut_where_each_begins() -> None:
     ],
 )
 def test_what_failed_or_is_cut_is_refused_by_name(whole: str, said: str) -> None:
-    assert said in printed.runs(whole)[0].problem
+    assert said in generator_output.runs(whole)[0].problem
 
 
 def test_any_other_text_is_refused() -> None:
     with pytest.raises(OutputNotParseable, match="not the output of a load generator that is known"):
-        printed.runs("total: 12 transactions, 3 per sec\n{not json}")
+        generator_output.runs("total: 12 transactions, 3 per sec\n{not json}")

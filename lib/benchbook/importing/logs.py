@@ -30,8 +30,8 @@ from benchbook.grouping import grouped
 from benchbook.importing.logs_report import lay_down
 from benchbook.probes import samples
 from benchbook.reports.logs_kind import NAME as KIND
-from benchbook.workloads import printed
-from benchbook.workloads.printed import Level, PrintedRun, as_level
+from benchbook.workloads import generator_output
+from benchbook.workloads.generator_output import GeneratorRun, Level, as_level
 
 MOST_BYTES = 100_000_000
 # Of files that are left out, so many are named.
@@ -51,7 +51,7 @@ class Log:
     system: str
     levels: dict[str, Level]
     repetition: int
-    run: PrintedRun
+    run: GeneratorRun
     table: str = ""
 
     def below(self, root: str) -> str:
@@ -188,7 +188,7 @@ def _logs_of(path: Path, names: Names, system: str, seen: dict[str, Path]) -> li
     first = seen.setdefault(hashlib.sha256(content).hexdigest(), path)
     if first != path:
         raise OutputNotParseable(f"the same as {first}, and counts once")
-    runs = printed.runs(content.decode(errors="replace"))
+    runs = generator_output.runs(content.decode(errors="replace"))
     if problems := [run.problem for run in runs if run.problem]:
         raise OutputNotParseable("; ".join(dict.fromkeys(problems)))
     told = names.told(path)

@@ -1,13 +1,12 @@
-"""The report that imported logs belong to: tables without a published number, and a notebook that shows it."""
+"""The report of imported logs: its tables have no published figures, its notebook shows what was measured."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable
 from pathlib import Path
 
+import pandas as pd
 import yaml
 
 from benchbook import paths
@@ -44,7 +43,8 @@ def lay_down(report: str, *, title: str) -> None:
     replace_text(folder / "report.yaml", _HEAD + yaml.safe_dump(facts, sort_keys=False))
     replace_text(folder / "datapackage.json", json.dumps(package, indent=1) + "\n")
     for table, records in tables.items():
-        replace_text(folder / f"{table}.csv", _csv(records))
+        path = folder / f"{table}.csv"
+        replace_text(path, _csv(records, path))
     notebook = paths.home() / "notebooks" / f"{report}.ipynb"
     if not notebook.exists():
         replace_text(notebook, _notebook(report, title))
@@ -66,15 +66,16 @@ def _resource(table: str, records: list[Record]) -> dict[str, object]:
     return {"name": table, "path": f"{table}.csv", "title": table, "where": "imported logs", "schema": schema}
 
 
-def _csv(records: list[Record]) -> str:
+def _csv(records: list[Record], path: Path) -> str:
+    """A row per cell, whose published figures are empty; those that somebody typed into the file that is there stay."""
     levels = list(_levels(records))
     metrics = list(dict.fromkeys(name for record in records for name in record.summary))
-    rows = dict.fromkeys(tuple(record.levels[name] for name in levels) for record in records)
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([*levels, *metrics])
-    writer.writerows([*row, *("" for _ in metrics)] for row in rows)
-    return file.getvalue()
+    cells = pd.DataFrame([record.levels for record in records], columns=levels).astype(str).drop_duplicates()
+    typed = pd.read_csv(path, dtype=str, keep_default_na=False) if path.exists() else cells
+    if not set(levels) <= set(typed.columns):
+        typed = cells
+    figures = typed.reindex(columns=[*levels, *metrics]).drop_duplicates(levels)
+    return str(cells.merge(figures, on=levels, how="left").to_csv(index=False, lineterminator="\n"))
 
 
 def _notebook(report: str, title: str) -> str:

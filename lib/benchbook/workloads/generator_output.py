@@ -65,13 +65,21 @@ class FigurePattern(Strict):
     add: Pattern | None = None
 
 
+class Column(Strict):
+    """A column of a printed table: the pattern of its heading, and the figure in it. `name` may hold its groups."""
+
+    heading: Pattern
+    name: str
+    unit: str
+
+
 class Columns(Strict):
-    """A table: its heading, the row that counts, and the figure of each heading (a pattern) that is one."""
+    """A printed table: its line of headings, what stands between two of them, and the row that counts."""
 
     header: Pattern
+    between: Pattern
     row: Pattern
-    unit: str
-    names: dict[Pattern, str]
+    figures: list[Column]
 
 
 class Progress(Strict):
@@ -114,7 +122,7 @@ Level = str | int | float
 
 
 @dataclass(frozen=True)
-class PrintedRun:
+class GeneratorRun:
     """One run of a load generator, as it is printed; `problem` says why it does not count, where it does not.
 
     `seconds` holds (second of the run, {figure: value}), with their units in `units`.
@@ -137,7 +145,7 @@ def programs() -> dict[str, Program]:
     return {path.stem: load_model(Program, path) for path in sorted(OUTPUTS.glob("*.yaml"))}
 
 
-def runs(text: str) -> list[PrintedRun]:
+def runs(text: str) -> list[GeneratorRun]:
     """Return every run that a text holds, in its order; of the program whose output begins first in it.
 
     Raise OutputNotParseable where no known program printed it.
@@ -187,7 +195,7 @@ def _parts(form: Form, text: str) -> Iterator[tuple[str, str, str]]:
         before = end
 
 
-def _run(name: str, form: Form, before: str, report: str, head: str) -> PrintedRun:
+def _run(name: str, form: Form, before: str, report: str, head: str) -> GeneratorRun:
     title = programs()[name].title
     whole = f"{before}{report}"
     version = _first([form.version], report, before, head) if form.version else None
@@ -203,7 +211,7 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> PrintedR
         problem = f"the output of {title} is cut: it has no {', '.join(lacking) or 'end'}"
     elif not any(quantity.value for quantity in figures.values()):
         problem = f"{title} prints no figure that is not 0"
-    return PrintedRun(name, title, whole, version or "", levels, figures, seconds, units, problem)
+    return GeneratorRun(name, title, whole, version or "", levels, figures, seconds, units, problem)
 
 
 def _first(patterns: Sequence[str], *texts: str) -> str | None:
@@ -280,14 +288,14 @@ def _of_columns(columns: Columns, report: str) -> dict[str, Quantity]:
     header, row = (re.search(pattern, report, re.MULTILINE) for pattern in (columns.header, columns.row))
     if not header or not row:
         return {}
-    headings = re.split(r"\s{2,}|(?<=Latency)\s", header[0].strip())
+    headings = re.split(columns.between, header[0].strip())
     found = {}
     for heading, printed in zip(headings, row[0].split(), strict=False):
-        for pattern, name in columns.names.items():
-            match = re.fullmatch(pattern, heading)
+        for column in columns.figures:
+            match = re.fullmatch(column.heading, heading)
             if match and re.fullmatch(r"[\d.]+", printed):
-                unit = columns.unit if name.endswith("_ms") else "1/s"
-                found[name.format_map(_named(match.groupdict()))] = Quantity(value=float(printed), unit=unit)
+                name = column.name.format_map(_named(match.groupdict()))
+                found[name] = Quantity(value=float(printed), unit=column.unit)
                 break
     return found
 
