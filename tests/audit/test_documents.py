@@ -147,6 +147,30 @@ def test_the_odd_passage_of_many_alike_is_found(tmp_path: Path) -> None:
     assert found(tmp_path, text) == [("identity", 9)]
 
 
+TWO = "## Load\n\n| Threads | 4.1 (tps) | 4.2 (tps) |\n|--|--|--|\n| 8 | 905.20 | 921.10 |\n| 16 | 1,702.85 | {} |\n\n{}\n"
+
+
+def test_in_all_cases_is_held_against_each_row_of_two_versions(tmp_path: Path) -> None:
+    said = "AcmeDB 4.2 is faster than 4.1 in all cases."
+    assert found(tmp_path, TWO.format("1,798.30", said)) == []
+    assert found(tmp_path, TWO.format("1,698.30", said)) == [("sentence", 8)]
+
+
+@pytest.mark.parametrize(
+    ("words", "kinds"),
+    [
+        ("With 16 threads it reaches 1,798 tps.", []),
+        ("With 16 threads it reaches 1,899 tps.", ["quoted figure"]),
+        ("It reaches 1,899 tps at 16 threads, as against 300 tps before.", []),
+        ("With 16 threads and 8 connections it reaches 1,899 tps.", []),
+        ("Its peak is 1,899 tps.", []),
+        ("With 16 threads a scan reads 18,990 tps.", []),
+    ],
+)
+def test_a_figure_said_of_one_level_must_stand_there(tmp_path: Path, words: str, kinds: list[str]) -> None:
+    assert [kind for kind, _ in found(tmp_path, TWO.format("1,798.30", words))] == kinds
+
+
 LOADED = "{}\n\n```\nsysbench oltp_insert --tables=32 --table-size=1000000 prepare\n```\n"
 
 

@@ -88,7 +88,7 @@ PATTERNS = [
     ),
     Pattern(
         "always",
-        _compiled(rf"\b(?:consistently|always|in all cases|in every case|across the board|uniformly|in all (?:tests|workloads|scenarios|configurations))\b[^.]{{0,50}}?\b(?:{_UP}|outperforms?|beats?|wins?|ahead|slower|worse)\b|\b(?:outperforms?|beats?|{_UP})\b[^.]{{0,60}}\b(?:in all cases|in every case|consistently|across the board|in all (?:tests|workloads|scenarios|configurations))\b"),
+        _compiled(rf"\b(?:consistently|always|in all cases|in every case|across the board|uniformly|in all (?:tests|workloads|scenarios|configurations))\b(?:[^.]|\.\d){{0,50}}?\b(?:{_UP}|outperforms?|beats?|wins?|ahead|slower|worse)\b|\b(?:outperforms?|beats?|{_UP})\b(?:[^.]|\.\d){{0,60}}\b(?:in all cases|in every case|consistently|across the board|in all (?:tests|workloads|scenarios|configurations))\b"),
         "v2 consistently outperforms v1",
     ),
     Pattern(
@@ -493,6 +493,15 @@ def _quoted(read: Reading, sentence: Sentence) -> Iterator[Outcome]:
         if digits in known:
             yield Passed("quoted figure", 1)
             continue
+        bound = _at_level(sentence.text, quoted, tables)
+        if bound and not any(number.low <= quoted.high and quoted.low <= number.high for *_, number in bound):
+            table, row, *_ = bound[0]
+            yield _finding(
+                read, sentence, "quoted figure", "suspicious",
+                f"The text says {quoted.printed} of {table.label(row)}, which stands nowhere in {table.name}.",
+                [f"{quoted.printed} in the text; in the table {', '.join(f'{table.columns[place].heading}: {number.printed}' for _, _, place, number in bound)}"], 0.75,
+            )  # fmt: skip
+            continue
         near = [
             one
             for one in cells
@@ -507,6 +516,32 @@ def _quoted(read: Reading, sentence: Sentence) -> Iterator[Outcome]:
                 f"The text says {quoted.printed}; {table.columns[place].heading} of {table.label(row)} is {number.printed} in {table.name}: a digit may have slipped.",
                 [f"{quoted.printed} in the text, {number.printed} in the table"], 0.7,
             )  # fmt: skip
+
+
+def _at_level(text: str, quoted: Figure, tables: list[Table]) -> list[tuple[Table, int, int, Figure]]:
+    """Return the cells that a figure with a unit is said to be: of its unit, at the one level that the sentence names."""
+    if (
+        not quoted.unit
+        or len(tables) != 1
+        or len(re.findall(r"\d[\d,.]*\s?(?:tps|qps|ms|us|ops)", text, re.IGNORECASE)) != 1
+    ):
+        return []
+    table = tables[0]
+    levels = [place for place, column in enumerate(table.columns) if column.quantity == "concurrency"]
+    said = re.findall(r"(\d[\d,]*)\s(?:threads?|clients?|connections?)|(?:线程|并发)数?(?:为|是)?\s?(\d+)|(\d+)\s?(?:个)?(?:线程|并发)", text, re.IGNORECASE)  # fmt: skip
+    if len(levels) != 1 or len(said) != 1:
+        return []
+    level = float("".join(said[0]).replace(",", ""))
+    rows = [row for row in range(len(table.rows)) if (at := table.number(row, levels[0])) and at.value == level]
+    if len(rows) != 1 or table.columns[levels[0]].role != "level":
+        return []
+    cells = [
+        (table, rows[0], place, number)
+        for place, column in enumerate(table.columns)
+        if column.role == "metric" and column.unit == quoted.unit and (number := table.number(rows[0], place))
+    ]
+    # Whatever else it is about, it would not be of their order.
+    return cells if cells and all(0.5 < quoted.value / one[3].value < 2 for one in cells if one[3].value) else []
 
 
 def _magnitude(one: Figure, other: Figure) -> bool:
