@@ -311,7 +311,7 @@ def check(
 
 
 def _check_report(name: str) -> int:
-    from benchbook import published
+    from benchbook import draft, published
     from benchbook.audit.dead_declarations import refuse_dead
     from benchbook.claims import ledger
     from benchbook.reports import runnable
@@ -323,6 +323,14 @@ def _check_report(name: str) -> int:
     console.print(f"{name}: {counted(len(found.tables), 'table')}, {counted(rows, 'row')}, valid")
     for file, lines in runnable.placeholders(name).items():
         console.print(f"{name}: {counted(lines, 'line')} of {file} still {'says' if lines == 1 else 'say'} PLACEHOLDER")
+    guesses = draft.unconfirmed(name)
+    if guesses:
+        console.print(f"{name}: {counted(len(guesses), 'guess', 'guesses')} not confirmed, the least sure first:")
+    for guess in guesses:
+        said = f"  {guess.sure:4.0%}  {guess.file} {guess.key}: {guess.guess}, from line {guess.line}"
+        console.print(
+            said + (f" “{guess.printed[:80]}”" if guess.printed else ""), markup=False, highlight=False, soft_wrap=True
+        )
     return 0
 
 
@@ -396,13 +404,36 @@ def new(
     kind: Annotated[
         str, typer.Option(help="sysbench, or versions: two versions of a system side by side.")
     ] = "sysbench",
+    source: Annotated[
+        str,
+        typer.Option(
+            "--from", help="A document: Markdown, HTML, PDF, CSV ...; tables, design and claims are read from it."
+        ),
+    ] = "",
 ) -> None:
-    """Lay down a report of your own, with placeholder numbers, that runs at once in the lab."""
+    """Lay down a report of your own: of placeholder numbers, or read from a document. It runs at once in the lab.
+
+    What was read from a document is guessed; `benchbook check NAME` lists what nobody has confirmed.
+    """
+    from benchbook import draft, paths
     from benchbook.new import lay_down
 
-    for path in lay_down(name, kind):
+    written = lay_down(name, kind, source)
+    for path in written:
         console.print(f"wrote {path}", markup=False)
-    console.print(f"run it: make report REPORT={name}    then replace what says PLACEHOLDER")
+    runs = paths.notebook(name) in written
+    if source:
+        console.print(f"{counted(len(draft.unconfirmed(name)), 'guess', 'guesses')} to confirm: benchbook check {name}")
+    if runs:
+        console.print(
+            f"run it: make report REPORT={name}" + ("" if source else "    then replace what says PLACEHOLDER")
+        )
+    else:
+        console.print(
+            "nothing here can run it yet: no command of sysbench, pgbench or go-tpc was found for a table of "
+            "threads and throughput. Give report.yaml a `design` and `restaged_by`; until then it is there to be read "
+            f"and audited: benchbook audit {name}"
+        )
 
 
 @app.command()

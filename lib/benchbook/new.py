@@ -10,14 +10,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from benchbook import paths
+from benchbook import draft, paths
 from benchbook.errors import BadInput, NotWritten
 from benchbook.given import user_file
 from benchbook.given.named import one_of
 from benchbook.given.whole_file import replace_text
 from benchbook.hosts.inventory import known_inventories
+from benchbook.published.reader.tables import reading
 from benchbook.reports.kinds import known
 from benchbook.site.addresses import BATCHES, COMPARISON, HISTORY
 from benchbook.site.page import TEMPLATES
@@ -44,13 +46,13 @@ _PAGES = ("index", "glossary", "faults", BATCHES)
 _NETS = range(100, 255)
 
 
-def lay_down(name: str, kind: str = "sysbench") -> list[Path]:
-    """Write the files of a new report of this kind; returns them.
+def lay_down(name: str, kind: str = "sysbench", source: str = "") -> list[Path]:
+    """Write the files of a new report of this kind, or as the document `source` says; returns them.
 
     Raises BadInput for a bad name, an unknown kind, or if any file exists already; NotWritten, and then there is none.
     """
     _check_name(name)
-    contents = _contents(name, LAYOUTS[one_of(kind, LAYOUTS, "kind")])
+    contents = _drafted(name, source) if source else _contents(name, LAYOUTS[one_of(kind, LAYOUTS, "kind")])
     for path in contents:
         if path.exists():
             raise BadInput(
@@ -85,27 +87,88 @@ def _check_name(name: str) -> None:
 
 def _contents(name: str, layout: NewLayout) -> dict[Path, str]:
     """Every file with its text."""
+    values = _values(name)
+    published, env = paths.published_dir(name), paths.env_dir()
+    return {
+        paths.notebook(name): _rendered(layout, "notebook.ipynb.j2", values),
+        published / "datapackage.json": _as_json(_package(name, layout)),
+        published / "report.yaml": _rendered(layout, "report.yaml.j2", values),
+        published / "claims.yaml": _rendered(layout, "claims.yaml.j2", values),
+        **{published / f"{table}.csv": _rendered(layout, f"{table}.csv", values) for table in TABLES},
+        env / "hosts" / f"lab_{name}.yaml": _rendered(layout, "inventory.yaml.j2", values),
+        env / "profiles" / f"{name}.yaml": _rendered(layout, "profile.yaml.j2", values),
+    }
+
+
+def _values(name: str) -> dict[str, str]:
+    return {
+        "name": name,
+        "net": _free_net(),
+        "kinds": ", ".join(known()),
+        "source": "PLACEHOLDER. Say here which report this is, what it measured and on what, how long and how often, in a few lines.",
+        "caveat": f"PLACEHOLDER numbers: the tables were laid down by `benchbook new` and belong to no report. Replace the CSV files in `data/published/{name}`, describe them in `datapackage.json` and the rest in `report.yaml`, then run `benchbook check {name}`.",
+        "system": "mariadb",
+        "load": "sysbench",
+    }
+
+
+def _rendered(layout: NewLayout, template: str, values: dict[str, str]) -> str:
     environment = Environment(
         loader=FileSystemLoader([TEMPLATES / layout.templates, TEMPLATES / "new"]),
         undefined=StrictUndefined,
         autoescape=False,
         keep_trailing_newline=True,
     )
-    values = {"name": name, "net": _free_net(), "kinds": ", ".join(known())}
+    return environment.get_template(template).render(values)
 
-    def rendered(template: str) -> str:
-        return environment.get_template(template).render(values)
 
+# Which of our systems a load generator drives, where the document names none of ours.
+_DRIVES = {"sysbench": "mariadb", "pgbench": "postgresql", "go_tpc": "tidb"}
+
+
+def _drafted(name: str, source: str) -> dict[Path, str]:
+    """Every file with its text, as a document says; those of a run only where something of ours can run it."""
+    read = reading(source)
+    made = draft.draft(read, name)
+    if not made.tables:
+        raise BadInput(
+            "no table of measurements was found in it",
+            file=source,
+            fix=f"see what is read of it: benchbook audit {source}; or start from placeholders: benchbook new {name}",
+        )
     published, env = paths.published_dir(name), paths.env_dir()
-    return {
-        paths.notebook(name): rendered("notebook.ipynb.j2"),
-        published / "datapackage.json": _as_json(_package(name, layout)),
-        published / "report.yaml": rendered("report.yaml.j2"),
-        published / "claims.yaml": rendered("claims.yaml.j2"),
-        **{published / f"{table}.csv": rendered(f"{table}.csv") for table in TABLES},
-        env / "hosts" / f"lab_{name}.yaml": rendered("inventory.yaml.j2"),
-        env / "profiles" / f"{name}.yaml": rendered("profile.yaml.j2"),
+    guesses = [guess.model_dump() for guess in sorted(made.guesses, key=lambda one: one.sure)]
+    head = f"# Read from {Path(source).name} by `benchbook new`. Each guess stands in {draft.GUESSES}, with its line.\n"
+    contents = {
+        published / "datapackage.json": _as_json(made.package),
+        published / "report.yaml": head + _as_yaml(made.report),
+        published / "claims.yaml": head + _as_yaml({"report": name, "claims": made.claims}),
+        published
+        / draft.GUESSES: "# Take a guess out once you have held it against the document; `benchbook check` lists those that are left.\n"
+        + _as_yaml({"guesses": guesses}),
+        **{published / file: text for file, text in made.tables.items()},
     }
+    if not made.load:
+        return contents
+    layout = LAYOUTS["versions" if made.versions else "sysbench"]
+    tidb = made.load == "sysbench" and made.report["document"]["product"] == "TiDB"
+    # It stands in a cell of Markdown, and in JSON.
+    title = json.dumps(re.sub(r"[<>`\[\]]", "", made.report["title"]), ensure_ascii=False)[1:-1]
+    values = _values(name) | {
+        "source": f"Source: {title} (read from a document).",
+        "caveat": f"Tables, design and claims were read from the document; `benchbook check {name}` lists what nobody has confirmed.",
+        "system": "tidb" if tidb else _DRIVES[made.load],
+        "load": made.load,
+    }
+    return contents | {
+        paths.notebook(name): _rendered(layout, "notebook.ipynb.j2", values),
+        env / "hosts" / f"lab_{name}.yaml": _rendered(layout, "inventory.yaml.j2", values),
+        env / "profiles" / f"{name}.yaml": _rendered(layout, "profile.yaml.j2", values),
+    }
+
+
+def _as_yaml(value: object) -> str:
+    return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=120))
 
 
 def _free_net() -> str:

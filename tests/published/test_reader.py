@@ -114,6 +114,7 @@ def test_units_are_converted_where_they_are_of_one_dimension() -> None:
     assert factor("GiB", "MiB") == pytest.approx(1024)
     assert factor("1/min", "1/s") == pytest.approx(1 / 60)
     assert factor("ms", "MB") is None
+    assert factor("MB/s", "1/s") is None
 
 
 def written(tmp_path: Path, name: str, text: str | bytes) -> Path:

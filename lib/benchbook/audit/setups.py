@@ -60,10 +60,10 @@ def setups(read: Reading) -> Iterator[Finding | Passed]:
 
 
 def commands(read: Reading) -> list[tuple[str, int]]:
-    """Return every command of a code block that starts a load generator, its continued lines joined, with its line."""
+    """Return every command that starts a load generator, its continued lines joined, with its line."""
     found = []
     for block in read.blocks:
-        if block.kind != "code":
+        if block.kind not in {"code", "paragraph"}:
             continue
         joined = re.sub(r"\\\s*\n\s*", lambda m: " " * len(m[0]), block.text)
         for match in re.finditer(
@@ -71,7 +71,10 @@ def commands(read: Reading) -> list[tuple[str, int]]:
             joined,
             re.MULTILINE,
         ):
-            found.append((" ".join(match[1].split()), block.line + block.text.count("\n", 0, match.start())))
+            command = " ".join(match[1].split())
+            # In a paragraph a line may begin with the program's name and be a sentence.
+            if block.kind == "code" or re.search(r"\s--?\s?[a-zA-Z]", command):
+                found.append((command, block.line + block.text.count("\n", 0, match.start())))
     return found
 
 

@@ -145,6 +145,8 @@ def factor(unit: str, other: str) -> float | None:
         return 1.0
     if unit not in _PINT or other not in _PINT or "%" in {unit, other}:
         return None
+    if bool(re.search("B|bit", unit)) != bool(re.search("B|bit", other)):
+        return None  # pint counts a bit as a plain number
     try:
         return float(_REGISTRY.Quantity(1.0, _PINT[unit]).to(_PINT[other]).magnitude)
     except pint.DimensionalityError:

@@ -1,0 +1,183 @@
+"""`benchbook new --from`: a report's files drafted from its document, each guess with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from kit import Home
+
+from benchbook import draft, new, parameters, paths, published
+from benchbook.audit.whole import audit
+from benchbook.claims import ledger
+from benchbook.errors import BadInput
+from benchbook.hosts.inventory import load_inventory
+from benchbook.profiles import load_profile
+from benchbook.published.reader.tables import reading
+from benchbook.reports.kinds import kind_of
+
+SYSBENCH = """# MariaDB 10.11 under sysbench
+
+MariaDB version: 10.11.6. Measured 2024-03-05.
+
+| Role | CPU | Memory | Count |
+|------|-----|--------|-------|
+| database server | 8 cores | 32 GB | 2 |
+
+```shell
+sysbench oltp_common --mysql-host=$HOST --tables=8 --table-size=100000 --threads=8 prepare
+sysbench $WORKLOAD --db-driver=mysql --mysql-host=$HOST --mysql-ignore-errors=1213,1205 \\
+  --threads=$THREADS --time=120 --report-interval=10 run
+```
+
+## Point select
+
+| Threads | TPS | 95% latency (ms) |
+|--:|--:|--:|
+| 4 | 21.03k | 260us |
+| 8 | 39,518.02 | 0.31 |
+
+Throughput rises with the threads.
+
+## Update non-index
+
+| Threads | TPS | 95% latency (ms) |
+|--:|--:|--:|
+| 8 | 4,012.87 | 3.43 |
+| 4 | 2,210.10 | 2.91 |
+"""
+VERSIONS = """# AcmeDB 4.2 against AcmeDB 4.1
+
+`sysbench oltp_read_only --threads=64 --tables=32 --table-size=1000000 --time=300 run`
+
+```
+sysbench oltp_read_only --tables=32 --table-size=1000000 --time=300 run
+```
+
+| Threads | 4.1 (tps) | 4.2 (tps) | Improvement | 4.2 p95 (ms) |
+|--:|--:|--:|--:|--:|
+| 8 | 1,812.40 | 2,011.75 | 11.0% | 4.65 |
+| 32 | 6,120.55 | 7,160.20 | 17.0% | 5.47 |
+
+AcmeDB 4.2 is 17% faster than 4.1 with 32 threads. It is faster in all cases.
+"""
+PGBENCH = """# pgbench on PostgreSQL 16.2
+
+```
+pgbench -h $HOST -U postgres -i -s 50 bench
+pgbench -h $HOST -U postgres -c 32 -j 4 -T 60 -S -M prepared bench
+```
+
+| Clients | TPS | Latency average (ms) |
+|--|--|--|
+| 8 | 41,200 | 0.194 |
+| 16 | 78,310 | 0.204 |
+"""
+PARTS = """# Replication
+
+| items | qps | tps | 95% Latency (ms) |
+|--|--|--|--|
+| MySQL | 15.10k | 15.10k | 121.08 |
+| relay | - | 11.3MB/s | 45us (read) |
+| TiDB | 18.53k (Begin/Commit 2.4k Replace 13.80k) | 2.27k | 29 |
+"""
+
+
+def drafted(folder: Path, text: str) -> draft.Draft:
+    (folder / "mine.md").write_text(text)
+    return draft.draft(reading(str(folder / "mine.md")), "mine")
+
+
+def laid_down(home: Home, text: str) -> list[Path]:
+    (home.path / "mine.md").write_text(text)
+    return new.lay_down("mine", source=str(home.path / "mine.md"))
+
+
+def test_a_report_of_sysbench_is_laid_down_whole_and_can_be_planned(home: Home) -> None:
+    assert paths.notebook("mine") in laid_down(home, SYSBENCH)
+    found = published.validate("mine")
+    assert ledger.load(found)
+    assert not [one for one in audit(found).findings if one.severity == "contradiction"]
+    select = found.tables["point_select"]
+    assert select.frame.to_dict("records")[0] | {} == {
+        "threads": 4, "tps": 21030.0, "p95_ms": 0.26, "tps_printed": "21.03k", "p95_ms_printed": "260us",
+    }  # fmt: skip
+    design = found.report.design[0]
+    assert (design.workload, design.factors) == ("oltp_point_select", {"threads": [4, 8]})
+    assert design.fixed == {"tables": 8, "table_size": 100000, "time_s": 120, "report_interval_s": 10}
+    assert design.options == ["--db-driver=mysql", "--mysql-ignore-errors=1213,1205"]
+    assert [(one.name, one.version) for one in found.report.systems] == [("MariaDB", "10.11.6")]
+    host = found.report.hosts[0]
+    assert (host.name, host.cpu, host.memory, host.count) == ("database server", "8 cores", "32 GB", 2)
+    kind = kind_of("mine")
+    said = parameters.check(kind.Parameters, "mine", parameters.defaults("mine"))
+    kind.experiment(found, said, load_profile(said.profile), load_inventory(said.inventory))
+    assert len(kind.cells(found, said)) == 4
+
+
+def test_check_lists_what_nobody_has_confirmed_the_least_sure_first(home: Home) -> None:
+    laid_down(home, SYSBENCH)
+    guesses = draft.unconfirmed("mine")
+    assert [one.sure for one in guesses] == sorted(one.sure for one in guesses)
+    lines = SYSBENCH.split("\n")
+    assert all(lines[one.line - 1].strip() for one in guesses)
+    status, said = home.run("check", "mine")
+    assert (status, f"{len(guesses)} guesses not confirmed" in said) == (0, True)
+    kept = yaml.safe_load((paths.published_dir("mine") / draft.GUESSES).read_text())["guesses"][1:]
+    (paths.published_dir("mine") / draft.GUESSES).write_text(yaml.safe_dump({"guesses": kept}))
+    assert len(draft.unconfirmed("mine")) == len(guesses) - 1
+
+
+def test_versions_in_columns_become_rows_and_a_sentence_a_claim_that_the_table_bears_out(tmp_path: Path) -> None:
+    made = drafted(tmp_path, VERSIONS)
+    (text,) = made.tables.values()
+    assert text.splitlines() == [
+        "version,threads,tps,improvement_percent,p95_ms",
+        "4.1,8,1812.40,,",
+        "4.1,32,6120.55,,",
+        "4.2,8,2011.75,11.0,4.65",
+        "4.2,32,7160.20,17.0,5.47",
+    ]
+    assert made.report["restaged_by"] == "versions"
+    assert made.report["document"]["product"] == "AcmeDB"
+    claims = {claim["hypothesis"]: claim for claim in made.claims}
+    assert claims["ratio"]["rows"] == {"version": "4.2", "threads": 32}
+    assert claims["ratio"]["over"] == {"rows": {"version": "4.1", "threads": 32}}
+    assert claims["dominates"]["figure"]["rows"] == {"version": "4.2"}
+    opposite = drafted(tmp_path, VERSIONS.replace("2,011.75", "1,711.75"))
+    assert "dominates" not in {claim["hypothesis"] for claim in opposite.claims}
+
+
+def test_a_report_of_pgbench_names_its_load_and_its_system(home: Home) -> None:
+    laid_down(home, PGBENCH)
+    found = published.load("mine")
+    (design,) = found.report.design
+    assert (design.load, design.workload, design.fixed) == ("pgbench", "select_only", {"scale": 50, "time_s": 60})
+    assert design.options == ["--protocol=prepared", "--jobs=4"]
+    assert parameters.defaults("mine")["system"] == "postgresql"
+
+
+def test_what_a_cell_says_beside_its_figure_is_kept_and_never_taken_for_another(tmp_path: Path) -> None:
+    (text,) = drafted(tmp_path, PARTS).tables.values()
+    rows = [dict(zip(text.splitlines()[0].split(","), line.split(","), strict=False)) for line in text.splitlines()[1:]]
+    assert [row["qps_begin_commit"] for row in rows] == ["", "", "2400"]
+    assert [row["qps_replace_printed"] for row in rows] == ["", "", "13.80k"]
+    assert [row["tps"] for row in rows] == ["15100", "", "2270"]
+    assert [row["p95_ms"] for row in rows] == ["121.08", "0.045", "29"]
+    assert "tps is printed as '11.3MB/s'" in rows[1]["note"]
+
+
+def test_a_document_that_nothing_here_can_run_is_there_to_be_read(home: Home) -> None:
+    written = laid_down(home, PARTS)
+    assert paths.notebook("mine") not in written
+    assert published.load("mine").report.restaged_by is None
+    status, said = home.run("check", "mine")
+    assert (status, "guesses not confirmed" in said) == (0, True)
+
+
+def test_a_document_without_measurements_is_refused(home: Home) -> None:
+    with pytest.raises(BadInput, match="no table of measurements") as caught:
+        laid_down(home, "# A poem\n\nNothing is measured.\n")
+    assert "benchbook audit" in str(caught.value.fix)
+    assert not paths.published_dir("mine").exists()
