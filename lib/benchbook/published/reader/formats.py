@@ -298,7 +298,7 @@ _SKIPPED = {"script", "style", "noscript", "template", "svg", "nav", "head", "if
 def html_blocks(text: str, source: str) -> Iterator[Block]:
     """Yield the blocks of HTML; entities are only those of HTML, and nothing is loaded."""
     parser = lxml.html.HTMLParser(
-        why_no_network=True, remove_comments=True, remove_pis=True, huge_tree=False, encoding="utf-8"
+        no_network=True, remove_comments=True, remove_pis=True, huge_tree=False, encoding="utf-8"
     )
     try:
         root = lxml.html.document_fromstring(text.encode("utf-8", errors="replace"), parser=parser)
