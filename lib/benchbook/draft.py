@@ -384,7 +384,7 @@ def _metric(made: _Long, column: Column, cells: Sequence[Cell], name: str, at: i
             if re.search(r"[^\d.,+\-\s]", one.printed) and (scale != 1.0 or one.place >= 10 or one.unit != column.unit):
                 _column(made, f"{labelled}_printed", "", "note", None)
                 row[f"{labelled}_printed"] = one.printed
-        if not is_empty(cell.text) and not (cell.figure and _plain(cell)):
+        if not is_empty(cell.text) and (base not in row or not _plain(cell)):
             _column(made, "note", "", "note", None)
             row["note"] = "; ".join(
                 filter(None, [row.get("note", ""), f"{column.heading} is printed as {cell.text!r}"])

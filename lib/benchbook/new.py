@@ -142,7 +142,9 @@ def _drafted(name: str, source: str) -> dict[Path, str]:
     contents = {
         published / "datapackage.json": _as_json(made.package),
         published / "report.yaml": head + _as_yaml(made.report),
-        published / "claims.yaml": head + _as_yaml({"report": name, "claims": made.claims}),
+        **(
+            {published / "claims.yaml": head + _as_yaml({"report": name, "claims": made.claims})} if made.claims else {}
+        ),
         published
         / draft.GUESSES: "# Take a guess out once you have held it against the document; `benchbook check` lists those that are left.\n"
         + _as_yaml({"guesses": guesses}),
