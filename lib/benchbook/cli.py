@@ -172,6 +172,32 @@ def report(
 
 
 @app.command()
+def plan(
+    name: Annotated[str, typer.Argument(help="Which report.", autocompletion=_known_reports)],
+    inventory: Annotated[str, typer.Option(help="Where: a name in env/hosts, or a file.")] = "",
+    profile: Annotated[str, typer.Option(help="How big and how long: a name in env/profiles, or a file.")] = "smoke",
+    budget: Annotated[str, typer.Option(help="Wall time to spend, as 30min or 2h: which claims it decides best.")] = "",
+    parameter: Annotated[
+        list[str] | None, typer.Option("--parameter", "-p", help="A notebook parameter, NAME=VALUE (YAML); repeatable.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the forecast as JSON.")] = False,
+) -> None:
+    """Say before a run what these hosts can say of each claim, what deciding it takes, and how long the run is.
+
+    Hosts are asked for their cores; nothing runs on them. Example: benchbook plan tidb_v7_1_3_sysbench --budget 30min
+    """
+    from benchbook.overview import plan_list
+
+    _check_names([name])
+    said: dict[str, object] = {"profile": profile, **({"inventory": inventory} if inventory else {})}
+    made = plan_list.forecast(name, {**said, **_parameters(parameter or [])}, budget)
+    if as_json:
+        print(made.model_dump_json(indent=1))
+    else:
+        plan_list.show(name, made, console)
+
+
+@app.command()
 def batch(
     plan: Annotated[str, typer.Argument(help="A YAML file: reports, inventories, profiles, parameters, exclude.")],
     dry_run: Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 from IPython.display import HTML, display
 from matplotlib.figure import Figure
@@ -16,6 +17,7 @@ from benchbook.analysis.shown_trials import shown, told_apart
 from benchbook.audit.whole import audit
 from benchbook.campaign import max_rate, repetitions, run, store
 from benchbook.campaign.cancellation import GO_ON, RunInterrupted, are_left
+from benchbook.campaign.design import RunForecast
 from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.max_rate import KneeSearch
 from benchbook.campaign.progress import Listener, listeners, tell_command_line
@@ -28,12 +30,13 @@ from benchbook.compare.address import find
 from benchbook.display import differences as show_differences
 from benchbook.display import show, time_spent
 from benchbook.display.live_progress import LiveView
-from benchbook.errors import BenchbookError
+from benchbook.errors import BenchbookError, HostUnusable
 from benchbook.given.named import one_of
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import check, defaults
 from benchbook.plots import knee_plot, output
 from benchbook.profiles import Repeating, load_profile
+from benchbook.reports import forecast as run_forecast
 from benchbook.reports import planning
 from benchbook.reports.kinds import kind_of
 
@@ -121,19 +124,51 @@ class Report(Framed):
     def _replayed(self) -> Campaign:
         return store.latest(self.report, self.parameters.campaign)
 
+    @property
+    def _asking(self) -> planning.Asking:
+        return planning.Asking(self.kind, self.published, self.parameters, self.profile, self.inventory)
+
     def _planned(self) -> Campaign:
-        asking = planning.Asking(self.kind, self.published, self.parameters, self.profile, self.inventory)
+        asking = self._asking
         found = planning.as_run_here(asking)
         trials, seed = planning.trials(asking, found), self.parameters.seed
         return store.start_or_continue(self.report, found.asked, trials, seed=seed, again=self.parameters.again)
 
+    def forecast(self) -> HTML:
+        """What these hosts can say of each claim, and how long the run takes; once it has run, beside what came out.
+
+        Raise HostUnusable where a host cannot be asked for its cores.
+        """
+        kept = self.campaign.plan.forecast
+        if self.records or self.parameters.replay:
+            if kept is None:
+                return show.paragraph("Nothing was forecast before this campaign ran.")
+            rows = run_forecast.beside_outcome(kept, self.claims())
+            took = f"forecast {kept.wall_s / 60:.1f} min, took {self.campaign.spent_s / 60:.1f} min"
+            return show.table(rows, f"What was known before the run, and what came out: {took}")
+        made = self._forecast()
+        return show.stack([
+            show.table(run_forecast.rows(made), run_forecast.sentence(made)),
+            show.paragraph(" ".join(made.sources)),
+        ])  # fmt: skip
+
+    def _forecast(self) -> RunForecast:
+        """Made before the first trial, and kept with the plan."""
+        trials = self.campaign.trials
+        cells = list({trial.cell.key: trial.cell for trial in trials}.values())
+        planned = planning.Design(cells, self.campaign.asked)
+        made = run_forecast.forecast(self._asking, planned, trials, self._experiment)
+        self.campaign.keep_forecast(made)
+        return made
+
     def provenance(self) -> HTML:
-        """What was published, what its audit finds, the hosts, the plan, and what the loads took."""
+        """What was published, what its audit finds, the hosts, the plan, the forecast, and what the loads took."""
         parts = {
             "What was published": self.published_tables(),
             "What the audit finds": self.audit(),
             "Where it ran": self.topology(),
             "The plan": self.plan(),
+            "The forecast": self.forecast(),
             "Machine time": self.machine_time(),
         }
         return show.stack([part for title, shown in parts.items() for part in (show.heading(title), shown)])
@@ -151,12 +186,20 @@ class Report(Framed):
         if not self.parameters.replay and not finished:
             # Results of an earlier attempt must not pass for this one's if it breaks off.
             (self.campaign.folder / paths.RESULTS).unlink(missing_ok=True)
+            self._say_forecast()
             self._run(self._experiment)
         failures = self.failures()
         if not self.records:
             display(failures)
             self.finish()
         return show.stack([*finished, failures])
+
+    def _say_forecast(self) -> None:
+        """Before the first trial: what these hosts can say, and how long it takes."""
+        if not self.campaign.done():
+            # A host that does not answer is the run's to wait for, and to name.
+            with suppress(HostUnusable):
+                display(show.paragraph(run_forecast.sentence(self._forecast())))
 
     @property
     def _repeating(self) -> Repeating | None:

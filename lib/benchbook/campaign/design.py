@@ -70,10 +70,38 @@ class AddedBlock(BaseModel):
     claims: list[str]
 
 
+class ClaimForecast(BaseModel):
+    """What hosts can say of a claim whatever comes out, and why no more; what would let them say it all.
+
+    `repetitions` are likely to decide it, in so many `minutes` of wall time; None: not known, or more than 100.
+    `budgeted` are those that the budget holds of it; None where no budget was given.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    claim: str
+    system: str
+    speaks: Literal["both ways", "confirm only", "refute only", "nothing", "not run"]
+    reason: str = ""
+    needs: str = ""
+    repetitions: int | None = None
+    minutes: float | None = None
+    budgeted: int | None = None
+
+
+class RunForecast(BaseModel):
+    """What was known of a run before it ran: each claim, seconds of wall time, and what both are reckoned from."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    claims: list[ClaimForecast]
+    wall_s: float
+    sources: list[str]
+
+
 class Plan(Noted):
     """What was asked for, the seed, and every trial in its run order; `planned` counts those before any was added.
 
     `ahead` are the blocks that were decided on with the last one that was added, and stand still to be added.
+    `forecast` is what was known of the run before its first trial.
     """
 
     version: Literal[1] = 1
@@ -85,6 +113,7 @@ class Plan(Noted):
     planned: int | None = None
     added: list[AddedBlock] = []
     ahead: list[Block] = []
+    forecast: RunForecast | None = None
 
     def with_more(self, trials: Sequence[Trial], claims: Sequence[str], ahead: Sequence[Block]) -> Plan:
         """The plan with a block of trials, added for these claims, after its own; `planned` stays as it was."""

@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from benchbook import paths
 from benchbook.campaign import record
-from benchbook.campaign.design import Block, Plan, Trial, digest
+from benchbook.campaign.design import Block, Plan, RunForecast, Trial, digest
 from benchbook.campaign.environment import IMPORTED, Asked, Environment
 from benchbook.campaign.fsync import flush
 from benchbook.campaign.record import Record, RecordBroken, RecordFolder, file_version, in_short
@@ -149,6 +149,10 @@ class Campaign:
         `ahead`: the blocks that are to follow it.
         """
         _write(self.folder / "plan.json", self.plan.with_more(trials, claims, ahead).model_dump())
+
+    def keep_forecast(self, made: RunForecast) -> None:
+        """Keep with the plan what is known before the first trial."""
+        _write(self.folder / "plan.json", {**self.plan.model_dump(), "forecast": made.model_dump()})
 
     @property
     def planned(self) -> int:

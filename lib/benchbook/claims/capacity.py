@@ -12,7 +12,7 @@ figures as far beyond its bound refute it? So the answer cannot depend on what w
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,11 +56,15 @@ class Scope:
 
 @dataclass(frozen=True)
 class Capacity:
-    """The busy cells of a campaign, with the published levels that they stand for, and how its levels were scaled."""
+    """The busy cells of a campaign, with the published levels that they stand for, and how its levels were scaled.
+
+    `verb`: "were" of cores that were seen; "may be" before the run.
+    """
 
     arm: Arm
     busy: Sequence[BusyCell]
     scaling: LevelScaling | None = None
+    verb: str = "were"
 
     def scope(self, claim: Hypothesis, contrasts: Sequence[Contrast]) -> Scope:
         """Return what these hosts can say of a claim, from their cores and the published figures alone."""
@@ -146,7 +150,7 @@ class Capacity:
         """Return how many clients the term's cell was run with; 0 where its levels name none."""
         cell = next(iter(self._cells(term)), None)
         ran = {name: cell.ran.get(name, value) for name, value in term.rows.items()} if cell else term.rows
-        return float(sum(n for name, n in ran.items() if _counts_clients(name) and isinstance(n, int | float)))
+        return clients_in(ran)
 
     def _curve(self, term: Term) -> Iterator[tuple[float, Term]]:
         """The same figure with other numbers of clients: how many, and the term."""
@@ -186,7 +190,7 @@ class Capacity:
         machine, term = max(found, key=lambda each: _log_waiting(each[0]))
         clients = int(self.clients(term))
         at = f" at {said}" if (said := counted(self._ran(term))) else ""
-        because = f"{machine.share:.0%} of {machine.cores} cores were busy{at}"
+        because = f"{machine.share:.0%} of {machine.cores} cores {self.verb} busy{at}"
         cores = f"more than {math.ceil(clients / FULL)} cores" if clients else "more cores"
         return Scope(speaks, because, f"{cores} for these levels, or hosts of their own for what shares these")
 
@@ -204,6 +208,9 @@ class Capacity:
                     ran.setdefault(name, {}).setdefault(value, set()).add(level)
         needs = "the published levels (-p levels=published), on a machine with the cores for them"
         for name, levels in ran.items():
+            if all(here == {value} for value, here in levels.items()):
+                # On as many cores as were published, each level stands for itself.
+                continue
             apart = next(((value, here) for value, here in levels.items() if len(here) > 1), None)
             if apart:
                 few, many = min(apart[1]), max(apart[1])
@@ -224,7 +231,7 @@ class Capacity:
         fullest = max((machine for cell in cells for machine in cell.machines), key=_log_waiting)
         if fullest.share < FULL:
             return Scope("both ways")
-        said = f"{fullest.share:.0%} of {fullest.cores} cores were busy, which moves ranks by an unknown amount"
+        said = f"{fullest.share:.0%} of {fullest.cores} cores {self.verb} busy, which moves ranks by an unknown amount"
         return Scope("nothing", said, "more cores, or hosts of their own for what shares these")
 
 
@@ -236,6 +243,11 @@ def _log_waiting(machine: Machine) -> float:
     if machine.share < FULL:
         return 0.0
     return min(MOST, -math.log(max(1 - machine.share ** max(1, machine.cores), 1e-6)))
+
+
+def clients_in(levels: Mapping[str, object]) -> float:
+    """Return how many clients a cell with these levels has; 0 where none of them counts clients."""
+    return float(sum(n for name, n in levels.items() if _counts_clients(name) and isinstance(n, int | float)))
 
 
 def _counts_clients(name: str) -> bool:

@@ -14,7 +14,7 @@ from benchbook.claims import section
 # A pipe is as narrow as 80 columns, and whoever reads it wants the whole line.
 WIDTH = 1000
 # Columns of several words; the others hold one word or figure each.
-_WRAPPED = ("state", "speaks", "interval", "n to decide", "reason", "would decide it")
+_WRAPPED = ("state", "speaks", "interval", "n to decide", "reason", "would decide it", "what would help")
 _STYLES = {"holds": "green", "fails": "red", "open": "yellow"}
 
 
@@ -23,15 +23,12 @@ def show(report: str, campaign: str, found: Sequence[JudgedClaim], console: Cons
 
     A terminal's lines are as wide as it is, and long texts go on beneath; elsewhere a claim is one line.
     """
-    if not console.is_terminal:
-        console.width = max(console.width, WIDTH)
     console.print(f"[bold]{report}[/], campaign {campaign}{'' if found else ': no ledger of claims'}")
     for system in dict.fromkeys(claim.system for claim in found):
         mine = [claim for claim in found if claim.system == system]
         console.print(f"{system or 'nothing measured'}: {section.counts(mine)}")
         for lines in (section.rows([claim for claim in mine if claim.here]), _reasons(mine)):
-            if lines:
-                _print(_table(lines), console)
+            print_rows(lines, console)
 
 
 def _reasons(claims: Sequence[JudgedClaim]) -> list[dict[str, str]]:
@@ -48,8 +45,13 @@ def _reasons(claims: Sequence[JudgedClaim]) -> list[dict[str, str]]:
     ]
 
 
-def _print(table: Table, console: Console) -> None:
-    """As wide as the terminal; on one that is narrower than the longest words, lines are longer and nothing is cut."""
+def print_rows(lines: list[dict[str, str]], console: Console) -> None:
+    """Print a table as wide as the terminal; on one narrower than the longest words nothing is cut, nor in a pipe."""
+    if not lines:
+        return
+    table = _table(lines)
+    if not console.is_terminal:
+        console.width = max(console.width, WIDTH)
     width, options = console.width, console.options.update(width=WIDTH)
     console.width = max(width, Measurement.get(console, options, table).minimum)
     console.print(table, soft_wrap=False, crop=False)

@@ -247,7 +247,7 @@ def with_pooled(
         found = pools.get(unit(contrast.terms[0])) if _borrows(contrast, unit, trial) else None
         if found is None or contrast.n < 2:
             return contrast
-        variance, df = found.with_own(contrast.own_variance, contrast.n, _figures(contrast, trial))
+        variance, df = found.with_own(contrast.own_variance, contrast.n, figures_in(contrast, trial))
         return replace(contrast, pooled=(max(variance, contrast.rounding), df))
 
     return [[pooled(contrast) for contrast in contrasts] for contrasts in claims]
@@ -265,8 +265,8 @@ def _apart(
     return list({trial(term): term for term in reversed(terms)}.values())
 
 
-def _figures(contrast: Contrast, trial: Callable[[Term], tuple[object, ...]]) -> float:
-    """How many figures' variances an effect holds: a ratio 2, a mean of L ratios 2 / L.
+def figures_in(contrast: Contrast, trial: Callable[[Term], tuple[object, ...]]) -> float:
+    """Return how many figures' variances an effect holds: a ratio 2, a mean of L ratios 2 / L.
 
     Figures of a table share what a start of its server does: of those that do not cancel, all of it counts.
     """

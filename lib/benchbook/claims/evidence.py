@@ -129,9 +129,26 @@ def measured(published: Published, tables: Tables, records: Sequence[Record], tr
                 rows.setdefault(table.id, []).extend(_wide(table, repetition))
     planned = [t for t in tables(published, [], trials) if t.id in published.tables]
     systems = {str((row.model_extra or {})["system"]) for t in planned for row in t.rows}
-    apart = {id: frozenset(chain(*(t.cell.levels for t in trials if t.cell.table == id))) for id in rows}
     frames = {id: pd.DataFrame(found) for id, found in rows.items() if found}
-    return Evidence(frames, sorted(systems), apart, [trial.cell for trial in trials])
+    return Evidence(frames, sorted(systems), _set_apart(rows, trials), [trial.cell for trial in trials])
+
+
+def planned(published: Published, tables: Tables, trials: Sequence[Trial]) -> Evidence:
+    """Return what a plan will measure, as if the printed figures came out, twice; `trials` have published levels."""
+    frames: dict[str, pd.DataFrame] = {}
+    for table in tables(published, [], trials):
+        rows = [{**(r.model_extra or {}), "metric": r.metric, "value": r.published} for r in table.rows]
+        known = pd.DataFrame([row for row in rows if row["value"] is not None])
+        if table.id in published.tables and not known.empty:
+            levels = [name for name in known if name not in {"metric", "value"}]
+            wide = known.pivot_table("value", levels, "metric", dropna=False, observed=True).dropna(how="all")
+            frames[table.id] = pd.concat([wide.reset_index().assign(repetition=n) for n in (1, 2)])
+    systems = {str(name) for frame in frames.values() for name in frame["system"]}
+    return Evidence(frames, sorted(systems), _set_apart(frames, trials), [trial.cell for trial in trials])
+
+
+def _set_apart(ids: Iterable[str], trials: Sequence[Trial]) -> dict[str, frozenset[str]]:
+    return {id: frozenset(chain(*(t.cell.levels for t in trials if t.cell.table == id))) for id in ids}
 
 
 def _wide(table: Table, repetition: int) -> list[dict[str, Any]]:

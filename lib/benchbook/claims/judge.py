@@ -62,7 +62,7 @@ def of_campaign(
     trials = trials_as_published(campaign.trials, campaign.scaling)
     found = evidence.measured(published, tables, compared(records), trials)
     busy = busy_cells(campaign)
-    systems = [_system(name, campaign) for name in found.systems] or [JudgedSystem("", asked=campaign.asked)]
+    systems = [system_of(name, campaign) for name in found.systems] or [JudgedSystem("", asked=campaign.asked)]
     beside = {system.name: system.stand_ins for system in systems}
     how: dict[str, Any] = {"shares": campaign.shares, "busy": busy, "scaling": campaign.scaling}
     return [
@@ -94,23 +94,34 @@ def judge(
     """
     arm = Arm(published, found, system.name)
     capacity = Capacity(arm, busy, scaling)
-    claims = [claim for claim in known.claims if _belongs(claim, arm)]
+    compared, missing = compare(known, arm)
+    answers = dict(
+        zip(compared, decisions.decide(list(compared.values()), alpha=known.alpha, shares=shares), strict=True)
+    )
+    return [
+        _missing(claim, system, known, missing[claim.id])
+        if claim.id in missing
+        else _judged(claim, system, known, arm, capacity, answers[claim.id], compared[claim.id])
+        for claim in judged_on(known, arm)
+    ]
+
+
+def judged_on(known: Ledger, arm: Arm) -> list[Hypothesis]:
+    """Return the claims that are judged on this system: the family over which Holm corrects."""
+    return [claim for claim in known.claims if _belongs(claim, arm)]
+
+
+def compare(known: Ledger, arm: Arm) -> tuple[dict[str, list[Contrast]], dict[str, NotMeasured]]:
+    """Return each claim's contrasts by its id, spreads pooled over cells; and of the other claims what is missing."""
     compared: dict[str, list[Contrast]] = {}
     missing: dict[str, NotMeasured] = {}
-    for claim in claims:
+    for claim in judged_on(known, arm):
         try:
             compared[claim.id] = contrasts_of(claim, arm)
         except NotMeasured as reason:
             missing[claim.id] = reason
     pooled = contrasts.with_pooled(list(compared.values()), arm.logs, arm.dimension, arm.trial_of)
-    compared = dict(zip(compared, pooled, strict=True))
-    answers = dict(zip(compared, decisions.decide(pooled, alpha=known.alpha, shares=shares), strict=True))
-    return [
-        _missing(claim, system, known, missing[claim.id])
-        if claim.id in missing
-        else _judged(claim, system, known, arm, capacity, answers[claim.id], compared[claim.id])
-        for claim in claims
-    ]
+    return dict(zip(compared, pooled, strict=True)), missing
 
 
 def _belongs(claim: Hypothesis, arm: Arm) -> bool:
@@ -128,6 +139,18 @@ def contrasts_of(claim: Hypothesis, arm: Arm) -> list[Contrast]:
     return [replace(one, published=other.mean) for one, other in zip(mine, theirs, strict=True)]
 
 
+def scope_of(claim: Hypothesis, system: JudgedSystem, capacity: Capacity, compared: Sequence[Contrast]) -> Scope:
+    """Return what a campaign can say of a claim whatever comes out: before it runs, and when it has run."""
+    if IMPORTED in system.asked:
+        return Scope("nothing", f"these are imported logs, {UNKNOWN}", "a run on hosts that are known", "open")
+    stand_ins = system.stand_ins_of(claim, capacity.arm)
+    unrun = claim.unrun(system.name, system.asked, stand_ins)
+    if unrun is None:
+        return capacity.scope(claim, compared)
+    why = f"{unrun.why} ({'; '.join(stand_ins)})" if unrun.stand_ins else unrun.why
+    return Scope("nothing", why, unrun.needs, "not run")
+
+
 def _judged(
     claim: Hypothesis,
     system: JudgedSystem,
@@ -138,14 +161,7 @@ def _judged(
     compared: Sequence[Contrast],
 ) -> results.JudgedClaim:
     stand_ins = system.stand_ins_of(claim, arm)
-    unrun = claim.unrun(system.name, system.asked, stand_ins)
-    if IMPORTED in system.asked:
-        scope = Scope("nothing", f"these are imported logs, {UNKNOWN}", "a run on hosts that are known", "open")
-    elif unrun:
-        why = f"{unrun.why} ({'; '.join(stand_ins)})" if unrun.stand_ins else unrun.why
-        scope = Scope("nothing", why, unrun.needs, "not run")
-    else:
-        scope = capacity.scope(claim, compared)
+    scope = scope_of(claim, system, capacity, compared)
     verdict = _verdict(decision, scope, capacity, compared)
     shown = decision.shown
     interval = shown.interval(decision.alpha)
@@ -192,7 +208,8 @@ def _verdict(decision: Decision, scope: Scope, capacity: Capacity, compared: Seq
     return decision.here if stands else scope.otherwise
 
 
-def _system(name: str, campaign: Campaign) -> JudgedSystem:
+def system_of(name: str, campaign: Campaign) -> JudgedSystem:
+    """Return a system of a campaign, with what it stands in for there."""
     about = campaign.environment().systems
     arms = {trial.cell.system for trial in campaign.trials}
     # The systems that another arm is about are no part of this one.

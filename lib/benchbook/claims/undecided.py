@@ -26,7 +26,7 @@ def open_claims(
     claims = {claim.id: claim for claim in ledger.claims} if ledger else {}
     cells = list({trial.cell.key: trial.cell for trial in trials}.values())
     return [
-        OpenClaim(verdict.id, tuple(_cells(claims[verdict.id], verdict.system, cells, published, scaling)), ahead)
+        OpenClaim(verdict.id, tuple(cells_of(claims[verdict.id], verdict.system, cells, published, scaling)), ahead)
         for verdict in verdicts
         if verdict.verdict == "open"
         if max(ahead := verdict.chances[: max(0, most - (verdict.n or 0))], default=0.0) >= WORTH
@@ -47,7 +47,7 @@ def unjudged(
         for system in {cell.system for cell in cells}
         for claim in ledger.claims
         if claim.unrun(system, asked) is None
-        for cell in _cells(claim, system, cells, published, scaling)
+        for cell in cells_of(claim, system, cells, published, scaling)
     }
     return [c for c in cells if c.key not in judged and not _chosen_by_user(_as_published(c, scaling), published)]
 
@@ -60,10 +60,10 @@ def _chosen_by_user(cell: Cell, published: Published) -> bool:
     return not table.matching({name: cell.levels[name] for name in table.levels if name in cell.levels})
 
 
-def _cells(
+def cells_of(
     claim: Hypothesis, judged: str, cells: Sequence[Cell], published: Published, scaling: LevelScaling | None
 ) -> list[Cell]:
-    """The cells whose figures the claim speaks of; all of its tables' where it names none (a correlation over all).
+    """Return the cells whose figures the claim speaks of; all of its tables' where it names none (a correlation).
 
     A claim is judged within repetitions, so that all of its cells are repeated together.
     """

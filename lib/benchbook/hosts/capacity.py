@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from benchbook.grouping import grouped
@@ -26,16 +26,36 @@ class Capacity:
     shared: bool
 
 
+@dataclass(frozen=True)
+class MachineCores:
+    """A machine by its boot, the cores that any of its hosts may use at least, and what runs there."""
+
+    boot: str
+    cores: int
+    client: bool
+    server: bool
+
+
+def machines(inventory: Inventory, names: Sequence[str]) -> list[MachineCores]:
+    """Return the machines that these hosts are on. Raise HostUnusable where a host does not answer at once."""
+    hosts, found = inventory.hosts, _located(inventory, gather)
+    return [
+        MachineCores(
+            boot,
+            min(len(set(hosts[name].cpus)) or found[name][1] for name in mine),
+            any(LOAD in hosts[name].roles for name in mine),
+            any(LOAD not in hosts[name].roles for name in mine),
+        )
+        for boot, mine in grouped(names, lambda name: found[name][0]).items()
+    ]
+
+
 def of_servers(inventory: Inventory) -> Capacity:
     """What carries anything but the load alone; hosts that share a machine count once, with what they are bound to.
 
     Raises HostUnusable where a host cannot be reached. A lab's hosts are this machine: nothing is asked.
     """
-    hosts = inventory.hosts
-    if inventory.lab:
-        found = dict.fromkeys(hosts, ("", len(os.sched_getaffinity(0))))
-    else:
-        found = {name: (about.boot_id or name, about.cores_allowed) for name, about in _facts(inventory).items()}
+    hosts, found = inventory.hosts, _located(inventory, with_retry(gather))
     machines = grouped((name for name, host in hosts.items() if set(host.roles) != {LOAD}), lambda name: found[name][0])
     loading = [name for name, host in hosts.items() if LOAD in host.roles]
     shared = any(
@@ -54,9 +74,16 @@ def _meet(one: Cpus, other: Cpus) -> bool:
     return not (one and other) or not set(one).isdisjoint(other)
 
 
-def _facts(inventory: Inventory) -> dict[str, HostFacts]:
+def _located(inventory: Inventory, step: Callable[[Host], HostFacts]) -> dict[str, tuple[str, int]]:
+    """The boot of each host's machine, and the cores that a process may use there."""
+    if inventory.lab:
+        return dict.fromkeys(inventory.hosts, ("", len(os.sched_getaffinity(0))))
+    return {name: (about.boot_id or name, about.cores_allowed) for name, about in _facts(inventory, step).items()}
+
+
+def _facts(inventory: Inventory, step: Callable[[Host], HostFacts]) -> dict[str, HostFacts]:
     hosts = [Host(inventory, name) for name in inventory.hosts]
     try:
-        return on_each("reading host facts", hosts, with_retry(gather))
+        return on_each("reading host facts", hosts, step)
     finally:
         try_on_each(hosts, lambda host: host.close())

@@ -1,0 +1,304 @@
+"""What a run can say of each claim, and how long it takes, before it runs.
+
+What hosts can say is asked of the rule that judges it afterwards (`judge.scope_of`), with the cores as busy as they can
+be: N clients of a closed loop keep N cores busy at most (Denning & Buzen 1978, ACM Computing Surveys 10(3)); where no
+level counts clients, all cores. A run may say more than that, never less, as long as no request keeps several cores
+busy. Once a campaign of the same plan is recorded on the same inventory, its busy cores take the place of the bound,
+its figures and spreads that of the prior, its times that of the usual ones.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from benchbook import paths
+from benchbook.analysis.headroom import BusyCell, Machine
+from benchbook.analysis.results import JudgedClaim
+from benchbook.campaign import repetition_allocation, store
+from benchbook.campaign.design import Cell, ClaimForecast, RunForecast, Trial, blocks
+from benchbook.campaign.experiment import Experiment
+from benchbook.campaign.repetition_allocation import OpenClaim, RepetitionCost
+from benchbook.campaign.scaled_levels import as_published, of_plan, published_levels, trials_as_published
+from benchbook.campaign.store import Campaign
+from benchbook.claims import contrasts, decisions, evidence, judge, ledger, undecided
+from benchbook.claims.capacity import Capacity, clients_in
+from benchbook.claims.contrasts import Contrast
+from benchbook.claims.decisions import MOST_AHEAD, Decision
+from benchbook.claims.evidence import NotMeasured
+from benchbook.claims.hypothesis import Arm, Hypothesis
+from benchbook.claims.judge import JudgedSystem
+from benchbook.claims.ledger import Ledger
+from benchbook.hosts import capacity
+from benchbook.reports.planning import Asking, Design
+
+# Standard deviation of the log of one figure between repetitions. Of recorded smoke campaigns (loads of 2 and 3 s on
+# two shared cores; TiDB twice, DTM) the medians over their claims were 0.14, 0.20 and 0.09. Loads of half a minute and
+# more are assumed to vary a third as much; one recorded campaign replaces either.
+SPREAD_SHORT, SPREAD_LONG, LONG_S = 0.15, 0.05, 30.0
+# Seconds of wall time beside the loads, medians of the same campaigns: before the first trial, per block, per trial.
+PREPARE_S, BLOCK_S, BESIDE_S = 30.0, 5.0, 4.0
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """The campaign that a forecast goes by, and its contrasts by system and claim."""
+
+    campaign: Campaign
+    compared: Mapping[tuple[str, str], list[Contrast]]
+
+
+def forecast(
+    asking: Asking, found: Design, trials: Sequence[Trial], experiment: Experiment, budget_s: float | None = None
+) -> RunForecast:
+    """Return what these hosts can say of every claim, what deciding it takes, and the wall time of the plan.
+
+    With `budget_s`, repetitions go to the claims of which most is decided in a second, for as long as they fit. Raise
+    HostUnusable where a host cannot be asked for its cores.
+    """
+    last = _last(asking, found)
+    costs, prepare_s = _costs(trials, experiment, last)
+    spread = SPREAD_LONG if max(map(experiment.expected_s, trials), default=0.0) >= LONG_S else SPREAD_SHORT
+    known = ledger.load(asking.published)
+    claims: list[ClaimForecast] = []
+    open_claims: dict[int, OpenClaim] = {}
+    if known is not None:
+        planned = evidence.planned(
+            asking.published, asking.kind.tables, trials_as_published(trials, of_plan(found.asked))
+        )
+        busy = _busy(asking, found, experiment, last)
+        for system in _systems(planned.systems, found, last):
+            arm = Arm(asking.published, planned, system.name)
+            may = Capacity(arm, busy, of_plan(found.asked), "were" if last else "may be")
+            likely = _Likely.of(known, arm, found, last, spread)
+            for claim in judge.judged_on(known, arm):
+                row = _says(claim, system, may, likely)
+                answer = likely.answers.get(claim.id)
+                if answer and row.speaks in ("both ways", "confirm only", "refute only"):
+                    cells = undecided.cells_of(claim, system.name, found.cells, asking.published, may.scaling)
+                    row = row.model_copy(update=_takes(answer, cells, costs))
+                    open_claims[len(claims)] = OpenClaim(str(len(claims)), tuple(cells), _chances(answer))
+                claims.append(row)
+    if budget_s is not None:
+        claims = _budgeted(claims, open_claims, costs, budget_s - prepare_s)
+    loads_s = costs.of(trial.cell for trial in trials)
+    wall_s = prepare_s + len(blocks(trials)) * costs.block_s + loads_s
+    return RunForecast(claims=claims, wall_s=wall_s, sources=_sources(found, last, spread))
+
+
+def _systems(names: Sequence[str], found: Design, last: _Recorded | None) -> list[JudgedSystem]:
+    """What a system stands in for is known once it has run."""
+    known = [judge.system_of(name, last.campaign) if last else JudgedSystem(name) for name in names]
+    beside = {system.name: system.stand_ins for system in known}
+    return [replace(system, asked=found.asked, beside=beside) for system in known]
+
+
+@dataclass(frozen=True)
+class _Likely:
+    """The contrasts of a system's claims as two repetitions are likely to show them, and what these would answer."""
+
+    compared: Mapping[str, Sequence[Contrast]]
+    missing: Mapping[str, NotMeasured]
+    answers: Mapping[str, Decision]
+
+    @classmethod
+    def of(cls, known: Ledger, arm: Arm, found: Design, last: _Recorded | None, spread: float) -> "_Likely":
+        compared, missing = judge.compare(known, arm)
+        seen = last.compared if last else {}
+        assumed = {id: _assumed(mine, seen.get((arm.system, id)), arm, spread) for id, mine in compared.items()}
+        likely = {id: mine for id, mine in assumed.items() if mine}
+        shares = int((found.asked.get("repeat") or {}).get("looks", 1))
+        answers = decisions.decide(list(likely.values()), alpha=known.alpha, shares=shares)
+        return cls(compared, missing, dict(zip(likely, answers, strict=True)))
+
+
+def _says(claim: Hypothesis, system: JudgedSystem, may: Capacity, likely: _Likely) -> ClaimForecast:
+    """What these hosts can say of a claim."""
+    if reason := likely.missing.get(claim.id):
+        return ClaimForecast(
+            claim=claim.id, system=system.name, speaks="not run", reason=str(reason), needs=reason.needs
+        )
+    scope = judge.scope_of(claim, system, may, likely.compared[claim.id])
+    speaks = "not run" if scope.otherwise == "not run" else scope.speaks
+    return ClaimForecast(claim=claim.id, system=system.name, speaks=speaks, reason=scope.because, needs=scope.needs)
+
+
+def _takes(answer: Decision, cells: Sequence[Cell], costs: RepetitionCost) -> dict[str, object]:
+    """How many repetitions are likely to decide it, and in how many minutes."""
+    repetitions = answer.needed if answer.here == "open" else 2
+    each_s = costs.of(cells) + costs.block_s * len({cell.system for cell in cells})
+    return {"repetitions": repetitions, "minutes": repetitions * each_s / 60 if repetitions else None}
+
+
+def _last(asking: Asking, found: Design) -> _Recorded | None:
+    """The latest campaign of the same plan on the same inventory that was recorded here."""
+    conditions = ("profile", "inventory", "systems", "time_s", "scaled")
+    here = [
+        folder for folder in store.recorded(asking.published.report.name) if folder.is_relative_to(paths.runs_dir(""))
+    ]
+    for campaign in store.readable(reversed(here)):
+        if all(campaign.asked.get(name) == found.asked.get(name) for name in conditions):
+            return _Recorded(campaign, _compared(asking, campaign))
+    return None
+
+
+def _compared(asking: Asking, campaign: Campaign) -> dict[tuple[str, str], list[Contrast]]:
+    known = ledger.load(asking.published)
+    records, trials = (
+        as_published(campaign.records(), campaign.scaling),
+        trials_as_published(campaign.trials, campaign.scaling),
+    )
+    seen = evidence.measured(asking.published, asking.kind.tables, asking.kind.compared(records), trials)
+    arms = [Arm(asking.published, seen, name) for name in seen.systems] if known else []
+    return {(arm.system, id): mine for arm in arms if known for id, mine in judge.compare(known, arm)[0].items()}
+
+
+def _busy(asking: Asking, found: Design, experiment: Experiment, last: _Recorded | None) -> list[BusyCell]:
+    """The cells as busy as in the last campaign, or as they can be at most."""
+    seen = judge.busy_cells(last.campaign) if last else []
+    known = {_key(cell.table, cell.system, cell.ran) for cell in seen}
+    machines = capacity.machines(asking.inventory, experiment.hosts())
+    scaling = of_plan(found.asked)
+    return [
+        *seen,
+        *(
+            BusyCell(
+                cell.table,
+                cell.system,
+                published_levels(cell.table, cell.levels, scaling),
+                [
+                    Machine(min(1.0, clients / m.cores) if clients else 1.0, m.cores, m.client, m.server, m.boot)
+                    for m in machines
+                ],
+                ran=cell.levels,
+            )
+            for cell in found.cells
+            if _key(cell.table, cell.system, cell.levels) not in known
+            for clients in [clients_in(cell.levels)]
+        ),
+    ]
+
+
+def _key(table: str, system: str, levels: Mapping[str, object]) -> tuple[object, ...]:
+    return table, system, *sorted(levels.items())
+
+
+def _assumed(
+    mine: Sequence[Contrast], theirs: Sequence[Contrast] | None, arm: Arm, spread: float
+) -> list[Contrast] | None:
+    """The contrasts as two repetitions would show them: as the last campaign had them, else as printed.
+
+    None where nobody knows a spread: of ranks, before a first campaign.
+    """
+    if theirs and all(contrast.n > 1 for contrast in theirs):
+        return [_as_two(c, c.variance, max(1.0, c.df - (c.n - 2))) for c in theirs]
+    if not all(contrast.weights for contrast in mine):
+        return None
+    return [_as_two(c, max(c.rounding, spread**2 * contrasts.figures_in(c, arm.trial_of)), 1.0) for c in mine]
+
+
+def _as_two(contrast: Contrast, variance: float, df: float) -> Contrast:
+    return replace(contrast, effects=np.full(2, contrast.mean), pooled=(variance, df))
+
+
+def _chances(answer: Decision) -> tuple[float, ...]:
+    """That 1, 2, ... repetitions decide it: one never does."""
+    if answer.here != "open":
+        return (0.0, *(1.0 for _ in range(MOST_AHEAD)))
+    return (0.0, 0.0, *answer.chances)
+
+
+def _costs(trials: Sequence[Trial], experiment: Experiment, last: _Recorded | None) -> tuple[RepetitionCost, float]:
+    """Seconds of a block and of each cell's trials, and before the first: as they were, else as they usually are."""
+    if last:
+        runs, records = last.campaign.environment().runs, last.campaign.records()
+        costs = repetition_allocation.cost(last.campaign.trials, records, runs)
+        if costs.of_cell and runs:
+            return costs, max(0.0, min(record.started for record in records) - runs[0].began)
+    of_cell = {(trial.cell.system, trial.cell.key): experiment.expected_s(trial) + BESIDE_S for trial in trials}
+    return RepetitionCost(BLOCK_S, float(np.mean([*of_cell.values()] or [0.0])), of_cell), PREPARE_S
+
+
+def _budgeted(
+    claims: Sequence[ClaimForecast], open_claims: Mapping[int, OpenClaim], costs: RepetitionCost, left_s: float
+) -> list[ClaimForecast]:
+    """The claims with the repetitions that fit into the time; those that it holds first, the cheapest before others."""
+    chosen = repetition_allocation.allot(list(open_claims.values()), costs, left_s, MOST_AHEAD)
+    found = [
+        claim.model_copy(update={"budgeted": sum(str(place) in block.claims for block in chosen)})
+        for place, claim in enumerate(claims)
+    ]
+    return sorted(found, key=lambda claim: (not claim.budgeted, claim.minutes or 0.0))
+
+
+def _sources(found: Design, last: _Recorded | None, spread: float) -> list[str]:
+    repeating = found.asked.get("repeat")
+    most = f", up to {repeating['budget_min']:g} min in all" if repeating else ""
+    added = [f"Repetitions may be added for claims that are open{most}."] if repeating else []
+    if last:
+        return [f"Busy cores, figures, spreads and times are those of campaign {last.campaign.id}.", *added]
+    return [
+        "Busy cores: a client keeps one core busy at most; where no level counts clients, all cores are taken to be.",
+        f"Spread: {spread:.0%} of a figure between repetitions, and times beside the loads, as recorded smoke "
+        "campaigns had them; repetitions are those that would decide the published figures.",
+        "Not in the wall time: building systems from source.",
+        *added,
+    ]
+
+
+def sentence(made: RunForecast) -> str:
+    """Return what is known before the run, in a sentence."""
+    found = Counter(claim.speaks for claim in made.claims)
+    can = {
+        "decide {} both ways": found["both ways"],
+        "only confirm {}": found["confirm only"],
+        "only refute {}": found["refute only"],
+        "say nothing of {}": found["nothing"],
+        "not run {}": found["not run"],
+    }
+    said = ", ".join(words.format(count) for words, count in can.items() if count)
+    claims = f"Of {len(made.claims)} claims these hosts can {said}. " if said else ""
+    return f"{claims}The run takes about {_minutes(made.wall_s / 60)} min."
+
+
+def rows(made: RunForecast) -> list[dict[str, str]]:
+    """Return a line per claim, as short texts."""
+    several = len({claim.system for claim in made.claims}) > 1
+    budget = any(claim.budgeted is not None for claim in made.claims)
+    return [
+        {
+            "claim": claim.claim,
+            **({"system": claim.system} if several else {}),
+            "speaks": claim.speaks,
+            "repetitions": "–" if claim.repetitions is None else str(claim.repetitions),
+            "minutes": "–" if claim.minutes is None else _minutes(claim.minutes),
+            **({"in the budget": str(claim.budgeted or "–")} if budget else {}),
+            "reason": claim.reason or "–",
+            "what would help": claim.needs or "–",
+        }
+        for claim in made.claims
+    ]
+
+
+def beside_outcome(made: RunForecast, judged: Sequence[JudgedClaim]) -> list[dict[str, str]]:
+    """Return a line per claim: what was known before the run, and what came out."""
+    came = {(claim.id, claim.system): claim for claim in judged}
+    pairs = [(claim, came[claim.claim, claim.system]) for claim in made.claims if (claim.claim, claim.system) in came]
+    return [
+        {
+            "claim": before.claim,
+            "system": before.system,
+            "could say": before.speaks,
+            "said": "not run" if after.verdict == "not run" else after.speaks or "–",
+            "repetitions forecast": "–" if before.repetitions is None else str(before.repetitions),
+            "measured": "–" if after.n is None else str(after.n),
+            "here": after.here or "–",
+            "state": after.verdict,
+        }
+        for before, after in pairs
+    ]
+
+
+def _minutes(minutes: float) -> str:
+    return f"{minutes:.1f}" if minutes < 10 else f"{minutes:.0f}"
