@@ -136,15 +136,27 @@ def measured(published: Published, tables: Tables, records: Sequence[Record], tr
 def planned(published: Published, tables: Tables, trials: Sequence[Trial]) -> Evidence:
     """Return what a plan will measure, as if the printed figures came out, twice; `trials` have published levels."""
     frames: dict[str, pd.DataFrame] = {}
+    cells = list({t.cell.key: t.cell for t in trials}.values())
     for table in tables(published, [], trials):
-        rows = [{**(r.model_extra or {}), "metric": r.metric, "value": r.published} for r in table.rows]
-        known = pd.DataFrame([row for row in rows if row["value"] is not None])
+        mine = [cell.levels for cell in cells if cell.table == table.id]
+        rows = [(row.model_extra or {}, row.metric, row.published) for row in table.rows]
+        known = pd.DataFrame(
+            {**levels, "metric": metric, "value": value}
+            for levels, metric, value in rows
+            if value is not None and any(_alike(levels, cell) for cell in mine)
+        )
         if table.id in published.tables and not known.empty:
             levels = [name for name in known if name not in {"metric", "value"}]
             wide = known.pivot_table("value", levels, "metric", dropna=False, observed=True).dropna(how="all")
             frames[table.id] = pd.concat([wide.reset_index().assign(repetition=n) for n in (1, 2)])
     systems = {str(name) for frame in frames.values() for name in frame["system"]}
     return Evidence(frames, sorted(systems), _set_apart(frames, trials), [trial.cell for trial in trials])
+
+
+def _alike(row: Mapping[str, object], cell: Mapping[str, object]) -> bool:
+    """Whether a cell's trials give a table's row: it has these levels, or others, as parts of a trial (components)."""
+    levels = row.keys() - {"system"}
+    return not levels <= cell.keys() or all(cell[name] == row[name] for name in levels)
 
 
 def _set_apart(ids: Iterable[str], trials: Sequence[Trial]) -> dict[str, frozenset[str]]:
