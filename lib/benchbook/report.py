@@ -146,7 +146,7 @@ class Report(Framed):
             rows = run_forecast.beside_outcome(kept, self.claims())
             took = f"forecast {kept.wall_s / 60:.1f} min, took {self.campaign.spent_s / 60:.1f} min"
             return show.table(rows, f"What was known before the run, and what came out: {took}")
-        made = self._forecast()
+        made = kept or self._forecast()
         return show.stack([
             show.table(run_forecast.rows(made), run_forecast.sentence(made)),
             show.paragraph(" ".join(made.sources)),
