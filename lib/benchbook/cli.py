@@ -491,7 +491,8 @@ def compare(  # noqa: PLR0913, PLR0917 - an option each
 ) -> None:
     """Hold one campaign against another.
 
-    Exit status: 0 no regression, 1 regression, 2 bad input, 3 refused, 4 undecided.
+    Exit status: 0 no regression, 1 regression, 2 bad input, 3 refused, 4 undecided, or slower without a history that
+    tells it from what campaigns differ by anyway.
     """
     from benchbook.compare import command
     from benchbook.compare.request import CompareParameters

@@ -18,9 +18,9 @@ from benchbook.compare.request import CompareParameters
 from benchbook.errors import BadInput
 from benchbook.stats.campaign_effect import CampaignEffect
 
-Verdict = Literal["no regression", "regression", "refused", "undecided"]
+Verdict = Literal["no regression", "regression", "refused", "differs", "undecided"]
 # 2 is every command's status for input that cannot be used.
-EXIT: dict[Verdict, int] = {"no regression": 0, "regression": 1, "refused": 3, "undecided": 4}
+EXIT: dict[Verdict, int] = {"no regression": 0, "regression": 1, "refused": 3, "differs": 4, "undecided": 4}
 # Names of differences that a sentence lists.
 _MOST = 6
 
@@ -59,14 +59,17 @@ class Comparison:
 
     @property
     def verdict(self) -> Verdict:
-        """ "regression" with any slower cell; "no regression" only if each other one is shown to lose less than the
-        margin (or to differ in a metric without a better side), and B has a figure for all that it was to measure; else
-        "undecided".
+        """ "regression" with any slower cell of which campaigns' own differences are known, or where both systems took
+        turns in one campaign; with other slower cells it "differs": of one pair of campaigns nobody knows whether it is
+        the campaign. "no regression" only if each other cell is shown to lose less than the margin (or to differ in a
+        metric without a better side), and B has a figure for all that it was to measure; else "undecided".
         """
         if not self.gate.open:
             return "refused"
         if self.counts["slower"]:
-            return "regression"
+            slower = self.cells[self.cells.outcome == "slower"]
+            known = self.a.folder == self.b.folder or (slower.campaigns > 0).any()
+            return "regression" if known else "differs"
         return "undecided" if self.counts["undecided"] or self.lost else "no regression"
 
     @property
@@ -81,7 +84,8 @@ class Comparison:
         lost = (
             f" Of {len(self.lost)} more B has no figure, or a rate of 0, and was to measure them." if self.lost else ""
         )
-        return f"{self.verdict.capitalize()} in {len(self.cells)} cells: {counted}.{lost}"
+        may_be = " Without a history this may be the campaign: run both again." if self.verdict == "differs" else ""
+        return f"{self.verdict.capitalize()} in {len(self.cells)} cells: {counted}.{lost}{may_be}"
 
     def _refusal(self) -> str:
         facts = self.gate.together
