@@ -4,6 +4,8 @@
 MAKEFLAGS += --no-builtin-rules
 
 REPORT ?=
+# `make report ALL=1`: every report; without either, those that there are are listed.
+ALL ?=
 PROFILE ?= smoke
 # Where: a name in env/hosts; without one, what the notebook says (the local lab).
 INVENTORY ?=
@@ -25,8 +27,8 @@ JUPYTER_ARGS ?=
 # two cores, about a quarter of the CPU time was nobody's. Each of them imports all tests first, some 10 s of CPU.
 PYTEST_WORKERS ?= --numprocesses=6 --dist=loadfile --no-loadscope-reorder
 
-# `make report report=x`, or REPORTS=x, would run everything. What is no setting of ours, make or env/setup may know.
-settings := REPORT PROFILE INVENTORY KIND BENCH PLAN CAMPAIGN TEST_SYSTEMS PYTEST_ARGS PYTEST_WORKERS JUPYTER_ARGS FAULTS_ARGS
+# `make report report=x`, or REPORTS=x, would run nothing. What is no setting of ours, make or env/setup may know.
+settings := REPORT PROFILE INVENTORY KIND BENCH PLAN CAMPAIGN TEST_SYSTEMS PYTEST_ARGS PYTEST_WORKERS JUPYTER_ARGS FAULTS_ARGS ALL
 passed_on := SHELL MAKE% BENCHBOOK BENCHBOOK_% CONDA_PREFIX PATH XDG_CACHE_HOME TMPDIR
 given := $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
 unknown := $(strip $(filter-out $(settings) $(passed_on),$(given)))
@@ -48,10 +50,10 @@ BENCHBOOK := .venv/bin/python -m benchbook
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo
-	@echo "  make report REPORT=tidb_v7_1_3_sysbench PROFILE=smoke    one report; without REPORT, all there are"
+	@echo "  make report REPORT=tidb_v7_1_3_sysbench PROFILE=smoke    one report; ALL=1: all of them"
 
-report: setup-report ## run REPORT (or all) with PROFILE, from installing to the page in site/
-	@$(BENCHBOOK) report $(REPORT) --profile $(PROFILE) $(INVENTORY:%=--inventory %)
+report: setup-report ## run REPORT (or ALL=1) with PROFILE, from installing to the page in site/
+	@$(BENCHBOOK) report $(or $(REPORT),$(ALL:%=--all)) --profile $(PROFILE) $(INVENTORY:%=--inventory %)
 
 batch: setup-report ## run all that PLAN says, side by side: make batch PLAN=plan.yaml
 	@$(BENCHBOOK) batch $(PLAN)

@@ -16,10 +16,11 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from benchbook import __version__, paths
 from benchbook.errors import BadInput, counted, one_line
@@ -27,24 +28,77 @@ from benchbook.given import guard
 from benchbook.given.named import one_of
 from benchbook.given.whole_file import replace_text
 
-app = typer.Typer(
-    help="Restage published database benchmark reports. With --debug, an error shows its stack.",
+# Commands by what one wants, in the order of `--help`.
+START, OWN, RUN, RESULTS = "Start here", "Documents, and reports of your own", "Run", "Results"
+_HELP: dict[str, object] = {"help_option_names": ["-h", "--help"]}
+app = typer.Typer(context_settings=_HELP, pretty_exceptions_enable=False)
+lab_app = typer.Typer(
+    help="Start and stop the local lab: one real sshd per host of an inventory, on loopback.",
+    epilog="Example: benchbook lab up lab_tidb",
     no_args_is_help=True,
-    pretty_exceptions_enable=False,
 )
-lab_app = typer.Typer(help="The local lab: one real sshd per host of an inventory, on loopback.", no_args_is_help=True)
-app.add_typer(lab_app, name="lab")
-import_app = typer.Typer(help="Take in what was measured elsewhere: campaigns, or logs.", no_args_is_help=True)
-app.add_typer(import_app, name="import")
+import_app = typer.Typer(
+    help="Take in what was measured elsewhere: campaigns, or logs.",
+    epilog="Example: benchbook import logs results/ --system mysql:8.0.36",
+    no_args_is_help=True,
+)
 console = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
+Command = TypeVar("Command", bound=Callable[..., None])
+
+
+def _command(panel: str, example: str, name: str | None = None) -> Callable[[Command], Command]:
+    """Add a command to its group, with an example below its `--help`."""
+    return app.command(name, rich_help_panel=panel, epilog=f"Example: {escape(example)}")
+
+
+# -- what a shell completes ---------------------------------------------------------------------------------------
+
 
 def _known_reports() -> list[str]:
-    """What a shell completes a report's name from."""
     from benchbook import published
 
     return published.known_reports()
+
+
+def _known_profiles() -> list[str]:
+    from benchbook import profiles
+
+    return profiles.known_profiles()
+
+
+def _known_inventories() -> list[str]:
+    from benchbook.hosts.inventory import known_inventories
+
+    return known_inventories()
+
+
+def _known_builds() -> list[str]:
+    from benchbook.build import artefacts
+
+    return artefacts.names()
+
+
+def _known_campaigns() -> list[str]:
+    from benchbook.campaign import store
+
+    folders = store.recorded()
+    return [*dict.fromkeys(folder.parent.name for folder in folders), *(folder.name for folder in reversed(folders))]
+
+
+def _known_lists() -> list[str]:
+    from benchbook.overview import catalogue
+
+    return list(catalogue.LISTS)
+
+
+def _known_parameters(ctx: typer.Context) -> list[str]:
+    from benchbook.reports.kinds import kind_of
+
+    # While a shell completes, click holds the report's name among what it has not yet read.
+    named = [word for word in ctx.args if word in _known_reports()]
+    return list(dict.fromkeys(f"{name}=" for report in named for name in kind_of(report).Parameters.model_fields))
 
 
 @contextmanager
@@ -57,9 +111,44 @@ def _extra(name: str) -> Iterator[None]:
         raise BadInput("this needs a package that is not installed", key=str(problem.name), fix=fix) from problem
 
 
-Names = Annotated[list[str] | None, typer.Argument(help="Which; without a name, all there are.")]
+_ALL_REPORTS = "Reports (all if none is named)."
 Reports = Annotated[
-    list[str] | None, typer.Argument(help="Which; without a name, all there are.", autocompletion=_known_reports)
+    list[str] | None, typer.Argument(metavar="REPORT", help=_ALL_REPORTS, autocompletion=_known_reports)
+]
+Labs = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="INVENTORY",
+        help="Inventories of labs (all if none is named).",
+        autocompletion=_known_inventories,
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+HowBig = Annotated[
+    str, typer.Option(help="How big and how long: a profile or a file.", autocompletion=_known_profiles)
+]
+Where = Annotated[
+    str,
+    typer.Option(
+        help="Where: an inventory or a file (default: the report's local lab).", autocompletion=_known_inventories
+    ),
+]
+Pairs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parameter",
+        "-p",
+        metavar="NAME=VALUE",
+        help="Parameter of the notebook, as YAML; repeatable.",
+        autocompletion=_known_parameters,
+    ),
+]
+Which = Annotated[
+    str,
+    typer.Option(help="Campaign: REPORT~1 or an id (default: the latest).", autocompletion=_known_campaigns),
+]
+Metrics = Annotated[
+    list[str] | None, typer.Option(help="Metric to look at; repeatable (default: those that were published).")
 ]
 
 
@@ -69,36 +158,42 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(
+    invoke_without_command=True,
+    epilog="Example: benchbook try",
+)
 def _options(
+    ctx: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say it, and end.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    debug: Annotated[bool, typer.Option(guard.OPTION, help="Show the stack of an error; may stand anywhere.")] = False,
 ) -> None:
-    """Restage published database benchmark reports. With --debug, an error shows its stack."""
+    """Restage published database benchmark reports."""
+    if ctx.invoked_subcommand is None:
+        console.print(ctx.get_help(), end="")
 
 
-@app.command()
+@_command(START, "benchbook init bench && cd bench && benchbook report tidb_v7_1_3_sysbench")
 def init(
-    folder: Annotated[Path, typer.Argument(help="The folder to make; the current one if not given.")] = Path(),
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to create (default: this one).")] = Path(),
 ) -> None:
-    """Lay down a project folder: notebooks, hosts and profiles to edit, a Makefile.
-
-    Example: benchbook init bench && cd bench && benchbook report tidb_v7_1_3_sysbench
-    """
+    """Create a project folder: notebooks, hosts and profiles to edit, a Makefile."""
     from benchbook import project
 
     project.lay_down(folder)
     console.print(f"{folder.absolute()} is a project folder. Next: cd {folder} && benchbook list", markup=False)
 
 
-@app.command("try")
+@_command(START, "benchbook try && open benchbook-try/site/index.html", "try")
 def try_(
-    folder: Annotated[Path, typer.Argument(help="The project folder to make for it.")] = Path("benchbook-try"),
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Project folder to create for it.")] = Path(
+        "benchbook-try"
+    ),
 ) -> None:
-    """See in a minute what Benchbook does: audit a document, open a recorded campaign as a page. No host, no build.
+    """See in a minute what Benchbook does, with no host and no build.
 
-    Example: benchbook try && open benchbook-try/site/index.html
+    Audits a document that comes with it, and makes a page of a recorded campaign.
     """
     from benchbook import pipeline, project
     from benchbook.audit import documents
@@ -118,49 +213,70 @@ def try_(
     raise typer.Exit(status)
 
 
-@app.command("list")
-def list_() -> None:
-    """List reports, systems, load generators, inventories and profiles."""
+@_command(START, "benchbook list reports --json", "list")
+def list_(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="WHAT",
+            help="reports, systems, generators, inventories, profiles or probes (default: all of them).",
+            autocompletion=_known_lists,
+        ),
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """List reports, systems, load generators, inventories, profiles and probes."""
     from benchbook.overview import catalogue
 
-    catalogue.print_all(console)
+    (catalogue.print_json if as_json else catalogue.print_all)(what, console)
 
 
-@app.command()
-def runs(names: Reports = None) -> None:
-    """List the campaigns that were run here, the latest first."""
-    from benchbook.overview import run_list
+@_command(START, "benchbook doctor --inventory mine")
+def doctor(
+    inventory: Annotated[
+        str,
+        typer.Option(help="Look at the hosts of this inventory, too.", autocompletion=_known_inventories),
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Check this machine, and the hosts of an inventory: what is missing, and how to get it.
 
-    _check_names(names or [])
-    run_list.print_runs(names or [], console)
-
-
-@app.command()
-def doctor() -> None:
-    """Say what is missing on this machine, and what it has. Exit status: 1 when something is missing."""
+    Exit status: 0 ready, 1 something that a run needs is missing.
+    """
     from benchbook.overview import doctor as examination
 
-    raise typer.Exit(examination.print_all(console))
+    raise typer.Exit(examination.print_all(inventory, console, as_json=as_json))
 
 
-@app.command()
+@_command(RUN, "benchbook report tidb_v7_1_3_sysbench --profile lab -p 'workloads=[oltp_insert]'")
 def report(
-    names: Reports = None,
-    profile: Annotated[str, typer.Option(help="How big and how long: a name in env/profiles, or a file.")] = "smoke",
-    inventory: Annotated[str, typer.Option(help="Where: a name in env/hosts, or a file.")] = "",
-    parameter: Annotated[
-        list[str] | None, typer.Option("--parameter", "-p", help="A notebook parameter, NAME=VALUE (YAML); repeatable.")
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="REPORT", help="Reports to run (none: list them).", autocompletion=_known_reports),
     ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Run all reports, one after another.")] = False,
+    profile: HowBig = "smoke",
+    inventory: Where = "",
+    parameter: Pairs = None,
     allow: Annotated[
         list[str] | None,
-        typer.Option(help="A workload or option of a report that its load generator does not know; repeatable."),
+        typer.Option(help="Workload or option that the load generator does not know; repeatable."),
     ] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for hosts that another driver uses; else refuse.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for hosts that another driver uses.")] = False,
 ) -> None:
-    """Run reports from building to their pages in site/. Exit status: 0 well, 1 failed trials, 2 bad input."""
+    """Run reports: build, measure, and make their pages in site/.
+
+    Exit status: 0 all measured, 1 failed trials, 2 bad input.
+    """
     from benchbook.pipeline import check_asked, reports, run_report
 
     _check_names(names or [])
+    if not (names or every):
+        from benchbook.overview import catalogue
+
+        catalogue.print_all("reports", console)
+        fix = "name one or more of them, or give --all"
+        raise BadInput("no report is named", key="REPORT", fix=fix)
     said: dict[str, object] = {"profile": profile, **({"inventory": inventory} if inventory else {})}
     said.update({"allow": allow} if allow else {})
     said.update(_parameters(parameter or []))
@@ -171,20 +287,20 @@ def report(
     raise typer.Exit(max(_each(chosen, lambda name: early.get(name) or run_report(name, said, console, wait=wait))))
 
 
-@app.command()
+@_command(RUN, "benchbook plan tidb_v7_1_3_sysbench --inventory mine --profile paper --budget 2h")
 def plan(
-    name: Annotated[str, typer.Argument(help="Which report.", autocompletion=_known_reports)],
-    inventory: Annotated[str, typer.Option(help="Where: a name in env/hosts, or a file.")] = "",
-    profile: Annotated[str, typer.Option(help="How big and how long: a name in env/profiles, or a file.")] = "smoke",
-    budget: Annotated[str, typer.Option(help="Wall time to spend, as 30min or 2h: which claims it decides best.")] = "",
-    parameter: Annotated[
-        list[str] | None, typer.Option("--parameter", "-p", help="A notebook parameter, NAME=VALUE (YAML); repeatable.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the forecast as JSON.")] = False,
+    name: Annotated[str, typer.Argument(metavar="REPORT", help="Which report.", autocompletion=_known_reports)],
+    inventory: Where = "",
+    profile: HowBig = "smoke",
+    budget: Annotated[
+        str, typer.Option(help="Wall time to spend, as 30min or 2h: which claims would it decide best?")
+    ] = "",
+    parameter: Pairs = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Say before a run what these hosts can say of each claim, what deciding it takes, and how long the run is.
+    """Forecast a run: what these hosts can say of each claim, what would decide it, and how long it takes.
 
-    Hosts are asked for their cores; nothing runs on them. Example: benchbook plan tidb_v7_1_3_sysbench --budget 30min
+    Hosts are asked for their cores; nothing runs on them.
     """
     from benchbook.overview import plan_list
 
@@ -197,67 +313,90 @@ def plan(
         plan_list.show(name, made, console)
 
 
-@app.command()
+@_command(RUN, "benchbook batch plan.yaml --dry-run")
 def batch(
-    plan: Annotated[str, typer.Argument(help="A YAML file: reports, inventories, profiles, parameters, exclude.")],
+    plan: Annotated[
+        str, typer.Argument(metavar="PLAN", help="YAML file: reports, inventories, profiles, parameters, exclude.")
+    ],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the cells with their forecast machine time, and end.")
+        bool, typer.Option("--dry-run", help="Print the cells and their forecast machine time, and exit.")
     ] = False,
     scheduler: Annotated[
         str,
         typer.Option(
-            help="Where workers run: ssh://INVENTORY (on each of its hosts), slurm://PARTITION (jobs of Slurm), or "
-            "tcp://HOST:8786 (a Dask cluster that is there); without, processes of this machine."
+            help="Where workers run: ssh://INVENTORY (on each of its hosts), slurm://PARTITION (Slurm jobs), or "
+            "tcp://HOST:8786 (a running Dask cluster); default: processes on this machine."
         ),
     ] = "",
     workers: Annotated[
         int,
-        typer.Option(min=0, help="Processes of this machine, or jobs of Slurm; 0: one for each inventory of the plan."),
+        typer.Option(min=0, help="Processes on this machine, or Slurm jobs (0: one per inventory of the plan)."),
     ] = 0,
 ) -> None:
-    """Run many reports on many hosts, one at a time on an inventory. Exit status: the worst of all, 130 for Ctrl-C."""
+    """Run many reports on many hosts, one at a time per inventory.
+
+    Exit status: the worst of all cells; 130 after Ctrl-C.
+    """
     with _extra("batch"):
         from benchbook.batch import command
 
     raise typer.Exit(command.run(plan, console, dry=dry_run, scheduler=scheduler, workers=workers))
 
 
-@app.command()
-def site(
-    names: Reports = None,
-    campaign: Annotated[str, typer.Option(help="An address as for `compare`; without, the latest.")] = "",
-) -> None:
-    """Rebuild pages and figures from data/runs, side by side; no host is needed."""
+@_command(RESULTS, "benchbook runs tidb_v7_1_3_sysbench --json")
+def runs(names: Reports = None, as_json: AsJson = False) -> None:
+    """List recorded campaigns, the latest first."""
+    from benchbook.overview import run_list
+
+    _check_names(names or [])
+    (run_list.print_json if as_json else run_list.print_runs)(names or [], console)
+
+
+@_command(RESULTS, "benchbook site tidb_v7_1_3_sysbench --campaign tidb_v7_1_3_sysbench~1")
+def site(names: Reports = None, campaign: Which = "") -> None:
+    """Rebuild pages and figures from data/runs, in parallel; no host is needed."""
     from benchbook.pipeline import replay_all
 
     raise typer.Exit(replay_all(*_recorded(names, campaign), console))
 
 
-@app.command()
+@_command(RESULTS, "benchbook publish tidb_v7_1_3_sysbench")
 def publish(
     campaign: Annotated[
         str,
-        typer.Argument(help="REPORT, REPORT~1 (the one before), an id; without, the latest campaign of every report."),
+        typer.Argument(
+            metavar="CAMPAIGN",
+            help="REPORT (its latest), REPORT~1 (the one before) or an id (default: the latest of every report).",
+            autocompletion=_known_campaigns,
+        ),
     ] = "",
 ) -> None:
-    """Put measured campaigns into public/, which the Pages workflow deploys; nothing is run again."""
+    """Copy measured campaigns to public/, which the Pages workflow deploys; nothing is run again."""
     from benchbook.pipeline import publish_campaigns
 
     raise typer.Exit(publish_campaigns(campaign, console))
 
 
-@import_app.command("campaign")
+app.add_typer(import_app, name="import", rich_help_panel=RESULTS)
+
+
+@import_app.command("campaign", epilog="Example: benchbook import campaign db1:bench/data/runs --inventory mine")
 def import_campaign(
-    source: Annotated[str, typer.Argument(help="A campaign's folder, data/runs, a checkout; or HOST:PATH.")],
-    inventory: Annotated[str, typer.Option(help="The inventory that HOST is in: a name in env/hosts, or a file.")] = "",
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="A campaign's folder, data/runs or a checkout; or HOST:PATH.")
+    ],
+    inventory: Annotated[str, typer.Option(help="Inventory that names HOST.", autocompletion=_known_inventories)] = "",
 ) -> None:
-    """Take campaigns of another machine or checkout into data/runs, checked. Exit status: 2 when one is refused."""
+    """Copy campaigns of another machine or checkout to data/runs, and check them.
+
+    Exit status: 2 if one is refused.
+    """
     from benchbook.importing import import_command
 
     raise typer.Exit(import_command.run(source, inventory, console))
 
 
-@import_app.command("logs")
+@import_app.command("logs", epilog="Example: benchbook import logs results/ --system mysql:8.0.36")
 def import_logs(
     paths_: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, or folders with all below them.")],
     levels: Annotated[
@@ -275,15 +414,13 @@ def import_logs(
     """Take what load generators printed, as a campaign: sysbench, pgbench, go-tpc, YCSB, redis-benchmark, wrk, fio, ...
 
     They are told by what is in them. Exit status: 2 when one was left out.
-
-    Example: benchbook import logs results/ --levels '{workload}/{threads}-{repetition}.txt' --system mysql:8.0.36
     """
     from benchbook.importing import logs
 
     raise typer.Exit(logs.run(paths_, levels, system, name, console))
 
 
-@app.command()
+@_command(OWN, "benchbook cite README.md docs/*.md --check")
 def cite(
     files: Annotated[list[Path], typer.Argument(help="Markdown, HTML, LaTeX: any text with bound figures.")],
     check_: Annotated[
@@ -298,8 +435,6 @@ def cite(
     """Hold figures in documents against the campaigns that they are bound to. Exit status: 1 when one differs.
 
     A figure: <!-- bb: REPORT@CAMPAIGN cell tps workload=oltp_insert threads=100 -->9,101<!-- /bb -->
-
-    Example: benchbook cite README.md docs/*.md --check
     """
     from benchbook import cite as citing
 
@@ -308,23 +443,28 @@ def cite(
     raise typer.Exit(citing.run(files, console, update=update, receipt=receipt, badge=badge))
 
 
-@app.command()
-def build(names: Names = None) -> None:
-    """Build systems from source into the cache, once per version."""
+@_command(RUN, "benchbook build tidb")
+def build(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="SYSTEM", help="Systems to build (all if none is named).", autocompletion=_known_builds),
+    ] = None,
+) -> None:
+    """Build or fetch systems into the cache, once per version."""
     from benchbook.build import artefacts
 
     for name in names or artefacts.names():
         artefacts.provide(name, console.print)
 
 
-@app.command()
+@_command(OWN, "benchbook check my_report")
 def check(
     names: Reports = None,
 ) -> None:
-    """Check published tables, claims and your probes: shape, types, units, that every declaration is used.
+    """Check published tables, claims and your probes: shape, types, units, unused declarations.
 
-    A report that is restaged must also name a kind, workloads and options that the kit knows. Exit status: 2 when one
-    is refused; the others are checked all the same.
+    A report that can be run must also name a kind, workloads and options that the kit knows. Exit status: 2 if one is
+    refused; the others are checked all the same.
     """
     from benchbook import published
     from benchbook.probes import probe_file
@@ -367,26 +507,29 @@ def _check_probe(name: str) -> int:
     return 0
 
 
-@app.command()
+@_command(OWN, "benchbook audit report.md --page findings.html")
 def audit(
     sources: Annotated[
         list[str] | None,
-        typer.Argument(help="Files, folders, addresses, - for standard input; or names of reports."),
+        typer.Argument(
+            metavar="SOURCE",
+            help="Files, folders, addresses, - for standard input; or reports (default: all reports).",
+            autocompletion=_known_reports,
+        ),
     ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Of named reports: exit with 1 if anything was found.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print findings as JSON.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Reports: exit with 1 if anything was found.")] = False,
+    as_json: AsJson = False,
     as_sarif: Annotated[
-        bool, typer.Option("--sarif", help="Of a document: print findings as SARIF, for code hosts.")
+        bool, typer.Option("--sarif", help="Documents: print findings as SARIF, for code hosts.")
     ] = False,
     page: Annotated[
-        Path | None, typer.Option(help="Of a document: write it with its findings in the margin, as HTML.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Documents: write them as HTML, with findings in the margin."),
     ] = None,
 ) -> None:
-    """Find what contradicts itself in a document, or in a published report, with the arithmetic.
+    """Find contradictions in a document or a published report, with the arithmetic.
 
-    A document is read as it is: Markdown, HTML, text, PDF, CSV, XLSX. Its exit status: 0 nothing found, 1 findings,
+    Reads Markdown, HTML, text, PDF, CSV and XLSX as they are. Exit status for documents: 0 nothing found, 1 findings,
     2 not readable.
     """
     from benchbook.audit import audit_terminal, document_page, documents
@@ -412,32 +555,29 @@ def audit(
     raise typer.Exit(status or int(any(one.wrong for one in audits)))
 
 
-@app.command()
-def claims(
-    names: Reports = None,
-    campaign: Annotated[str, typer.Option(help="An address as for `compare`; without, the latest.")] = "",
-) -> None:
-    """Say claim by claim whether what was published holds, from data/runs; no host is needed."""
+@_command(RESULTS, "benchbook claims tidb_v7_1_3_sysbench --json")
+def claims(names: Reports = None, campaign: Which = "", as_json: AsJson = False) -> None:
+    """Judge each claim of a report from data/runs: holds, fails, open, needs a bigger machine, not run."""
     from benchbook.pipeline import judge_claims
 
     chosen, which = _recorded(names, campaign)
-    raise typer.Exit(max(_each(chosen, lambda name: judge_claims(name, which, console))))
+    raise typer.Exit(max(_each(chosen, lambda name: judge_claims(name, which, console, as_json=as_json))))
 
 
-@app.command()
+@_command(OWN, "benchbook new my_report && benchbook report my_report")
 def new(
-    name: Annotated[str, typer.Argument(help="Of your report: small letters, digits, underscores.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Lower-case letters, digits and underscores.")],
     kind: Annotated[
         str, typer.Option(help="sysbench, or versions: two versions of a system side by side.")
     ] = "sysbench",
     source: Annotated[
         str,
         typer.Option(
-            "--from", help="A document: Markdown, HTML, PDF, CSV ...; tables, design and claims are read from it."
+            "--from", metavar="FILE", help="Document (Markdown, HTML, PDF, CSV ...) to read tables, design and claims from."
         ),
     ] = "",
 ) -> None:
-    """Lay down a report of your own: of placeholder numbers, or read from a document. It runs at once in the lab.
+    """Create a report of your own, with placeholder numbers or read from a document. It runs at once in the lab.
 
     What was read from a document is guessed; `benchbook check NAME` lists what nobody has confirmed.
     """
@@ -462,37 +602,44 @@ def new(
         )
 
 
-@app.command()
+@_command(RESULTS, "benchbook compare tidb_v7_1_3_sysbench~1 tidb_v7_1_3_sysbench --subject system.version")
 def compare(  # noqa: PLR0913, PLR0917 - an option each
-    a: Annotated[str, typer.Argument(help="The baseline: REPORT, REPORT~1 (one before its latest), an id, a folder.")],
+    a: Annotated[
+        str,
+        typer.Argument(
+            metavar="A",
+            help="Baseline: REPORT, REPORT~1 (the one before its latest), an id or a folder.",
+            autocompletion=_known_campaigns,
+        ),
+    ],
     b: Annotated[
         str,
         typer.Argument(
-            help="What is held against it; without, the two latest of the report A, or the systems of campaign A."
+            metavar="B",
+            help="Compared with it (default: the two latest of report A, or the systems of campaign A).",
+            autocompletion=_known_campaigns,
         ),
     ] = "",
-    accept: Annotated[list[str] | None, typer.Option(help="A difference to accept, or `all`; repeatable.")] = None,
+    accept: Annotated[list[str] | None, typer.Option(help="Difference to accept, or `all`; repeatable.")] = None,
     subject: Annotated[
-        list[str] | None, typer.Option(help="A difference that is the point, as system.version; repeatable.")
+        list[str] | None, typer.Option(help="Difference that is the point, as system.version; repeatable.")
     ] = None,
     mapping: Annotated[
-        list[str] | None, typer.Option("--map", help="Systems of two names, as tidb=mariadb; repeatable.")
+        list[str] | None, typer.Option("--map", help="Compare systems of different names, as tidb=mariadb; repeatable.")
     ] = None,
-    metric: Annotated[
-        list[str] | None, typer.Option(help="Without, the metrics of the published tables; repeatable.")
-    ] = None,
-    margin: Annotated[float, typer.Option(help="The share within which a difference does not matter.")] = 0.05,
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
-    page: Annotated[bool, typer.Option(help="Make its page in site/, too.")] = False,
+    metric: Metrics = None,
+    margin: Annotated[float, typer.Option(help="Share within which a difference does not matter.")] = 0.05,
+    json_: AsJson = False,
+    page: Annotated[bool, typer.Option("--page", help="Make its page in site/, too.")] = False,
     history: Annotated[
-        bool, typer.Option("--history", help="Only list the campaigns that repeat A, and what they differ by.")
+        bool, typer.Option("--history", help="Only list the campaigns that repeat A, and how they differ.")
     ] = False,
-    without: Annotated[list[str] | None, typer.Option(help="A campaign that is no history; repeatable.")] = None,
+    without: Annotated[list[str] | None, typer.Option(help="Campaign to leave out of the history; repeatable.")] = None,
 ) -> None:
-    """Hold one campaign against another.
+    """Compare two campaigns.
 
-    Exit status: 0 no regression, 1 regression, 2 bad input, 3 refused, 4 undecided, or slower without a history that
-    tells it from what campaigns differ by anyway.
+    Exit status: 0 no regression, 1 regression, 2 bad input, 3 refused, 4 undecided, or slower without a history of
+    how much campaigns differ anyway.
     """
     from benchbook.compare import command
     from benchbook.compare.request import CompareParameters
@@ -512,31 +659,41 @@ def compare(  # noqa: PLR0913, PLR0917 - an option each
     raise typer.Exit(command.run(asked, console, as_json=json_, page=page))
 
 
-@app.command()
+@_command(RESULTS, "benchbook archive tidb_v7_1_3_sysbench --out crate.zip")
 def archive(
-    campaign: Annotated[str, typer.Argument(help="REPORT (its latest), REPORT~1 (the one before), an id, a folder.")],
-    out: Annotated[str, typer.Option(help="The zip; without, crate.zip beside the campaign's page in site/.")] = "",
-    license: Annotated[str, typer.Option(help="The address of the licence of your data; else the kit's own.")] = "",
+    campaign: Annotated[
+        str,
+        typer.Argument(
+            metavar="CAMPAIGN",
+            help="REPORT (its latest), REPORT~1 (the one before), an id or a folder.",
+            autocompletion=_known_campaigns,
+        ),
+    ],
+    out: Annotated[str, typer.Option(help="Zip to write (default: crate.zip beside the campaign's page).")] = "",
+    license: Annotated[str, typer.Option(help="Address of your data's licence (default: the kit's).")] = "",
 ) -> None:
-    """Pack a campaign for a deposit: records, tables and notebook as one zip, described as an RO-Crate."""
+    """Pack a campaign for a deposit: records, tables and notebook in one zip, described as an RO-Crate."""
     with _extra("archive"):
         from benchbook.deposit import archive_command
 
     archive_command.run(campaign, out, license or archive_command.LICENSE, console)
 
 
-@app.command()
+@_command(RESULTS, "benchbook history tidb_v7_1_3_sysbench --page")
 def history(
-    report: Annotated[str, typer.Argument(help="Whose campaigns.", autocompletion=_known_reports)],
-    inventory: Annotated[str, typer.Option(help="Where they ran; without, where the latest did.")] = "",
-    profile: Annotated[str, typer.Option(help="How big and how long; without, as the latest.")] = "",
-    metric: Annotated[
-        list[str] | None, typer.Option(help="Without, the metrics of the published tables; repeatable.")
-    ] = None,
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
-    page: Annotated[bool, typer.Option(help="Make its page in site/, too.")] = False,
+    report: Annotated[str, typer.Argument(metavar="REPORT", help="Report.", autocompletion=_known_reports)],
+    inventory: Annotated[
+        str,
+        typer.Option(help="Inventory they ran on (default: the latest's).", autocompletion=_known_inventories),
+    ] = "",
+    profile: Annotated[
+        str, typer.Option(help="Profile they ran with (default: the latest's).", autocompletion=_known_profiles)
+    ] = "",
+    metric: Metrics = None,
+    json_: AsJson = False,
+    page: Annotated[bool, typer.Option("--page", help="Make its page in site/, too.")] = False,
 ) -> None:
-    """Say where the level of a report's cells changed from campaign to campaign, and what had changed there."""
+    """Show where a report's results changed from campaign to campaign, and what else changed there."""
     from benchbook.compare import history_command
     from benchbook.compare.report_history import HistoryParameters
 
@@ -544,9 +701,12 @@ def history(
     raise typer.Exit(history_command.run(asked, console, as_json=json_, page=page))
 
 
-@lab_app.command("up")
-def lab_up(names: Names = None) -> None:
-    """Start the lab's hosts; they stay until `lab down`."""
+app.add_typer(lab_app, name="lab", rich_help_panel=RUN)
+
+
+@lab_app.command("up", epilog="Example: benchbook lab up lab_tidb")
+def lab_up(names: Labs = None) -> None:
+    """Start the lab's hosts; they run until `lab down`."""
     from benchbook.hosts import lab
     from benchbook.hosts.inventory import load_inventory
 
@@ -556,9 +716,9 @@ def lab_up(names: Names = None) -> None:
             console.print(f"{name}: {host.name} listens at {host.address}:{host.port}")
 
 
-@lab_app.command("down")
-def lab_down(names: Names = None) -> None:
-    """Stop the lab's hosts and all that runs on them."""
+@lab_app.command("down", epilog="Example: benchbook lab down")
+def lab_down(names: Labs = None) -> None:
+    """Stop the lab's hosts and everything that runs on them."""
     from benchbook.hosts import lab
     from benchbook.hosts.inventory import load_inventory
 
@@ -566,17 +726,24 @@ def lab_down(names: Names = None) -> None:
         console.print(f"{name}: stopped {counted(lab.down(load_inventory(name)), 'host')}")
 
 
-@lab_app.command("status")
-def lab_status(names: Names = None) -> None:
-    """Say which of the lab's hosts run."""
+@lab_app.command("status", epilog="Example: benchbook lab status lab_tidb --json")
+def lab_status(names: Labs = None, as_json: AsJson = False) -> None:
+    """Show which of the lab's hosts run."""
     from benchbook.hosts import lab
     from benchbook.hosts.inventory import load_inventory
 
-    for name in names or _labs():
-        for host in lab.lab_hosts(load_inventory(name)):
-            state = "runs" if host.pid else "is down"
-            inside = f"; to look inside: {shlex.join(way)} sh" if (way := host.enter()) else ""
-            console.print(f"{name}: {host.name} {state} at {host.address}:{host.port}{inside}")
+    found = [(name, host) for name in names or _labs() for host in lab.lab_hosts(load_inventory(name))]
+    if as_json:
+        rows = [
+            {"inventory": name, "host": host.name, "address": host.address, "port": host.port, "runs": bool(host.pid)}
+            for name, host in found
+        ]
+        print(json.dumps(rows, indent=1))
+        return
+    for name, host in found:
+        state = "runs" if host.pid else "is down"
+        inside = f"; to look inside: {shlex.join(way)} sh" if (way := host.enter()) else ""
+        console.print(f"{name}: {host.name} {state} at {host.address}:{host.port}{inside}")
 
 
 def _labs() -> list[str]:
@@ -608,7 +775,7 @@ def _recorded(names: list[str] | None, campaign: str) -> tuple[list[str], str]:
         return names or [meant.report], meant.id
     found = names or [name for name in reports() if has_records(name)]
     if not found:
-        raise BadInput("nothing has been recorded yet", file="data/runs", fix="run `make report` first")
+        raise BadInput("nothing has been recorded yet", file="data/runs", fix="run one: benchbook report NAME")
     return found, ""
 
 
@@ -641,7 +808,7 @@ def _each(names: list[str] | None, step: Callable[[str], int]) -> list[int]:
 
 
 def _guarded(name: str, step: Callable[[], int]) -> int:
-    return guard.status_of(step, partial(_say, f"{one_line(name[:100])}: "))
+    return guard.status_of(step, partial(_say, f"{one_line(name[:100])}: "), guard.in_lines)
 
 
 def _parameters(pairs: list[str]) -> dict[str, object]:
@@ -688,7 +855,7 @@ def main() -> None:
         # Kernels and workers stand in a folder of their own.
         os.environ[paths.HOME] = str(Path(named).absolute())
     try:
-        sys.exit(guard.status_of(partial(app, prog_name="benchbook"), say))
+        sys.exit(guard.status_of(partial(app, prog_name="benchbook"), say, guard.in_lines))
     except SystemExit as done:
         if done.code == guard.INTERRUPTED:
             errors.print("interrupted; what was recorded stays, and the next run goes on from there")

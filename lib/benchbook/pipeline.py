@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import multiprocessing
 import os
 import time
@@ -226,11 +227,19 @@ def _replay_aside(report: str, campaign: str) -> tuple[int, str]:
     return status, console.file.getvalue()
 
 
-def judge_claims(report: str, campaign: str, console: Console) -> int:
-    """Print what a recorded campaign (the latest without `campaign`) says of each claim. Return 0."""
+def judge_claims(report: str, campaign: str, console: Console, *, as_json: bool = False) -> int:
+    """Print what a recorded campaign (the latest without `campaign`) says of each claim. Return 0.
+
+    As JSON, a report is one line: {"report", "campaign", "claims": as in results.json}.
+    """
     kind, recorded = kind_of(report), store.latest(report, campaign)
     claims = judge.of_campaign(recorded, published.load(report), kind.tables, kind.compared)
-    claims_terminal.show(report, recorded.id, claims, console)
+    if as_json:
+        rows = [claim.model_dump(mode="json") for claim in claims]
+        line = {"report": report, "campaign": recorded.id, "claims": rows}
+        console.print(json.dumps(line, ensure_ascii=False), markup=False)
+    else:
+        claims_terminal.show(report, recorded.id, claims, console)
     return 0
 
 
@@ -245,6 +254,11 @@ def publish_campaigns(campaign: str, console: Console) -> int:
         fix = "`benchbook runs` lists those that were; run it again, or `benchbook site` for one without a notebook"
         raise BadInput("no campaign with an executed notebook", key="campaign", value=campaign or "none", fix=fix)
     for report, folder in sorted(chosen.items()):
+        made_up = runnable.placeholders(report) if paths.published_dir(report).is_dir() else {}
+        for file, lines in made_up.items():
+            fix = "put in what was published there, and run it again"
+            said = f"{lines} that {'says' if lines == 1 else 'say'} PLACEHOLDER"
+            raise BadInput("its numbers are made up", file=file, key="lines", value=said, fix=fix)
         page = publish.publish(report, folder / paths.EXECUTED, folder / paths.RESULTS, paths.public_dir())
         console.print(f"{report}: {page}", markup=False, highlight=False)
     console.print("deploy it: commit public/, push, and run the workflow `pages`")

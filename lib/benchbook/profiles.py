@@ -12,6 +12,7 @@ from benchbook import paths
 from benchbook.errors import BadInput
 from benchbook.given import bounds, user_file
 from benchbook.given.bounds import Megabytes, Minutes, Rate, Repetitions, Rows, RowsOrNone, Seconds, Threads
+from benchbook.given.named import meant
 from benchbook.yamlfile import Strict, load_model
 
 
@@ -161,6 +162,6 @@ def load_profile(name: str) -> Profile:
             file=path,
             key="profile",
             value=name,
-            fix=f"use one of {', '.join(known_profiles())}, or write this file",
+            fix=f"{meant(name, known_profiles())}use one of {', '.join(known_profiles())}, or write this file",
         )
     return load_model(Profile, path, name=path.stem, file=str(path))

@@ -18,8 +18,8 @@ _MAKEFILE = """\
 REPORT ?=
 PROFILE ?= smoke
 
-report: ## run REPORT with PROFILE, from its systems to the page in site/
-\tbenchbook report $(REPORT) --profile $(PROFILE)
+report: ## run REPORT (or ALL=1) with PROFILE, from its systems to the page in site/
+\tbenchbook report $(or $(REPORT),$(ALL:%=--all)) --profile $(PROFILE)
 
 site: ## make every page anew from data/runs, with no host in reach
 \tbenchbook site

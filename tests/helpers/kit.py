@@ -77,6 +77,11 @@ def inventory(net: str, **changes: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def paragraph(said: str) -> str:
+    """An error as its one paragraph: a terminal shows the file, the cause and the fix on lines of their own."""
+    return said.replace("\n  Fix: ", " Fix: ").replace("\n  ", ": ")
+
+
 # A locale whose encoding has no letter beyond ASCII, on any machine; Latin-1 (`LANG=en_US`) lacks dashes and quotes.
 ASCII_ONLY = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
 

@@ -9,13 +9,14 @@ from typing import Any
 import paramiko
 import pytest
 from database import Database
-from kit import INVENTORY, PROFILE, REPORT, Home, inventory
+from kit import INVENTORY, PROFILE, REPORT, Home, inventory, paragraph
 
 
 def told(home: Home, *arguments: str, **environment: str) -> str:
     """The one paragraph that the command ends with; it names what, and its fix, and no stack."""
     before = home.record_files()
     status, said = home.told(*home.report_words(*arguments), **environment)
+    said = paragraph(said)
     assert status == 2, said
     assert "Traceback" not in said
     paragraphs = [line for line in said.splitlines() if "Fix: " in line]

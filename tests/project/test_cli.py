@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import signal
 import subprocess
@@ -12,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ASCII_ONLY, FIXTURES, REPORT, Home, inventory
+import typer
+from kit import ASCII_ONLY, FIXTURES, REPORT, Home, inventory, paragraph
 
-from benchbook import cli, notebook_run, pipeline
+from benchbook import cli, notebook_run, paths, pipeline
 from benchbook.build import fetched, programs
-from benchbook.errors import BadInput, counted
+from benchbook.errors import BadInput, BenchbookError, counted
+from benchbook.hosts.fanout import FanOutFailed
 from benchbook.report import TrialsFailed
 from benchbook.site import publish
 
@@ -35,7 +38,7 @@ def ends(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         with pytest.raises(SystemExit) as ended:
             cli.main()
         said = capsys.readouterr()
-        return int(ended.value.code or 0), said.out + said.err
+        return int(ended.value.code or 0), said.out + paragraph(said.err)
 
     return run
 
@@ -81,11 +84,15 @@ def test_the_worst_report_is_the_exit_status_and_every_one_is_tried(
     assert [name for name, _ in asked] == reports
 
 
-def test_without_a_name_every_report_is_run_with_the_smoke_profile(
+def test_all_reports_are_run_only_where_that_is_asked_for(
     ends: Callable[..., Ended], asked: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pipeline, "reports", lambda: ["a", "b"])
-    assert ends("report")[0] == 0
+    status, said = ends("report")
+    assert (status, asked) == (2, [])
+    assert REPORT in said
+    assert said.endswith("REPORT: no report is named. Fix: name one or more of them, or give --all\n")
+    assert ends("report", "--all")[0] == 0
     assert asked == [("a", {"profile": "smoke"}), ("b", {"profile": "smoke"})]
 
 
@@ -97,7 +104,7 @@ def test_what_cannot_run_as_asked_is_said_before_the_others_run_and_keeps_none_o
 
     def run(report: str, *_: object, wait: bool) -> int:
         ran.append(report)
-        said_before.extend(capsys.readouterr().err.splitlines())
+        said_before.extend(paragraph(capsys.readouterr().err).splitlines())
         return 0
 
     monkeypatch.setattr(pipeline, "run_report", run)
@@ -145,6 +152,27 @@ def test_what_there_is_is_listed_and_a_broken_inventory_costs_no_other(ends: Cal
     assert "broken:" in line
 
 
+def test_a_list_may_be_one_of_them_and_json(ends: Callable[..., Ended], home: Home) -> None:
+    home.write("env/hosts/half.yaml", {"lab": True})
+    found = {row["name"]: row for row in json.loads(ends("list", "inventories", "--json")[1])}
+    assert found["lab_test"]["lab"] == "yes"
+    assert "hosts" in found["half"]["broken"]
+    every = json.loads(ends("list", "--json")[1])
+    assert list(every) == ["reports", "systems", "generators", "inventories", "profiles", "probes"]
+    assert {row["name"] for row in every["probes"]} >= {"host", "mysql"}
+    status, said = ends("list", "sytems")
+    assert status == 2
+    assert "did you mean systems" in said
+
+
+def test_every_command_has_an_example_and_a_short_help(ends: Callable[..., Ended]) -> None:
+    words = [[command.name] for command in typer.main.get_group(cli.app).commands.values()]
+    for command in [[], *words, ["lab", "up"], ["lab", "down"], ["lab", "status"]]:
+        status, said = ends(*command, "-h")
+        assert status == 0
+        assert f"Example: benchbook {' '.join(command)}".strip() in said
+
+
 def test_a_system_is_said_to_come_from_what_its_class_is_made_of(
     ends: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,6 +214,16 @@ def test_nothing_is_published_without_a_notebook_that_was_executed(ends: Callabl
     assert not (home.path / "public").exists()
 
 
+def test_made_up_numbers_are_not_published(ends: Callable[..., Ended], runs: Path) -> None:
+    for folder in runs.glob("*/*"):
+        (folder / "executed.ipynb").write_text("{}")
+    table = paths.find("data", "published", "dm_1_0_ga", "report.yaml")
+    table.write_text(f"{table.read_text()}# PLACEHOLDER\n")
+    status, said = ends("publish", "dm_1_0_ga")
+    assert status == 2
+    assert "report.yaml: lines: its numbers are made up (got '1 that says PLACEHOLDER'). Fix: put in what was" in said
+
+
 @pytest.mark.parametrize(
     ("count", "words", "said"),
     [(0, ("cell",), "0 cells"), (1, ("cell",), "1 cell"), (1, ("inventory", "inventories"), "1 inventory"),
@@ -206,7 +244,7 @@ def test_a_campaign_alone_means_its_own_report(
 ) -> None:
     """By any of its addresses: as anywhere else."""
     asked: list[tuple[str, str]] = []
-    monkeypatch.setattr(pipeline, "judge_claims", lambda report, which, _: asked.append((report, which)) or 0)
+    monkeypatch.setattr(pipeline, "judge_claims", lambda report, which, *_, **__: asked.append((report, which)) or 0)
     monkeypatch.setattr(pipeline, "replay", lambda report, which, _: asked.append((report, which)) or 0)
     assert ends(command, "--campaign", which) == (0, "")
     assert asked == [("dm_1_0_ga", CAMPAIGN)]
@@ -219,7 +257,7 @@ def test_an_address_may_stand_where_a_report_does(
 ) -> None:
     """As for `compare`, `publish` and `archive`: `claims dm_1_0_ga~1` was an unknown report."""
     asked: list[tuple[str, str]] = []
-    monkeypatch.setattr(pipeline, "judge_claims", lambda report, which, _: asked.append((report, which)) or 0)
+    monkeypatch.setattr(pipeline, "judge_claims", lambda report, which, *_, **__: asked.append((report, which)) or 0)
     monkeypatch.setattr(pipeline, "replay", lambda report, which, _: asked.append((report, which)) or 0)
     assert ends(command, which) == (0, "")
     assert asked == [("dm_1_0_ga", CAMPAIGN)]
@@ -290,6 +328,51 @@ def test_a_shell_completes_the_names_of_reports(
     assert REPORT in ends()[1].split()
 
 
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        (f"report {REPORT} -p th", "threads="),
+        ("report --profile ti", "tiny"),
+        ("report --inventory lab_te", "lab_test"),
+        ("list prob", "probes"),
+        (f"compare {CAMPAIGN[:9]}", CAMPAIGN),
+    ],
+)
+def test_a_shell_completes_whatever_has_a_name(
+    ends: Callable[..., Ended], home: Home, runs: Path, monkeypatch: pytest.MonkeyPatch, typed: str, completed: str
+) -> None:
+    words = {"_BENCHBOOK_COMPLETE": "complete_bash", "COMP_WORDS": f"benchbook {typed}",
+             "COMP_CWORD": str(len(typed.split()))}  # fmt: skip
+    for name, value in words.items():
+        monkeypatch.setenv(name, value)
+    assert completed in ends()[1].split()
+
+
+def test_several_hosts_share_the_line_of_their_fix() -> None:
+    refused = {name: BadInput("no way in", file="h.yaml", key=f"hosts.{name}", value=1, fix="mend it") for name in "ab"}
+    said = FanOutFailed("connecting", {**refused, "c": BenchbookError("no answer")}, ["d"]).in_lines()
+    assert said.splitlines() == [
+        "connecting failed on 3 of 4 hosts:",
+        "  c: no answer",
+        "  h.yaml",
+        "    hosts.a: no way in (got 1).",
+        "    hosts.b: no way in (got 1).",
+        "    Fix: mend it",
+    ]
+
+
+@pytest.mark.parametrize("words", [["list"], ["--help"], ["list", "--json"]])
+def test_an_output_that_takes_nothing_is_no_defect(home: Home, words: list[str]) -> None:
+    command = [sys.executable, "-m", "benchbook", *words]
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(
+            command, cwd=home.path, env=home.environment, text=True, stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert ran.returncode == 1
+    assert "No space left on device. Fix: free space where the output goes" in ran.stderr
+    assert "defect" not in ran.stderr
+
+
 def test_parameters_are_yaml(ends: Callable[..., Ended], asked: list[Any]) -> None:
     words = ["-p", "threads=[1, 2]", "-p", "seed=7", "-p", "system=endpoint:x", "-p", "campaign=", "-p", "replay=false"]
     assert ends("report", "a", "--inventory", "i", "--profile", "lab", *words)[0] == 0
@@ -340,8 +423,9 @@ def test_letters_that_the_terminal_lacks_cost_a_question_mark(home: Home, runs: 
     assert said.isascii()
 
 
-def test_an_error_is_one_paragraph(ends: Callable[..., Ended], asked: list[Any]) -> None:
+def test_an_error_says_file_cause_and_fix(ends: Callable[..., Ended], asked: list[Any]) -> None:
     assert ends("report", "wrong")[1] == "wrong: k: no (got 'v'). Fix: do\n"
+    assert BadInput("no", file="f", key="k", value="v", fix="do").in_lines() == "f\n  k: no (got 'v').\n  Fix: do"
 
 
 @pytest.mark.real

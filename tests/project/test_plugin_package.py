@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from forked import forked
-from kit import PATIENCE_S, PROFILE, ROOT, Home
+from kit import PATIENCE_S, PROFILE, ROOT, Home, paragraph
 
 from benchbook.analysis import results
 from benchbook.campaign.store import Campaign
@@ -167,7 +167,7 @@ def test_without_the_package_its_names_are_unknown_and_the_known_ones_are_said(h
     report_of_redis(home, "127.0.90")
     status, said = home.told(*WORDS)
     assert status == 2
-    assert "report.yaml: design.*.load: there is no such load generator (got 'redis_benchmark')" in said
+    assert "report.yaml: design.*.load: there is no such load generator (got 'redis_benchmark')" in paragraph(said)
     assert "redis_benchmark" in said
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from kit import PATIENCE_S, REPORT, Home
+from kit import PATIENCE_S, REPORT, Home, paragraph
 from refused import commands, files, values
 from refused.row import SECRET, Row, changed, parameter, ready
 
@@ -66,7 +66,7 @@ def ends(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         with pytest.raises(SystemExit) as ended:
             main()
         said = capsys.readouterr()
-        return int(ended.value.code or 0), said.out + said.err
+        return int(ended.value.code or 0), said.out + paragraph(said.err)
 
     return run
 

@@ -1,4 +1,4 @@
-"""Which campaign is meant: `REPORT` (its latest), `REPORT~1` (the one before), a campaign's id, or its folder."""
+"""Which campaign is meant: `REPORT` (its latest), `REPORT~1` (the one before), an id or how it begins, a folder."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from benchbook import paths, published
 from benchbook.campaign.store import Campaign, PlanBroken, recorded, whole_records
 from benchbook.errors import BadInput, counted
 from benchbook.given import user_file
+from benchbook.given.named import meant
 
 _BACK = re.compile(r"(?P<report>[A-Za-z0-9_.-]+)(?:~(?P<back>[0-9]{1,9}))?")
 # More of them would not be read; the latest are what a comparison is usually about.
 _SHOWN = 8
+# A day: of an id that begins with it, more is taken as an abbreviation.
+_SHORTEST_ID = 8
 
 
 def pair(a: str, b: str = "") -> tuple[Campaign, Campaign]:
@@ -75,14 +78,22 @@ def _not_there(address: str, key: str) -> BadInput:
     if not recorded():
         fix = "run a report first: make report REPORT=NAME"
         return BadInput("nothing has been recorded yet", key=key, value=address, fix=fix)
-    return BadInput("no such recorded campaign", key=key, value=address, fix=f"use one of {known()}")
+    near = meant(address, {*_reports(), *published.known_reports()})
+    return BadInput("no such recorded campaign", key=key, value=address, fix=f"{near}use one of {known()}")
 
 
 def _folder(address: str) -> Path | None:
     for path in (Path(address), paths.home() / address):
         if address and user_file.is_there(path / "plan.json") and (path / "plan.json").is_file():
             return path.resolve()
-    return _counted_back(address) or next((f for f in recorded() if f.name == address), None)
+    return _counted_back(address) or _by_id(address)
+
+
+def _by_id(address: str) -> Path | None:
+    """The campaign of this id, or the only one whose id begins so: 20261122T0911, say."""
+    begins = [folder for folder in recorded() if folder.name.startswith(address)]
+    exact = [folder for folder in begins if folder.name == address]
+    return exact[0] if exact else begins[0] if len(begins) == 1 and len(address) >= _SHORTEST_ID else None
 
 
 def _counted_back(address: str) -> Path | None:

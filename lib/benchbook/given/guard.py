@@ -1,4 +1,4 @@
-"""The last guard of a command line: whatever happens is one paragraph and an exit status; `--debug` shows the stack."""
+"""The last guard of a command line: whatever happens is a message and an exit status; `--debug` shows the stack."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ READER_GONE = 141
 _LONGEST = 400
 
 Say = Callable[[str], None]
+Words = Callable[[BaseException], str]
 
 
 def begin(say: Say) -> None:
@@ -38,15 +39,15 @@ def begin(say: Say) -> None:
     threading.excepthook = lambda args: _tell(args.exc_value, say) if args.exc_value else None
 
 
-def status_of(step: Callable[[], int | None], say: Say) -> int:
-    """The exit status of `step`: what it returns, or that of what it raises, which is said in one paragraph."""
+def status_of(step: Callable[[], int | None], say: Say, words: Words | None = None) -> int:
+    """The exit status of `step`: what it returns, or that of what it raises, which is said in these words."""
     try:
         return step() or 0
     except BenchbookError as problem:
-        _tell(problem, say)
+        _tell(problem, say, words)
         return problem.exit_status
     except Exception as problem:  # noqa: BLE001 - the one place where what nobody expected ends
-        _tell(problem, say)
+        _tell(problem, say, words)
         return 1
 
 
@@ -74,6 +75,11 @@ def in_words(problem: BaseException) -> str:
     return f"{what}. This is a defect of {_blamed(problem)}."
 
 
+def in_lines(problem: BaseException) -> str:
+    """The same for a terminal: the file, what is wrong and the fix on lines of their own."""
+    return problem.in_lines() if isinstance(problem, BenchbookError) else in_words(problem)
+
+
 def _blamed(problem: BaseException) -> str:
     """Whose code it was that raised it, or that gave another one what it cannot take: a package's, or the kit's."""
     stack = traceback.walk_tb(problem.__traceback__)
@@ -86,7 +92,7 @@ def _blamed(problem: BaseException) -> str:
     return f"{place.owner}, in {place}; {OPTION} shows its stack"
 
 
-def _tell(problem: BaseException, say: Say) -> None:
+def _tell(problem: BaseException, say: Say, words: Words | None = None) -> None:
     if debugging():
         traceback.print_exception(problem)
-    say(in_words(problem))
+    say((words or in_words)(problem))

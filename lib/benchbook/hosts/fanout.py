@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
 from benchbook.errors import BadInput, BenchbookError
+from benchbook.grouping import grouped
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -25,7 +26,16 @@ class FanOutFailed(BenchbookError):
         self.failed, self.done = failed, done
         said = "; ".join(f"{name}: {problem}" for name, problem in failed.items())
         rest = f"; done on {', '.join(done)}" if done else ""
-        super().__init__(f"{what} failed on {len(failed)} of {len(failed) + len(done)} hosts: {said}{rest}")
+        self.head = f"{what} failed on {len(failed)} of {len(failed) + len(done)} hosts"
+        super().__init__(f"{self.head}: {said}{rest}")
+
+    def in_lines(self) -> str:
+        """A line for each host; a fix, or a file, that several hosts share is said once."""
+        refused = {name: problem for name, problem in self.failed.items() if isinstance(problem, BadInput)}
+        lines = [f"{name}: {problem}" for name, problem in self.failed.items() if name not in refused]
+        for (file, fix), names in grouped(refused, lambda name: (refused[name].place, refused[name].fix)).items():
+            lines += [f"{file}", *(f"  {refused[name].cause}" for name in names), *([f"  Fix: {fix}"] if fix else [])]
+        return "\n  ".join([f"{self.head}:", *lines])
 
 
 class FanOutRefused(FanOutFailed, BadInput):

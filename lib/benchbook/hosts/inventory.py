@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field, model_validator
 from benchbook import paths, plugins
 from benchbook.errors import HIDDEN, BadInput
 from benchbook.given import user_file
-from benchbook.given.named import one_of, slip_of
+from benchbook.given.named import meant, one_of, slip_of
 from benchbook.hosts.tiup_topology import with_topology
 from benchbook.paths import resolve
 from benchbook.yamlfile import Strict, load_yaml, validate
@@ -470,7 +470,7 @@ def load_inventory(name: str) -> Inventory:
             file=path,
             key="inventory",
             value=name,
-            fix=f"use one of {', '.join(known_inventories())}, or write this file",
+            fix=f"{meant(name, known_inventories())}use one of {', '.join(known_inventories())}, or write this file",
         )
     values = load_yaml(path)
     mine = {**values, "name": path.stem, "file": str(path)}

@@ -1,13 +1,15 @@
-"""`benchbook doctor`: what is missing on this machine, and what it has; nothing is changed, and no host is asked."""
+"""`benchbook doctor`: what is missing on this machine, and what it has; on the hosts of an inventory, too."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import platform
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -16,8 +18,14 @@ from rich.console import Console
 
 from benchbook import notebook_run, paths
 from benchbook.build import artefacts
+from benchbook.errors import BadInput, BenchbookError
 from benchbook.given import user_file
+from benchbook.hosts import lab
+from benchbook.hosts.fanout import FanOutFailed
+from benchbook.hosts.host_facts import preflight
+from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.remote import tune
+from benchbook.hosts.session import Session
 from benchbook.overview.terminal_table import show
 
 # Servers stand in folders that a user's PATH often lacks; the same list as in env/setup.
@@ -37,18 +45,27 @@ class Symptom:
     fix: str = ""
     needed: bool = True
 
+    @property
+    def state(self) -> str:
+        return "missing" if self.fix and self.needed else "look" if self.fix else "ok"
+
 
 def examine() -> list[Symptom]:
     """Everything that was looked at, in the order of the terminal."""
     return [*_programs(), *_disks(), _memory(), _cores(), *_settings(), *_built(), *_packages()]
 
 
-def print_all(console: Console) -> int:
-    """Print what `examine` found; 1 where something that every run needs is missing."""
-    found = examine()
-    rows = [("missing" if s.fix and s.needed else "look" if s.fix else "ok", s.what, s.found, s.fix) for s in found]
-    show(console, ("", "what", "found", "fix"), rows)
+def print_all(inventory: str, console: Console, *, as_json: bool = False) -> int:
+    """Print what was found here, and on the hosts of an inventory; 1 where something that every run needs is missing.
+
+    Raise BadInput where there is no such inventory.
+    """
+    found = [*examine(), *(_hosts(load_inventory(inventory)) if inventory else ())]
     missing = [symptom for symptom in found if symptom.fix and symptom.needed]
+    if as_json:
+        console.print(json.dumps([{"state": s.state, **asdict(s)} for s in found], indent=1), markup=False)
+        return 1 if missing else 0
+    show(console, ("", "what", "found", "fix"), [(s.state, s.what, s.found, s.fix) for s in found])
     console.print(
         f"missing: {', '.join(s.what for s in missing)}" if missing else "nothing that a run needs is missing"
     )
@@ -109,6 +126,37 @@ def _settings() -> Iterator[Symptom]:
 def _built() -> Iterator[Symptom]:
     for name in artefacts.names():
         yield Symptom(f"system {name}", artefacts.state(name))
+
+
+def _hosts(inventory: Inventory) -> Iterator[Symptom]:
+    """Log in on each host as a run does, and ask what it is; a lab is started for it. Other drivers' hosts are left."""
+    try:
+        with (
+            lab.up_while_used(inventory, lambda _: None) if inventory.lab else nullcontext(),
+            Session(inventory, inventory.hosts) as session,
+        ):
+            facts, findings = preflight(session, disk_bytes=0)
+    except FanOutFailed as problem:
+        for name in problem.done:
+            yield Symptom(f"host {name}", "answers")
+        for name, refused in problem.failed.items():
+            yield _refused(f"host {name}", refused)
+        return
+    except BadInput as problem:
+        yield _refused(f"inventory {inventory.name}", problem)
+        return
+    for name, about in facts.items():
+        memory, disk = (about.memory_bytes or 0) / 1e9, about.disk_free_bytes / 1e9
+        found = f"{about.cores} cores, {memory:.0f} GB of memory, {disk:.0f} GB of disk free, {about.os}"
+        yield Symptom(f"host {name}", found)
+    for finding in findings:
+        yield Symptom(f"host {finding.host}: {finding.what}", finding.found, finding.wanted, needed=False)
+
+
+def _refused(what: str, problem: BenchbookError) -> Symptom:
+    if not isinstance(problem, BadInput):
+        return Symptom(what, str(problem), "see that it answers `ssh`")
+    return Symptom(what, problem.cause, problem.fix or "")
 
 
 def _packages() -> Iterator[Symptom]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,12 +17,30 @@ _HEADS = ("campaign", "report", "profile", "inventory", "trials", "verdicts", "p
 
 
 def print_runs(reports: Sequence[str], console: Console) -> None:
-    """Campaigns of these reports, or of all; those that cannot be read are named on the standard error."""
+    """Print campaigns of these reports, or of all; those that cannot be read are named on the standard error."""
     rows = [_row(each) for each in campaigns_of(reports)]
     if rows:
         show(console, _HEADS, rows)
     else:
-        console.print("nothing has been run yet: make report REPORT=...")
+        console.print("nothing has been run yet: benchbook report NAME")
+
+
+def print_json(reports: Sequence[str], console: Console) -> None:
+    """The same as JSON: of each campaign its trials, planned and done, and its claims by state."""
+    rows = [
+        {
+            "campaign": each.id,
+            "report": each.report,
+            "profile": each.profile,
+            "inventory": each.inventory,
+            "planned": len(each.trials),
+            "done": len(each.done()),
+            "verdicts": Counter(_states(each.folder / paths.RESULTS) or []),
+            "page": _has_page(each),
+        }
+        for each in campaigns_of(reports)
+    ]
+    console.print(json.dumps(rows, indent=1), markup=False)
 
 
 def campaigns_of(reports: Sequence[str]) -> Iterator[Campaign]:
@@ -36,13 +55,20 @@ def _row(campaign: Campaign) -> tuple[str, ...]:
     return (*known, _verdicts(campaign.folder / paths.RESULTS), "yes" if _has_page(campaign) else "–")
 
 
-def _verdicts(results: Path) -> str:
-    """ "7 holds, 3 open" of a results.json, read as plain JSON: a list of runs imports no analysis."""
+def _states(results: Path) -> list[str] | None:
+    """The states of a results.json's claims; None where there is none that can be read."""
     try:
-        found = [claim["verdict"] for claim in json.loads(results.read_text(encoding="utf-8"))["claims"]]
+        return [claim["verdict"] for claim in json.loads(results.read_text(encoding="utf-8"))["claims"]]
     except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _verdicts(results: Path) -> str:
+    """ "7 holds, 3 open"."""
+    found = _states(results)
+    if found is None:
         return "–"
-    return ", ".join(f"{found.count(verdict)} {verdict}" for verdict in dict.fromkeys(found)) or "no claims"
+    return ", ".join(f"{count} {state}" for state, count in Counter(found).items()) or "no claims"
 
 
 def _has_page(campaign: Campaign) -> bool:
