@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 import pytest
 import typer
-from kit import PROFILE, ROOT, Home, until
+from kit import PROFILE, ROOT, Home, paragraph, until
 from rich.console import Console
 
 from benchbook import cli, pipeline
@@ -152,7 +152,7 @@ def test_check_reads_the_probes_too(home: Home, capsys: pytest.CaptureFixture[st
         cli.check(["ddt_full_scale"])
     said = capsys.readouterr()
     assert "probe mine: 2 metrics, valid" in said.out
-    assert f"worse: {path}: sample: has no function that samples" in said.err
+    assert f"worse: {path}: sample: has no function that samples" in paragraph(said.err)
 
 
 # -- how a host runs it ----------------------------------------------------------------------------------------------
