@@ -40,7 +40,8 @@ def test_unknown_notebook_parameter(home: Home) -> None:
 def test_unknown_profile(home: Home) -> None:
     said = told(home, "--profile", "smok")
     assert (
-        "env/profiles/smok.yaml: profile: no such profile (got 'smok'). Fix: use one of lab, paper, smoke, tiny" in said
+        "env/profiles/smok.yaml: profile: no such profile (got 'smok'). "
+        "Fix: did you mean smoke? use one of lab, paper, smoke, tiny" in said
     )
 
 

@@ -321,7 +321,8 @@ def test_the_command_line_ends_with_2_and_no_traceback(name: str, home: Home) ->
     row = BY_NAME[name]
     status, said = home.run(*row.plant(home))
     plain = re.sub(r"\x1b\[[0-9;]*m", "", said)
-    assert (status, "Traceback" in said, len(plain.strip().splitlines())) == (2, False, 1), said
+    assert (status, "Traceback" in said, len(plain.strip().splitlines())) == (2, False, 3), said
+    assert len(paragraph(plain).strip().splitlines()) == 1, "the file, the cause and the fix, on a line each"
     assert all(words in plain for words in row.words)
 
 
