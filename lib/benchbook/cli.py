@@ -124,9 +124,7 @@ Labs = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-HowBig = Annotated[
-    str, typer.Option(help="How big and how long: a profile or a file.", autocompletion=_known_profiles)
-]
+HowBig = Annotated[str, typer.Option(help="How big and how long: a profile or a file.", autocompletion=_known_profiles)]
 Where = Annotated[
     str,
     typer.Option(
@@ -573,7 +571,9 @@ def new(
     source: Annotated[
         str,
         typer.Option(
-            "--from", metavar="FILE", help="Document (Markdown, HTML, PDF, CSV ...) to read tables, design and claims from."
+            "--from",
+            metavar="FILE",
+            help="Document (Markdown, HTML, PDF, CSV ...) to read tables, design and claims from.",
         ),
     ] = "",
 ) -> None:
