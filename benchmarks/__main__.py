@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchbook import paths
-from benchmarks import bare_command, gate, load_share, probe_cpu, site, transfer
+from benchmarks import bare_command, gate, load_share, probe_cpu, site, transfer, verdicts_simulation
 
 BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "bare_command": bare_command.measure,
@@ -21,6 +21,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "probe_cpu": probe_cpu.measure,
     "transfer": transfer.measure,
     "site": site.measure,
+    "verdicts_simulation": verdicts_simulation.measure,
 }
 
 

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from scipy import optimize, special, stats
+from scipy import optimize, special
 
 from benchbook.claims.figures import Term, TermKey
 from benchbook.grouping import grouped
@@ -89,7 +89,7 @@ class Contrast:
     def half_widths(self, alpha: float, counts: Array) -> Array:
         """Return those of the interval at confidence 1 - alpha with so many repetitions each, at the spread seen."""
         # Each repetition adds a degree of freedom, what was borrowed stays.
-        quantiles = stats.t.ppf(1 - alpha / 2, self.df + counts - self.n)
+        quantiles = special.stdtrit(self.df + counts - self.n, 1 - alpha / 2)
         return np.asarray(quantiles * np.sqrt(self.variance / counts + self._every_time))
 
     def interval(self, alpha: float) -> tuple[float, float]:
@@ -144,7 +144,7 @@ class Contrast:
             return 1.0
         if self.error == 0:
             return 0.0 if gap > 0 else 1.0
-        return float(stats.t.sf(gap / self.error, self.df))
+        return float(special.stdtr(self.df, -gap / self.error))
 
 
 def at_least(ratio: float) -> tuple[float, float]:

@@ -47,12 +47,9 @@ def decide(claims: Sequence[Sequence[Contrast]], *, alpha: float = 0.05, shares:
 
     They have one of `shares` equal shares of `alpha` (Bonferroni), which p values count as intervals do.
     """
-    inside, outside = (np.array([p_values(contrasts) for contrasts in claims], dtype=np.float64).reshape(-1, 2)).T
-    # A claim holds or fails: one answer alone can wrong it. Jones & Tukey (2000), Psychological Methods 5(4).
+    inside, outside = _both(claims)
     p = np.fmin(inside, outside)
-    # That Holm also bounds wrong directions: Shaffer (1980), Ann. Statist. 8(6). Twice, so that the last claims of a
-    # ledger have a 95% interval inside their region, too, and not one of 90%.
-    adjusted = np.minimum(1.0, shares * np.maximum(holm(p), 2 * p))
+    adjusted = adjusted_p(claims, shares)
     tested = ~np.isnan(p)
     rejected = int((adjusted < alpha).sum())
     ranks = p.argsort().argsort()
@@ -61,6 +58,20 @@ def decide(claims: Sequence[Sequence[Contrast]], *, alpha: float = 0.05, shares:
         _decision(contrasts, float(adjusted[i]), bool(inside[i] <= outside[i]), levels[i], alpha)
         for i, contrasts in enumerate(claims)
     ]
+
+
+def adjusted_p(claims: Sequence[Sequence[Contrast]], shares: int = 1) -> Array:
+    """Return a p value per claim, corrected for all of them and for the looks: below alpha it holds or fails."""
+    # A claim holds or fails: one answer alone can wrong it. Jones & Tukey (2000), Psychological Methods 5(4).
+    p = np.fmin(*_both(claims))
+    # That Holm also bounds wrong directions: Shaffer (1980), Ann. Statist. 8(6). Twice, so that the last claims of a
+    # ledger have a 95% interval inside their region, too, and not one of 90%.
+    return np.asarray(np.minimum(1.0, shares * np.maximum(holm(p), 2 * p)))
+
+
+def _both(claims: Sequence[Sequence[Contrast]]) -> Array:
+    """The p values of all claims, (2, claims): against that they fail, and against that they hold."""
+    return np.array([p_values(contrasts) for contrasts in claims], dtype=np.float64).reshape(-1, 2).T
 
 
 def p_values(

@@ -95,10 +95,12 @@ class Evidence:
         if system not in set(frame["system"]):
             # An endpoint, or a system of the user's own package, may have been left out.
             raise NotMeasured(f"{term} was not measured", f"a campaign with {system} among its systems")
+        wanted = np.ones(len(frame), dtype=np.bool_)
         for name, value in {"system": system, **term.rows}.items():
             if name not in frame.columns:
                 raise NotMeasured(f"{term} was not measured")
-            frame = frame[(frame[name] == value).fillna(False).astype(bool)]
+            wanted &= (frame[name] == value).fillna(False).to_numpy(dtype=np.bool_)
+        frame = frame[wanted]
         if frame["repetition"].duplicated().any():
             raise NotMeasured(f"{term} was measured under several settings at once")
         return frame

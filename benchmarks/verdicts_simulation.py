@@ -1,0 +1,548 @@
+"""How often is a verdict wrong? Reports and machines whose truth is known, judged by the kit's own claims engine.
+
+A report is printed from closed queueing networks on many cores: CPU, a lock, a disk, a delay. What then runs is the
+same system, or one that is broken in a way that the report does not show, on a few cores. Whether a claim is true *of
+the machine that runs* and *of the report's machine* follows from the networks, without noise; what the engine says
+follows from noisy repetitions. `python -m benchmarks.verdicts_simulation --all` prints the tables of
+docs/how-a-verdict-is-reached.md and draws its pictures.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from benchbook import paths
+from benchbook.analysis.headroom import BusyCell, Machine
+from benchbook.campaign.scaled_levels import LevelScaling, scale
+from benchbook.claims import contrasts, decisions, judge, ledger
+from benchbook.claims.capacity import Capacity
+from benchbook.claims.evidence import Evidence
+from benchbook.claims.figures import Term
+from benchbook.claims.hypothesis import Arm, Hypothesis
+from benchbook.published.tables import Field, Published, PublishedTable
+
+Array = NDArray[np.float64]
+FIELDS = {
+    "threads": Field("Threads", "1", "level"),
+    "tps": Field("Rate", "1/s", "metric"),
+    "ms": Field("Latency", "ms", "metric"),
+}
+
+# -- machines ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one transaction asks for, in ms: of any core, of a lock, of a disk, and waits for nobody.
+
+    Many clients save the share `saved` of its CPU (batches); each core in use adds the share `kappa` (coherence).
+    """
+
+    cpu: float
+    lock: float = 0.0
+    disk: float = 0.0
+    delay: float = 0.0
+    saved: float = 0.0
+    kappa: float = 0.0
+
+    def rate(self, clients: int, cores: int) -> float:
+        """Return transactions per ms: the exact solution of the product-form network, by convolution.
+
+        Buzen (1973), CACM 16(9): X(N) = G(N - 1) / G(N), G the convolution of what each station contributes.
+        """
+        counts = np.arange(clients + 1)
+        factorial = np.cumsum(np.log(np.maximum(counts, 1)))
+        servers = np.cumsum(np.log(np.clip(counts, 1, cores)))
+        cpu = self.cpu_of(clients, cores)
+        # In this unit of time no G is beyond a float: e^N at most.
+        unit = max(cpu / cores, self.lock, self.disk, (cpu + self.lock + self.disk + self.delay) / clients)
+        found = np.exp(counts * math.log(cpu / unit) - servers)
+        for queue in filter(None, (self.lock, self.disk)):
+            found = np.convolve(found, np.exp(counts * math.log(queue / unit)))[: clients + 1]
+        if self.delay:
+            found = np.convolve(found, np.exp(counts * math.log(self.delay / unit) - factorial))[: clients + 1]
+        return float(found[-2] / found[-1] / unit)
+
+    def cpu_of(self, clients: int, cores: int) -> float:
+        return self.cpu * (1 - self.saved * (1 - 1 / clients)) * (1 + self.kappa * (min(clients, cores) - 1))
+
+    def busy(self, clients: int, cores: int) -> float:
+        return self.rate(clients, cores) * self.cpu_of(clients, cores) / cores
+
+
+@dataclass(frozen=True)
+class Site:
+    """A machine and the levels that it runs: the clients for each published level."""
+
+    cores: int
+    clients: Mapping[int, int]
+
+
+def frame(work: Work, site: Site) -> pd.DataFrame:
+    """Return [threads, tps, ms] without noise, a row per published level."""
+    rates = np.array([work.rate(n, site.cores) for n in site.clients.values()])
+    counts = np.array(list(site.clients.values()))
+    return pd.DataFrame({"threads": list(site.clients), "tps": 1000 * rates, "ms": counts / rates})
+
+
+def drawn(rng: np.random.Generator, limit: str) -> dict[str, Work]:
+    """Return the works of three tables that are limited by "cores", or by "locks and disks" as well."""
+    base = Work(1.0, delay=float(rng.uniform(0.2, 3)), saved=float(rng.uniform(-0.1, 0.35)))
+    base = replace(base, kappa=float(rng.choice([0, 1e-4, 1e-3])))
+    works = {}
+    for name in "abc":
+        work = replace(base, cpu=float(np.exp(rng.normal(0, 0.5))))
+        if limit != "cores":
+            work = replace(work, lock=work.cpu * float(rng.choice([0, 0.002, 0.01, 0.05])))
+            work = replace(work, disk=work.cpu * float(rng.choice([0, 0.01, 0.1, 0.5])))
+        works[name] = work
+    return works
+
+
+def broken(works: Mapping[str, Work], rng: np.random.Generator, limit: str) -> dict[str, Work]:
+    """Return works that differ, in one table or in all, from those that a report was printed from."""
+    ways: list[Callable[[Work], Work]] = [
+        lambda w: replace(w, cpu=w.cpu * 2),
+        lambda w: replace(w, cpu=w.cpu / 2),
+        lambda w: replace(w, kappa=w.kappa + 0.02),
+        lambda w: replace(w, delay=w.delay * 5),
+    ]
+    if limit != "cores":
+        ways = [
+            lambda w: replace(w, lock=w.lock + 0.1 * w.cpu),
+            lambda w: replace(w, lock=0.0, disk=0.0),
+            lambda w: replace(w, disk=w.disk * 4 + 0.05 * w.cpu),
+        ]
+    way = ways[rng.integers(len(ways))]
+    these = set(works) if rng.random() < 0.3 else {str(rng.choice(list(works)))}
+    return {name: way(work) if name in these else work for name, work in works.items()}
+
+
+# -- noise ------------------------------------------------------------------------------------------------------------
+
+# The log of each trial's factor: shape (repetitions, tables, levels), with mean 0 in every contrast.
+Noise = Callable[[np.random.Generator, tuple[int, int, int]], Array]
+
+
+def _lognormal(cv: float) -> Noise:
+    return lambda rng, shape: rng.normal(0, cv, shape)
+
+
+def _states(factor: float, share: float, cells: float = 1.0, cv: float = 0.03) -> Noise:
+    """Each trial of so many of the cells is slow with a probability; on average it is 0."""
+
+    def noise(rng: np.random.Generator, shape: tuple[int, int, int]) -> Array:
+        places = shape[1] * shape[2]
+        odd = rng.permutation(places) < max(1, round(cells * places))
+        slow = (rng.random(shape) < share) - share
+        return rng.normal(0, cv, shape) + math.log(factor) * slow * odd.reshape(shape[1:])
+
+    return noise
+
+
+def _slow_machine(rng: np.random.Generator, shape: tuple[int, int, int]) -> Array:
+    """All trials that run, in their shuffled order, while it is slow."""
+    trials = shape[1] * shape[2]
+    change, slow, noise = rng.random((shape[0], trials)) < 0.15, False, rng.normal(0, 0.03, (shape[0], trials))
+    for repetition, order in enumerate([rng.permutation(trials) for _ in range(shape[0])]):
+        for place, trial in enumerate(order):
+            slow = bool(rng.random() < 0.4) if change[repetition, place] else slow
+            noise[repetition, trial] += math.log(0.7) * slow
+    return noise.reshape(shape)
+
+
+def _drift(step: float, tables: int | None = None) -> Noise:
+    """Each repetition differs from the one before, in all tables or in the first ones."""
+
+    def noise(rng: np.random.Generator, shape: tuple[int, int, int]) -> Array:
+        line = step * (np.arange(shape[0]) - (shape[0] - 1) / 2)
+        return rng.normal(0, 0.03, shape) + line[:, None, None] * (np.arange(shape[1]) < (tables or shape[1]))[:, None]
+
+    return noise
+
+
+def _bursts(rng: np.random.Generator, shape: tuple[int, int, int]) -> Array:
+    """What others take of a trial in four: up to 5%, which no gate refuses."""
+    return rng.normal(0, 0.03, shape) - rng.uniform(0, 0.05, shape) * (rng.random(shape) < 0.25)
+
+
+def _bad_repetition(rng: np.random.Generator, shape: tuple[int, int, int]) -> Array:
+    bad = np.arange(shape[0]) == rng.integers(shape[0])
+    hit = math.log(0.75) * (rng.random(shape[1:]) < 0.5)
+    logs: Array = rng.normal(0, 0.03, shape) + bad[:, None, None] * hit
+    return logs
+
+
+NOISES: dict[str, Noise] = {
+    "3%": _lognormal(0.03),
+    "8%": _lognormal(0.08),
+    "15%": _lognormal(0.15),
+    "two states (30% at 0.8), all cells": _states(0.8, 0.3),
+    "two states (30% at 0.75), a quarter of the cells": _states(0.75, 0.3, 0.25),
+    "the machine slow (0.7) for runs of trials": _slow_machine,
+    "all drift 2% a repetition": _drift(-0.02),
+    "one table drifts 3% a repetition": _drift(-0.03, 1),
+    "bursts of others, up to 5%": _bursts,
+    "one bad repetition": _bad_repetition,
+    "one bad trial in ten": _states(0.5, 0.1),
+}
+HOLE = {"two states (30% at 0.75) in one cell alone": _states(0.75, 0.3, 0.0)}
+
+
+def repeated(truth: Mapping[str, pd.DataFrame], noise: Noise, n: int, rng: np.random.Generator) -> Evidence:
+    """Return n noisy repetitions; what a repetition shares is 5%, and times are long where rates are low."""
+    levels = len(next(iter(truth.values())))
+    logs = noise(rng, (n, len(truth), levels)) + rng.normal(0, 0.05, (n, 1, 1))
+    return Evidence({name: _noisy(table, np.exp(logs[:, i])) for i, (name, table) in enumerate(truth.items())}, ["s"])
+
+
+def _noisy(table: pd.DataFrame, factors: Array) -> pd.DataFrame:
+    n = len(factors)
+    long = pd.concat([table] * n, ignore_index=True).assign(
+        system="s", repetition=np.repeat(np.arange(1, n + 1), len(table))
+    )
+    return long.assign(tps=long["tps"] * factors.ravel(), ms=long["ms"] / factors.ravel())
+
+
+# -- reports ----------------------------------------------------------------------------------------------------------
+
+
+def printed(tables: Mapping[str, pd.DataFrame]) -> Published:
+    """Return a report with these tables."""
+    found = {
+        name: PublishedTable(name, name, "", table, table[["tps", "ms"]].astype(str), FIELDS, {}, cast(Any, None))
+        for name, table in tables.items()
+    }
+    return Published(cast(Any, None), found)
+
+
+def claims_of(report: Published) -> list[Hypothesis]:
+    """Return what a report would say of its tables: about sixteen claims, of every kind, all true as printed."""
+    tables = {name: table.frame for name, table in report.tables.items()}
+    said: list[dict[str, Any]] = []
+    last, first = (int(end(next(iter(tables.values()))["threads"])) for end in (max, min))
+    for name, table in tables.items():
+        rate, time = ({"table": name, "metric": metric, "factor": "threads"} for metric in ("tps", "ms"))
+        rise = table["tps"].iloc[-1] / table["tps"].iloc[0]
+        slower = table["ms"].iloc[-1] / table["ms"].iloc[0]
+        best = int(table["threads"].iloc[table["tps"].argmax()])
+        said += [
+            {"hypothesis": "increases", "at_least": max(1.0, rise**0.7), **rate},
+            {"hypothesis": "flat", "tolerance": 0.2, **rate, "levels": list(table["threads"][-2:])},
+            {"hypothesis": "increases", "at_least": max(1.0, slower**0.7), **time},
+            {"hypothesis": "peak_at", "at": best, "tolerance": 0.05, **rate},
+        ]
+        if best not in (first, last):
+            said += [{"hypothesis": "decreases", **rate, "levels": [best, last]}]
+    for one, other in (("a", "b"), ("b", "c"), ("c", "a")):
+        ratio = {"table": one, "metric": "tps", "over": {"table": other}}
+        said.append({"hypothesis": "mean_ratio", "factor": "threads", "tolerance": 0.25, **ratio})
+        for at in (first, last):
+            figures = [{"table": table, "metric": "tps", "rows": {"threads": at}} for table in (one, other)]
+            said.append({"hypothesis": "order", "figures": figures})
+    known = ledger.read(
+        {
+            "report": "r",
+            "claims": [{"id": f"c{i}", "statement": "-", "where": "-", **each} for i, each in enumerate(said)],
+        }
+    )
+    return [c for c in known.claims if all(one.inside(one.mean) for one in ledger.as_printed(c, report))]
+
+
+# -- errors of a ledger and of an interval ----------------------------------------------------------------------------
+
+SIDE = (3, 5)
+
+
+def on_their_bounds(noise: Array) -> list[list[contrasts.Contrast]]:
+    """Return 16 claims about 15 cells, each true to within nothing, from log noise (repetitions, tables, levels).
+
+    Rises along a table, and tables above each other: every true effect is 0, and so is the bound that it must exceed.
+    """
+    along = [((t, b), (t, a)) for t in range(3) for a, b in ((0, 4), (0, 2), (1, 3))]
+    across = [((t, k), (u, k)) for t, u in ((0, 1), (1, 2), (0, 2)) for k in (0, 4)]
+    pairs = [*along, *across, ((1, 4), (1, 0))]
+    claims = [[_above(one, other, noise)] for one, other in pairs]
+    rows = range(1, len(noise) + 1)
+
+    def log(term: Term) -> pd.Series[float]:
+        return pd.Series(noise[:, int(term.table), int(cast(int, term.rows["threads"]))], index=rows)
+
+    return contrasts.with_pooled(claims, log, lambda term: "1/s", lambda term: (term.table, "s", term.rows["threads"]))
+
+
+def _above(one: tuple[int, int], other: tuple[int, int], noise: Array) -> contrasts.Contrast:
+    terms = tuple(Term(str(table), "tps", {"threads": level}) for table, level in (one, other))
+    return contrasts.Contrast("", noise[:, *one] - noise[:, *other], low=0.0, terms=terms, weights=(1.0, -1.0))
+
+
+def wrong(claims: Sequence[Sequence[contrasts.Contrast]], alpha: float = 0.05) -> bool:
+    """Return whether any answer is wrong: every other claim is false by a hair, so that it does not hold."""
+    settled = decisions.adjusted_p(claims) < alpha
+    return any(one.mean > 0 if i % 2 else one.mean < 0 for i, (one,) in enumerate(claims) if settled[i])
+
+
+def errors(noises: Mapping[str, Noise], counts: Sequence[int], ledgers: int, seed: int) -> pd.DataFrame:
+    """Return, by noise and repetitions, how many ledgers have any wrong answer, and how often 95% intervals hold.
+
+    Every claim lies on its bound, true by a hair or false by one.
+    """
+    found = []
+    for (number, (name, noise)), n in product(enumerate(noises.items()), counts):
+        rng = np.random.default_rng([seed, number, n])
+        drawn = [on_their_bounds(noise(rng, (n, *SIDE))) for _ in range(ledgers)]
+        limits = [one.interval(0.05) for claims in drawn for (one,) in claims]
+        held, half = np.mean([low < 0 < high for low, high in limits]), np.median([high - low for low, high in limits])
+        share = np.mean([wrong(claims) for claims in drawn])
+        found.append(
+            {"noise": name, "n": n, "ledgers": ledgers, "wrong": share, "covered": held, "half width": half / 2}
+        )
+    return pd.DataFrame(found)
+
+
+def looks(ledgers: int, seed: int, counts: Sequence[int] = range(3, 11)) -> dict[str, float]:
+    """Return the share of ledgers that are wrong at some look, if every repetition from 3 to 10 is looked at."""
+    rng = np.random.default_rng(seed)
+    runs = [NOISES["8%"](rng, (max(counts), *SIDE)) for _ in range(ledgers)]
+    found = [[on_their_bounds(run[:n]) for n in counts] for run in runs]
+    return {
+        "at the last alone": float(np.mean([wrong(each[-1]) for each in found])),
+        "at any": float(np.mean([any(map(wrong, each)) for each in found])),
+        "at any, the error shared out": float(
+            np.mean([any(wrong(c, 0.05 / len(counts)) for c in each) for each in found])
+        ),
+    }
+
+
+# -- verdicts against the truth ---------------------------------------------------------------------------------------
+
+PUBLISHED = Site(64, {n: n for n in (50, 100, 200, 400)})
+
+
+def sites() -> list[tuple[Site, LevelScaling | None]]:
+    """Return machines of 2 to 64 cores with the published levels, and of 2 and 8 with scaled ones."""
+    found: list[tuple[Site, LevelScaling | None]] = [
+        (Site(cores, PUBLISHED.clients), None) for cores in (2, 16, 64, 128)
+    ]
+    for cores in (2, 8):
+        levels = scale(list(PUBLISHED.clients), cores / PUBLISHED.cores, lowest=cores // 2)
+        named = {table: {"threads": {str(one): n for one, n in levels.items()}} for table in "abc"}
+        found.append(
+            (Site(cores, levels), LevelScaling(cores_here=cores, cores_published=PUBLISHED.cores, levels=named))
+        )
+    return found
+
+
+def hold(claims: Sequence[Hypothesis], works: Mapping[str, Work], site: Site, report: Published) -> list[bool]:
+    """Return whether claims are true of a machine without noise."""
+    tables = {name: frame(work, site).assign(system="s", repetition=1) for name, work in works.items()}
+    arm = Arm(report, Evidence(tables, ["s"]), "s")
+    return [all(one.inside(one.mean) for one in claim.contrasts(arm)) for claim in claims]
+
+
+def judged(
+    limit: str,
+    noises: Sequence[Noise],
+    places: Sequence[tuple[Site, LevelScaling | None]],
+    n: int,
+    rng: np.random.Generator,
+) -> list[dict[str, Any]]:
+    """Return a line per claim of one report on each machine: what is true, and what was said."""
+    works = drawn(rng, limit)
+    real = works if rng.random() < 0.5 else broken(works, rng, limit)
+    report = printed({name: frame(work, PUBLISHED) for name, work in works.items()})
+    claims = claims_of(report)
+    there = hold(claims, real, PUBLISHED, report)
+    lines = []
+    for (site, scaling), noise in zip(places, noises, strict=False):
+        found = judge.judge(
+            ledger.Ledger(report="r", claims=claims),
+            report,
+            repeated({name: frame(work, site) for name, work in real.items()}, noise, n, rng),
+            judge.JudgedSystem("s"),
+            busy=[
+                _busy(name, work, *level, site.cores) for name, work in real.items() for level in site.clients.items()
+            ],
+            scaling=scaling,
+        )
+        here = hold(claims, real, site, report)
+        shows = here if real is works else hold(claims, works, site, report)
+        where = {"limit": limit, "cores": site.cores, "levels": "scaled" if scaling else "published"}
+        lines += [
+            {**where, "kind": claim.hypothesis, "true": t, "here true": h, "shows": s,
+             "here": one.here, "speaks": one.speaks, "verdict": one.verdict}
+            for claim, one, t, h, s in zip(claims, found, there, here, shows, strict=True)
+        ]  # fmt: skip
+    return lines
+
+
+def _busy(table: str, work: Work, level: int, clients: int, cores: int) -> BusyCell:
+    machine = Machine(work.busy(clients, cores), cores, client=True, server=True)
+    return BusyCell(table, "s", {"threads": level}, [machine], ran={"threads": clients})
+
+
+def verdicts(reports: int, seed: int, places: Sequence[tuple[Site, LevelScaling | None]], n: int = 4) -> pd.DataFrame:
+    """Return a line per claim of so many reports of either limit, each on every machine, under the noises in turn.
+
+    Classes: A is true and shows here, B is true and cannot show here, C is false and fails here, D is false and holds
+    here, E is false where nothing could have shown it.
+    """
+    lines: list[dict[str, Any]] = []
+    noises = [*NOISES.values()] * 2
+    for number, limit in product(range(reports), ("cores", "locks and disks")):
+        rng = np.random.default_rng([seed, number, limit == "cores"])
+        lines += judged(limit, noises[number % len(NOISES) :], places, n, rng)
+    found = pd.DataFrame(lines)
+    names = {(True, True): "A", (True, False): "B", (False, True): "D"}
+    found["class"] = [
+        names.get((t, h), "C" if s else "E")
+        for t, h, s in found[["true", "here true", "shows"]].itertuples(index=False)
+    ]
+    for wrong, answer, true in (("wrong here", "here", "here true"), ("wrong", "verdict", "true")):
+        found[wrong] = ((found[answer] == "holds") & ~found[true]) | ((found[answer] == "fails") & found[true])
+    return found
+
+
+def by_class(found: pd.DataFrame) -> pd.DataFrame:
+    """Return, per limit and class, how many claims, how many wrong here, and the shares of the states of a page."""
+    groups = found.groupby(["limit", "class"])
+    states = pd.crosstab([found["limit"], found["class"]], found["verdict"], normalize="index")
+    return pd.concat([groups.size().rename("claims"), groups["wrong here"].sum(), states], axis=1).reset_index()
+
+
+def says(found: pd.DataFrame) -> pd.DataFrame:
+    """Return, per limit and machine, how often nothing is said of true and of false claims, and of like kinds.
+
+    `apart`: how much oftener of false ones, in the mean over kinds of claims; `false`: of the verdicts that speak both
+    ways how many are false of the published system.
+    """
+
+    def one(mine: pd.DataFrame) -> pd.Series[Any]:
+        silent = (mine["speaks"] == "nothing").groupby([mine["kind"], mine["true"]]).mean().unstack()
+        both = mine[(mine["speaks"] == "both ways") & mine["verdict"].isin(["holds", "fails"])]
+        counted = mine.groupby(["kind", "true"]).size().unstack().reindex(columns=[False, True]).fillna(0)
+        weight = counted.min(axis=1)
+        silent = silent.reindex(columns=[False, True]).fillna(0)
+        apart = ((silent[False] - silent[True]) * weight).sum() / weight.sum() if weight.sum() else math.nan
+        nothing = [(mine[mine["true"] == true]["speaks"] == "nothing").mean() for true in (True, False)]
+        wrong = both["wrong"].mean() if len(both) else math.nan
+        return pd.Series({"claims": len(mine), "of true": nothing[0], "of false": nothing[1], "apart": apart,
+                          "both ways": len(both), "false": wrong})  # fmt: skip
+
+    return found.groupby(["limit", "levels", "cores"])[list(found)].apply(one).reset_index()
+
+
+# -- pictures ---------------------------------------------------------------------------------------------------------
+
+
+def draw_answers() -> Figure:
+    """Return three claims with repetitions, intervals and claimed range: one holds, one fails, one is open."""
+    rng, figure = np.random.default_rng(3), Figure(figsize=(8, 2.6), layout="constrained")
+    axes = figure.subplots()
+    for row, (centre, answer) in enumerate(((1.6, "holds"), (0.95, "fails"), (1.25, "open"))):
+        effects = math.log(centre) + 0.04 * rng.standard_normal(4)
+        claim = contrasts.Contrast("", effects, low=math.log(1.2), pooled=(0.04**2, 20.0))
+        low, high = np.exp(claim.interval(0.003))
+        axes.plot(np.exp(effects), [row] * 4, "|", color="black", markersize=12)
+        axes.plot([low, high], [row, row], linewidth=4, alpha=0.5, color=f"C{row}")
+        axes.annotate(answer, (0.81, row), verticalalignment="center")
+    axes.axvspan(1.2, 2.0, color="grey", alpha=0.15)
+    axes.set(
+        xlim=(0.8, 2.0), ylim=(2.6, -0.6), yticks=[], xlabel="rate at 200 threads / rate at 50; shaded: what is claimed"
+    )
+    sns.despine(figure, left=True)
+    return figure
+
+
+def draw_withheld() -> Figure:
+    """Return the rates of one system on 2 cores, what more cores may show by the rule, and what 64 do show."""
+    work, clients = Work(1.0, delay=1.0, kappa=0.01), {n: n for n in (1, 2, 4, 8, 16)}
+    few, many = (frame(work, Site(cores, clients)) for cores in (2, 64))
+    table = few.assign(system="s", repetition=1)
+    arm = Arm(printed({"a": many}), Evidence({"a": table}, ["s"]), "s")
+    capacity = Capacity(arm, [_busy("a", work, n, n, 2) for n in clients])
+    added = [capacity.log_withheld(Term("a", "tps", {"threads": n}), arm.log_mean) for n in clients]
+    figure = Figure(figsize=(8, 3.4), layout="constrained")
+    axes = figure.subplots()
+    axes.fill_between(few["threads"], few["tps"], few["tps"] * np.exp(added), alpha=0.25, label="X to X W")
+    axes.plot(few["threads"], few["tps"], "o-", label="X, measured on 2 cores")
+    axes.plot(many["threads"], many["tps"], "s--", color="black", label="the same system on 64 cores")
+    axes.set(xscale="log", yscale="log", xlabel="clients", ylabel="rate (1/s)", xticks=list(clients))
+    axes.set_xticklabels(map(str, clients))
+    axes.set_yticks(rates := [500, 1000, 2000, 4000, 8000], labels=map(str, rates))
+    axes.minorticks_off()
+    axes.legend(frameon=False)
+    sns.despine(figure)
+    return figure
+
+
+def draw_errors(found: pd.DataFrame) -> Figure:
+    """Return how many ledgers have a wrong answer, by noise and repetitions."""
+    figure = Figure(figsize=(8, 4.6), layout="constrained")
+    axes = figure.subplots()
+    shown = found.assign(wrong=100 * found["wrong"], n=found["n"].astype(str))
+    sns.stripplot(shown, x="wrong", y="noise", hue="n", palette="viridis", size=7, jitter=False, ax=axes)
+    axes.axvline(5, color="grey", linestyle="--", linewidth=1)
+    axes.set(xlabel="% of ledgers with any wrong answer (dashed: 5%)", ylabel="")
+    axes.legend(title="repetitions", frameon=False)
+    sns.despine(figure)
+    return figure
+
+
+# -- tables -----------------------------------------------------------------------------------------------------------
+
+
+def show(console: Console, title: str, found: pd.DataFrame) -> None:
+    """Print a frame: shares in percent."""
+    table = Table(*map(str, found), title=title, title_justify="left")
+    for line in found.itertuples(index=False):
+        table.add_row(*(f"{100 * x:.1f}" if isinstance(x, float) and not math.isnan(x) else str(x) for x in line))
+    console.print(table)
+
+
+def measure(
+    console: Console, *, ledgers: int = 30, reports: int = 5, folder: Path | None = None, seed: int = 1
+) -> dict[str, Any]:
+    """how often verdicts are wrong, on reports and machines whose truth is known (more: see its module)"""
+    found_errors = errors(NOISES | HOLE, (3, 4, 5, 7), ledgers, seed)
+    for figure, title in (("wrong", "% of ledgers with any wrong answer"), ("covered", "% of 95% intervals that hold")):
+        show(
+            console,
+            title,
+            found_errors.pivot(index="noise", columns="n", values=figure).loc[[*NOISES, *HOLE]].reset_index(),
+        )
+    looked = looks(ledgers, seed)
+    show(console, "% of ledgers wrong, 3 to 10 repetitions", pd.DataFrame([looked]))
+    found = verdicts(reports, seed, sites())
+    show(console, "by class: claims, wrong here, states of the page in %", by_class(found))
+    show(console, "what is said of the report, in %", says(found))
+    for name, figure_of in (
+        ("answers", draw_answers),
+        ("withheld", draw_withheld),
+        ("errors", lambda: draw_errors(found_errors)),
+    ):
+        if folder:
+            figure_of().savefig(folder / f"verdict-{name}.png", dpi=110)
+    return {"errors": found_errors.to_dict("records"), "looks": looked, "says": says(found).to_dict("records"),
+            "wrong here": int(found["wrong here"].sum()), "claims": len(found)}  # fmt: skip
+
+
+if __name__ == "__main__":
+    if "--all" in sys.argv:
+        measure(Console(width=140), ledgers=300, reports=40, folder=paths.home() / "docs")
+    else:
+        measure(Console(width=140))
