@@ -32,6 +32,8 @@ from benchbook.hosts.about import Json
 
 # Executed notebooks of runs that ended before they had a campaign: the last few stay, to look for the reason.
 KEPT = 10
+# Bytes, unix(7).
+LONGEST_SOCKET = 107
 KERNEL_DIED = "KernelDied"
 _DIED = (
     "the notebook's kernel was killed, or ran out of memory. What it had recorded stays: run the same again, and only "
@@ -130,6 +132,10 @@ def run_cells(notebook: Path, parameters: Mapping[str, object], target: Path) ->
     that cannot be run.
     """
     with tempfile.TemporaryDirectory(prefix=_prefix()) as sockets:
+        if (over := len(os.fsencode(f"{sockets}/kernel-5")) - LONGEST_SOCKET) > 0:
+            fix = f"name a folder whose path is {over} bytes shorter"
+            value = tempfile.gettempdir()
+            raise BadInput("no socket of the kernel can have so long a path", key="TMPDIR", value=value, fix=fix)
         # Sockets of the file system: nobody else on the machine can listen to the kernel, and two runs side by side
         # cannot take each other's port. The kernel is interrupted before it is shut down, and would log that.
         config = {

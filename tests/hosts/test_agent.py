@@ -233,6 +233,18 @@ def test_only_a_process_of_this_machine_is_known_to_have_died() -> None:
     assert not gone.model_copy(update={"pid_space": "pid:[1]"}).has_died_here()
 
 
+def test_what_drivers_that_are_gone_have_left_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agent, "PLACE", str(tmp_path / "benchbook-0"))
+    here = reservation.this_driver()
+    for user, holder in (("0", here), ("1", here.model_copy(update={"started": here.started - 1}))):
+        place = tmp_path / f"benchbook-{user}"
+        place.mkdir()
+        (place / f"{A}.host").write_text(json.dumps({"holder": holder.model_dump()}))
+        (place / "half.host").write_text('{"hol')
+    ((file, holder),) = reservation.left_here()
+    assert (file, holder.pid) == (tmp_path / "benchbook-1" / f"{A}.host", os.getpid())
+
+
 # -- a driver that loses a host ---------------------------------------------------------------------------------------
 
 

@@ -244,6 +244,17 @@ def test_a_package_that_does_not_bring_its_program_is_an_error(machine):
     assert "missing: sysbench." in ran.stderr
 
 
+def test_root_makes_the_account_of_its_labs_where_there_is_none(machine):
+    machine.is_root_on_debian()
+    machine.program("useradd", '#!/bin/sh\necho "$*" >> "$HOME/useradd.calls"\n')
+    assert machine.setup("--programs", "report").returncode == 0
+    assert machine.calls("useradd") == []
+    machine.program("id", '#!/bin/sh\n[ "$1" = -u ] && echo 0\n')
+    assert machine.setup("--programs", "report").returncode == 0
+    (made,) = machine.calls("useradd")
+    assert made.endswith("--password * benchbook")
+
+
 def test_packages_are_installed_by_hash_and_once(machine):
     assert machine.setup("report").returncode == 0
     first = machine.calls("uv")

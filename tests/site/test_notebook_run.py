@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from rich.console import Console
 
 from benchbook import notebook_run, pipeline
 from benchbook.campaign.progress import PROGRESS_FILE, Progress
-from benchbook.errors import NotWritten
+from benchbook.errors import BadInput, NotWritten
 from benchbook.notebook_run import Executed
 from benchbook.site import page
 
@@ -227,3 +228,13 @@ def test_what_a_killed_run_left_in_the_temporary_folder_is_found_and_no_other_s(
     (tmp_path / names[1] / "executed.ipynb").touch()
     (tmp_path / f"benchbook-{gone.pid}-link").symlink_to(tmp_path / names[2])
     assert notebook_run.left_by_killed_runs() == [tmp_path / names[0]]
+
+
+def test_a_temporary_folder_whose_path_no_socket_can_have_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / ("long" * 30)
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    with pytest.raises(BadInput, match=r"^TMPDIR: no socket .* \d+ bytes shorter"):
+        notebook_run.run_cells(tmp_path / "any.ipynb", {}, tmp_path / "target.ipynb")

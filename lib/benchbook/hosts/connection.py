@@ -110,7 +110,7 @@ def find_route(inventory: Inventory, name: str) -> Route:
     options = _options(inventory)
     # Without an ssh.port of its own the inventory leaves the port to the ssh_config.
     port = host.ssh_port or (ssh.port if "port" in ssh.model_fields_set or not ssh.config else None)
-    user = host.user or ssh.user
+    user = host.user or ssh.user or (lab_host(inventory, name).user if inventory.lab else None)
     login = [*(["-p", str(port)] if port else []), *(["-l", user] if user else [])]
     address = host.ssh_address or host.address
     settings = _settings(inventory, (*options, *login), address)

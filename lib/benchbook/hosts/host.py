@@ -36,6 +36,7 @@ from benchbook.hosts.connection import HostKey, Route, reach
 from benchbook.hosts.endpoint import at
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.lab_host import ACCOUNT, lab_host
 from benchbook.hosts.preflight import NO_SPACE, HostProbe, disk_refusal
 from benchbook.hosts.retry import retrying
 from benchbook.hosts.timeouts import BROKEN_S, COMMAND_S, FORWARD_S, silence_s
@@ -84,6 +85,7 @@ class Host:
         self._probe: HostProbe | None = None
         self._pushed: set[str] = set()
         self._discarded: list[str] = []
+        self._by_root: Host | None = None
 
     # -- connection ---------------------------------------------------------------------------------------------
 
@@ -198,6 +200,19 @@ class Host:
         return self.run(["id", "-u"]).stdout.strip() == "0"
 
     @property
+    def by_root(self) -> Host:
+        """The host by root's login, for what only root may set: in a lab that root has started; else this host."""
+        inside = lab_host(self.inventory, self.name)
+        if os.geteuid() or not self.inventory.lab or inside.user != ACCOUNT:
+            return self
+        if self._by_root is None:
+            root = self.host.model_copy(update={"user": "root", "workdir": str(inside.folder / "root")})
+            hosts = {**self.inventory.hosts, self.name: root}
+            self._by_root = Host(self.inventory.model_copy(update={"hosts": hosts}), self.name)
+        self._by_root.lease = self.lease
+        return self._by_root
+
+    @property
     def machine(self) -> str:
         """What tells machines apart, several hosts of a lab being one: the boot id, or the name where there is none."""
         return self.probe().boot or self.name
@@ -212,6 +227,9 @@ class Host:
             finally:
                 self.hang_up()
                 self._pushed.clear()
+                if self._by_root is not None:
+                    self._by_root.lease = None
+                    self._by_root.close()
 
     def hang_up(self) -> None:
         """Give up a connection that does not answer: the next use of the host makes another one."""

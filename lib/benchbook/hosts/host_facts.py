@@ -146,12 +146,13 @@ def survey(session: Session, *, disk_gb: float, timed_here: bool = False) -> Sur
 
 def _left_set(session: Session, facts: Mapping[str, HostFacts]) -> list[HostFinding]:
     """Settings that killed runs have left, each once a machine, and how they are put back."""
-    roots = {name: host for name, host in session.hosts.items() if host.is_root}
+    machines = _once_a_machine(session.hosts, facts)
+    roots = {name: host.by_root for name, host in machines.items() if host.by_root.is_root}
     return [
         _finding(
             name, f"{file}, which a killed run has set", now, f"{before}, as it was: echo {before} | sudo tee {file}"
         )
-        for name, files in left_behind(_once_a_machine(roots, facts).values()).items()
+        for name, files in left_behind(roots.values()).items()
         for file, now, before in files
     ]
 

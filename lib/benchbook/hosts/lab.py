@@ -26,23 +26,32 @@ from tenacity import retry, retry_if_exception_type, retry_if_result, stop_after
 from benchbook import paths
 from benchbook.errors import BadInput, BenchbookError, HostReserved, HostUnusable, writing
 from benchbook.hosts import taken_port
-from benchbook.hosts.agent import remote_program
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.lab_host import LabHost, in_new_network, is_sshd_of, lab_host, why_no_network
+from benchbook.hosts.lab_host import (
+    ACCOUNT,
+    LabHost,
+    ask_agent,
+    has_account,
+    in_new_network,
+    is_sshd_of,
+    lab_host,
+    why_no_network,
+    why_root,
+)
 from benchbook.hosts.remote import agent
-from benchbook.hosts.reservation import check_lab_free
+from benchbook.hosts.reservation import check_lab_free, release_dead
 
 _SSHD_CONFIG = """\
 ListenAddress {address}:{port}
 HostKey "{folder}/host_key"
-AuthorizedKeysFile "{tokens}/keys/client.pub"
+AuthorizedKeysFile "{tokens}/authorized_keys"
 PidFile "{folder}/sshd.pid"
 PasswordAuthentication no
 KbdInteractiveAuthentication no
 UsePAM no
 StrictModes no
 PermitRootLogin prohibit-password
-AllowUsers {user}
+AllowUsers {users}
 X11Forwarding no
 AllowAgentForwarding no
 AllowTcpForwarding local
@@ -152,6 +161,8 @@ def up_while_used(inventory: Inventory, say: Callable[[str], None], *, own_netwo
         if not hosts[0].enter():
             why = f" ({why_no_network()})" if why_no_network() else ""
             say(f"other users of this machine reach its servers{why}, some without a login: docs/shared-machines.md")
+        if why_root():
+            say(f"all that runs in it is root's: {why_root()}")
         try:
             yield
         finally:
@@ -219,6 +230,8 @@ def _up(inventory: Inventory, *, by_hand: bool, own_network: bool) -> list[LabHo
             for host in mine:
                 running = next((each for each in hosts if each.pid is not None), None)
                 way = running.enter() if running else in_new_network([]) if own_network else []
+                if has_account():
+                    _give(lab, host, Path(inventory.workdir(host.name)))
                 _start(sshd, host, lab, way)
             _write_known_hosts(lab, hosts)
             if by_hand:
@@ -228,6 +241,21 @@ def _up(inventory: Inventory, *, by_hand: bool, own_network: bool) -> list[LabHo
             _terminate([pid for host in mine if (pid := host.pid) is not None])
             raise
     return hosts
+
+
+def _give(lab: Path, host: LabHost, work: Path) -> None:
+    """Let the account come to its host's folder, and own where it works.
+
+    A folder with files that are not the kit's is left as it is: the host's preflight refuses it.
+    """
+    host.folder.mkdir(parents=True, exist_ok=True)
+    for folder in (lab, host.folder.parent, host.folder):
+        folder.chmod(0o711)
+    if not work.is_absolute():
+        return
+    work.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if work.owner() != ACCOUNT and ((work / ".benchbook").exists() or not any(work.iterdir())):
+        subprocess.run(["chown", "-hR", f"{ACCOUNT}:", "--", work], check=True)
 
 
 def _check_processors(inventory: Inventory) -> None:
@@ -247,6 +275,7 @@ def _down(inventory: Inventory) -> int:
     running = [(host, host.pid) for host in lab_hosts(inventory)]
     for host, _ in running:
         _stop_jobs(host)
+    release_dead(inventory, _doors(inventory))
     _by_hand(inventory).unlink(missing_ok=True)
     pids = [pid for _, pid in running if pid is not None]
     _terminate(pids)
@@ -324,9 +353,12 @@ def _start(sshd: str, host: LabHost, lab: Path, way: Sequence[str]) -> None:
         # sshd that is started by root insists on its privilege separation folder.
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     config = host.folder / "sshd_config"
+    keys = host.folder / "authorized_keys"
+    keys.write_text((lab / "keys" / "client.pub").read_text())
+    keys.chmod(0o644)
     # In the path of the keys sshd takes %u and the like for names of the login.
-    tokens, user = str(lab).replace("%", "%%"), getpass.getuser()
-    about = {"address": host.address, "port": host.port, "folder": host.folder, "tokens": tokens, "user": user}
+    tokens, users = str(host.folder).replace("%", "%%"), f"{ACCOUNT} root" if has_account() else getpass.getuser()
+    about = {"address": host.address, "port": host.port, "folder": host.folder, "tokens": tokens, "users": users}
     config.write_text(_SSHD_CONFIG.format(**about, path=_path()))
     log = host.folder / "sshd.log"
     subprocess.run([*way, sshd, "-f", str(config), "-E", str(log)], check=False, env={"PATH": os.environ["PATH"]})
@@ -406,10 +438,9 @@ def _known_host(folder: Path) -> tuple[str, str]:
 
 def _stop_jobs(host: LabHost) -> None:
     """End what a killed run left on the host, by the host's own agent."""
-    program = str(remote_program("hosts", "agent.py"))
-    words = [sys.executable, program, "reap", "", str(host.folder / "work" / "jobs")]
-    # What it prints, the names of what it ended, nobody has asked for.
-    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+    ask_agent("reap", "", str(host.folder / "work" / "jobs"))
+    if (tuning := host.folder / "root" / "jobs").exists():
+        ask_agent("reap", "", str(tuning), as_root=True)
 
 
 def _terminate(pids: Sequence[int]) -> None:

@@ -2,22 +2,28 @@
 
 A lab has a network namespace of its own where its user may make one: no other user of the machine reaches a port in it.
 It lasts as long as a process in it runs, so the sshd that runs leads there.
+
+Where root starts a lab, the account `benchbook` (env/setup makes it) logs in and runs all that is loaded and measured;
+only what `tune` sets is set by root.
 """
 
 from __future__ import annotations
 
 import os
+import pwd
 import socket
 import subprocess
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 from benchbook import paths
 from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.remote import agent
 
 # unshare(1) grants the capability that brings up `lo`; sshd runs without it.
 _BEGIN = 'ip link set lo up && exec setpriv --inh-caps=-all --ambient-caps=-all "$@"'
@@ -28,6 +34,9 @@ address, port, timeout = sys.argv[1:]
 there = socket.create_connection((address, int(port)), float(timeout))
 socket.send_fds(socket.socket(fileno=0), [b"."], [there.fileno()])
 """
+
+ACCOUNT = "benchbook"
+MAKE_ACCOUNT = f"useradd --system --user-group --no-create-home --home-dir / --shell /bin/sh --password '*' {ACCOUNT}"
 
 
 @dataclass(frozen=True)
@@ -49,6 +58,13 @@ class LabHost:
             return process.pid if is_sshd_of(self.folder / "sshd_config", " ".join(process.cmdline())) else None
         except (OSError, ValueError, psutil.NoSuchProcess):
             return None
+
+    @property
+    def user(self) -> str | None:
+        """Who logs in there; None where it was never started."""
+        config = self.folder / "sshd_config"
+        lines = config.read_text().splitlines() if config.exists() else []
+        return next((line.split()[1] for line in lines if line.startswith("AllowUsers ")), None)
 
     def enter(self) -> list[str]:
         """Return the nsenter command line that enters its network; [] where that is ours, or its sshd does not run."""
@@ -96,6 +112,52 @@ def why_no_network() -> str:
     except FileNotFoundError as problem:
         return str(problem)
     return (ran.stderr.splitlines() or ["unshare fails"])[-1] if ran.returncode else ""
+
+
+def ask_agent(*words: str, as_root: bool = False) -> str:
+    """Return what a host's agent says on this machine to who logs in to this user's labs, or to root.
+
+    In a session of its own, for a Ctrl-C is ours to answer.
+    """
+    account = has_account() and not as_root
+    # Root's own Python may lie where only root comes.
+    argv = ["python3" if account else sys.executable, "-S", "-", *words]
+    with Path(agent.__file__).open() as program:
+        ran = subprocess.run(
+            argv, stdin=program, check=True, text=True, stdout=subprocess.PIPE, start_new_session=True,
+            **(_as_account() if account else {}),
+        )  # fmt: skip
+    return ran.stdout
+
+
+def has_account() -> bool:
+    """Return whether an account of its own logs in to the labs that this user starts."""
+    return os.geteuid() == 0 and not why_root()
+
+
+def _as_account() -> dict[str, Any]:
+    login = pwd.getpwnam(ACCOUNT)
+    return {"user": login.pw_uid, "group": login.pw_gid, "extra_groups": [], "cwd": "/"}
+
+
+def why_root() -> str:
+    """Return why what runs in this project's labs is root's; "" where it is not."""
+    return "" if os.geteuid() else _why_root(paths.home())
+
+
+@lru_cache
+def _why_root(project: Path) -> str:
+    words = ["python3", "-ISc", "import os, sys; os.stat(sys.argv[1])", f"{project.resolve()}/."]
+    try:
+        ran = subprocess.run(words, capture_output=True, text=True, check=False, **_as_account())
+    except KeyError:
+        return f"there is no account {ACCOUNT} to run it: {MAKE_ACCOUNT}"
+    except OSError as problem:
+        return f"the account {ACCOUNT} finds no python3 ({problem})"
+    said = (ran.stderr.splitlines() or ["no answer"])[-1]
+    if not ran.returncode:
+        return ""
+    return f"the account {ACCOUNT} does not come to this folder ({said}): move it, to /srv for example"
 
 
 def is_sshd_of(config: Path, words: str) -> bool:

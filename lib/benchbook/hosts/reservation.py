@@ -11,11 +11,11 @@ import getpass
 import json
 import os
 import socket
-import subprocess
-import sys
 import threading
 import time
+import uuid
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,12 @@ from pydantic import BaseModel, ConfigDict
 
 from benchbook import paths
 from benchbook.errors import ConnectionLost, HostReserved, HostUnusable, ReservationLost
-from benchbook.hosts.agent import agent_on, remote_program, utc
+from benchbook.hosts.agent import agent_on, utc
 from benchbook.hosts.fanout import Outcomes, on_each, try_on_each
 from benchbook.hosts.host import Host, with_retry
 from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.lab_host import ask_agent
+from benchbook.hosts.remote import agent
 
 # How long a driver that gives no sign is watched before it is called silent; its lease may be an hour.
 WATCH_S = 30.0
@@ -214,7 +216,27 @@ def check_free(inventory: Inventory, hosts: Collection[Host], *, wait_s: float =
 def check_lab_free(inventory: Inventory, doors: Mapping[str, str], *, wait_s: float = 0.0) -> None:
     """Do the same for hosts of this machine, by address:port of their sshd; none of them need be up."""
     for door, name in doors.items():
-        _settle(inventory, name, door, ask_here, {"take": False, "session": ""}, wait_s=wait_s)
+        _settle(inventory, name, door, _ask_here, {"take": False, "session": ""}, wait_s=wait_s)
+
+
+def release_dead(inventory: Inventory, doors: Mapping[str, str]) -> None:
+    """Remove what drivers that are gone have left of their reservations of a lab's hosts."""
+    own = {"session": uuid.uuid4().hex[:12], "jobs": "", "lease_s": WATCH_S, "take": True}
+    request = {**own, "holder": this_driver().model_dump()}
+    with suppress(HostUnusable):
+        for door, name in doors.items():
+            _settle(inventory, name, door, _ask_here, request)
+    ask_agent("release", own["session"])
+
+
+def left_here() -> list[tuple[Path, Holder]]:
+    """Return the reservations on this machine, of those that this user may read, whose drivers are gone."""
+    found = []
+    for file in sorted(Path(agent.PLACE).parent.glob("benchbook-[0-9]*/*.host")):
+        with suppress(OSError, ValueError, KeyError):
+            holder = Holder(**json.loads(file.read_text())["holder"])
+            found += [(file, holder)] if holder.has_died_here() else []
+    return found
 
 
 def _settle(inventory: Inventory, name: str, door: str, ask: Ask, request: Said, *, wait_s: float = 0.0) -> Said:
@@ -282,11 +304,8 @@ def _on(host: Host) -> Ask:
     )[host.name]
 
 
-def ask_here(verb: str, request: Mapping[str, Any]) -> Said:
-    """Ask this machine's agent; in a session of its own, for a Ctrl-C is ours to answer."""
-    program = [sys.executable, str(remote_program("hosts", "agent.py")), verb, json.dumps(request)]
-    ran = subprocess.run(program, check=True, text=True, stdout=subprocess.PIPE, start_new_session=True)
-    said: Said = json.loads(ran.stdout)
+def _ask_here(verb: str, request: Mapping[str, Any]) -> Said:
+    said: Said = json.loads(ask_agent(verb, json.dumps(request)))
     return said
 
 

@@ -74,6 +74,7 @@ def _lost(session: Session) -> dict[str, Ended]:
 
 
 def _tune(session: Session, host: Host) -> Tuned:
+    host = host.by_root
     program = program_on(host, "hosts", "tune.py")
     is_root = host.is_root
     lab = session.inventory.lab

@@ -20,7 +20,7 @@ from benchbook import notebook_run, paths
 from benchbook.build import artefacts
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.given import user_file
-from benchbook.hosts import lab
+from benchbook.hosts import lab, reservation
 from benchbook.hosts.fanout import FanOutFailed
 from benchbook.hosts.host_facts import preflight
 from benchbook.hosts.inventory import Inventory, load_inventory
@@ -118,6 +118,10 @@ def _settings() -> Iterator[Symptom]:
     for file, now, before in tune.left("/") if os.geteuid() == 0 else []:
         found = f"{now}, left by a run that was killed; it was {before}"
         yield Symptom(file, found, f"echo {before} > {file}", needed=False)
+    for file, holder in reservation.left_here():
+        yield Symptom(
+            "reservation", f"{file}, of {holder}, which is gone", f"rm {file} (the next run does)", needed=False
+        )
     for folder in notebook_run.left_by_killed_runs():
         fix = f"rm -r {folder} (the next run does)"
         yield Symptom("temporary folder", f"{folder}, left by a run that was killed", fix, needed=False)

@@ -118,5 +118,6 @@ def of_others(hosts: Iterable[Host]) -> list[Probe]:
     driver = {"boot": boot_id(), "pids": [os.getpid(), os.getppid()]}
     machines: dict[str, Host] = {}
     for host in hosts:
-        machines.setdefault(host.machine, host)
+        # What every program moved to and from the disk is for root to ask.
+        machines.setdefault(host.machine, host.by_root)
     return [Probe(file, host, host.name, {"driver": driver}) for host in machines.values()]

@@ -6,6 +6,7 @@ data/runs/faults.json. Exit status: 0 all held, 1 something did not, 2 bad input
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
@@ -23,11 +24,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from benchbook.errors import BadInput, BenchbookError, counted
+from benchbook.hosts.lab_host import why_no_network
 from fault_campaign import draw as balanced_draw
 from fault_campaign import results as fault_results
 from fault_campaign import round as fault_round
 from fault_campaign import small_disks
-from fault_campaign.catalogue import ON_DISKS, SECOND
+from fault_campaign.catalogue import HOG, ON_DISKS, ON_NETWORK, OTHER_USER, SECOND
 from fault_campaign.draw import PlannedRound
 from fault_campaign.home import LEASE_S
 from fault_campaign.results import FaultResults, LeftOut, RoundResult
@@ -41,10 +43,13 @@ def run(seed: int, rounds: int, budget: str, at_once: int, only: Sequence[int], 
     budget_s = seconds_of(budget)
     _check_drawn(only, rounds)
     why = small_disks.why_not()
-    found = FaultResults(seed=seed, lease_s=LEASE_S, left_out=[LeftOut(fault=f, why=why) for f in ON_DISKS if why])
-    for left_out in found.left_out:
-        console.print(f"left out: {left_out.fault}: {left_out.why}", markup=False)
-    drawn = balanced_draw.draw(seed, rounds, lease_s=LEASE_S, without=[one.fault for one in found.left_out])
+    left_out = [LeftOut(fault=f, why=why) for f in ON_DISKS if why]
+    if no_network := why_no_network() or ("" if os.geteuid() == 0 else "this needs root"):
+        left_out += [LeftOut(fault=fault, why=no_network) for fault in (*ON_NETWORK, HOG, OTHER_USER)]
+    found = FaultResults(seed=seed, lease_s=LEASE_S, left_out=left_out)
+    for one in left_out:
+        console.print(f"left out: {one.fault}: {one.why}", markup=False)
+    drawn = balanced_draw.draw(seed, rounds, lease_s=LEASE_S, without=[one.fault for one in left_out])
     drawn = [one for one in drawn if not only or one.number in only]
     for one in played(drawn, budget_s, at_once, console):
         found = found.with_round(one)

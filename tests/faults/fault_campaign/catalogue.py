@@ -11,6 +11,9 @@ PHASES: tuple[Phase, ...] = get_args(Phase)
 KILL, STOP, KEY_SWAP, SECOND = "kill", "stop", "key swap", "second driver"
 DISK_FULL, INODES_FULL, READ_ONLY = "disk full", "inodes full", "read-only"
 ON_DISKS = (DISK_FULL, INODES_FULL, READ_ONLY)
+# What others do to the lab: to its network, which no link of a host shows, and to its machine; and who tries each port.
+LO_DOWN, NO_ROUTE, HOG, OTHER_USER = "lo down", "route gone", "CPU hog in another namespace", "another user"
+ON_NETWORK = (LO_DOWN, NO_ROUTE)
 DRIVER, KERNEL, GENERATOR, SUPERVISOR = "driver", "kernel", "load generator", "supervisor"
 PROBE, SERVER, SSHD, SSHD_SESSION = "probe", "server", "sshd", "sshd session"
 # Where a disk can be full: under what the driver records, and under the hosts' folders.
@@ -43,6 +46,8 @@ _NAMED = {
     INODES_FULL: r"disk|space|inode",
     READ_ONLY: r"read-only",
     KEY_SWAP: r"host key",
+    LO_DOWN: rf"network|{_SSH}|lease",
+    NO_ROUTE: rf"network|{_SSH}|lease",
     SECOND: r"another|held|holds|reserv|in use",
 }
 
@@ -64,8 +69,8 @@ class Fault:
 
     @property
     def named_by(self) -> str:
-        """What a reason must hold that names what failed; "" where the fault ends whoever could give one."""
-        if self == Fault(KILL, DRIVER):
+        """What a reason must hold that names what failed; "" where nothing fails, or nobody is left to give one."""
+        if self == Fault(KILL, DRIVER) or self.kind in (HOG, OTHER_USER):
             return ""
         return _NAMED[self.kind if self.kind in _NAMED else self.target]
 
@@ -80,3 +85,5 @@ def _of_phase(phase: Phase) -> Iterator[Fault]:
         if phase in phases:
             yield from (Fault(KILL, target), Fault(STOP, target))
     yield from (Fault(kind, "") for kind in (*ON_DISKS, KEY_SWAP, SECOND))
+    if phase in ("prepare", "load"):
+        yield from (Fault(kind, "") for kind in (*ON_NETWORK, HOG, OTHER_USER))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 
@@ -17,6 +18,18 @@ from fault_campaign.moments import RunSigns
 # A disk stays full, and a key wrong, until the run has met it, or has recorded so many trials all the same; at most so
 # long.
 UNBOTHERED, UNMET_S = 2, 60.0
+_ROUTE = "local 127.0.0.0/8 dev lo table local"
+_DONE_AND_UNDONE = {
+    catalogue.LO_DOWN: ("link set lo down", "link set lo up"),
+    catalogue.NO_ROUTE: (f"route del {_ROUTE}", f"route add {_ROUTE} proto kernel scope host src 127.0.0.1"),
+}
+# In a PID namespace of its own nobody's probe sees it; it ends with the first process of it.
+_HOG = [*"unshare --pid --fork --kill-child sh -c".split(), "while :; do :; done & while :; do :; done"]
+_LOOK = str(Path(__file__).parents[2] / "helpers" / "other_user.py")
+_OTHER_USER = [
+    *"setpriv --reuid=nobody --regid=nogroup --clear-groups sh -c".split(),
+    f"while :; do /usr/bin/python3 {_LOOK} /; sleep 1; done",
+]
 Wait = Callable[[Callable[[], bool], float], bool]
 
 
@@ -36,6 +49,10 @@ class Inflictor:
             return self._disk(kind)
         if kind == catalogue.KEY_SWAP:
             return self._key()
+        if kind in _DONE_AND_UNDONE:
+            return self._cut(*_DONE_AND_UNDONE[kind])
+        if kind in (catalogue.HOG, catalogue.OTHER_USER):
+            return self._beside(_HOG if kind == catalogue.HOG else _OTHER_USER)
         hit = victims.victims(self.planned, self.signs, self.run.pid)
         if kind == catalogue.STOP:
             return self._stop(hit)
@@ -61,6 +78,27 @@ class Inflictor:
     def _last(self, seconds: float) -> None:
         """A fault that lasts so long, whatever the run does meanwhile."""
         self.wait(lambda: False, seconds)
+
+    def _cut(self, cut: str, mend: str) -> bool:
+        """In the lab's own network, for as long as a link or a route may be away."""
+        way = victims.inside(self.signs.home, self.planned.place)
+        if victims.is_in_our_network(self.signs.home, self.planned.place):
+            return False
+        subprocess.run([*way, "ip", *cut.split()], check=True)
+        try:
+            self._last(self.planned.held_s)
+        finally:
+            subprocess.run([*way, "ip", *mend.split()], check=True)
+        return True
+
+    def _beside(self, words: Sequence[str]) -> bool:
+        """What somebody else runs on the machine meanwhile."""
+        with subprocess.Popen(words, stdout=subprocess.DEVNULL, start_new_session=True) as running:
+            try:
+                self._last(self.planned.held_s)
+            finally:
+                os.killpg(running.pid, signal.SIGKILL)
+        return True
 
     def _disk(self, kind: str) -> bool:
         mend = small_disks.spoil(kind, small_disks.place(self.signs.home, self.planned.place))

@@ -72,7 +72,19 @@ def start_sshd(home: RoundHome, place: str) -> None:
     if psutil.pid_exists(listener(home, place)):
         return
     program = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/usr/bin:/bin") or "sshd"
-    subprocess.run([program, "-f", str(folder / "sshd_config"), "-E", str(folder / "sshd.log")], check=True)
+    other = "client" if place == "server" else "server"
+    subprocess.run(
+        [*inside(home, other), program, "-f", str(folder / "sshd_config"), "-E", str(folder / "sshd.log")], check=True
+    )
+
+
+def inside(home: RoundHome, place: str) -> list[str]:
+    """The command line that enters the network of a host's sshd."""
+    return ["nsenter", f"--target={listener(home, place)}", "--net"]
+
+
+def is_in_our_network(home: RoundHome, place: str) -> bool:
+    return Path(f"/proc/{listener(home, place)}/ns/net").samefile("/proc/self/ns/net")
 
 
 def swap_key(home: RoundHome, place: str) -> Path:

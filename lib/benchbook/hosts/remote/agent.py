@@ -450,6 +450,16 @@ def start(job_dir):
     os._exit(0)
 
 
+def ask(pids):
+    """Ask a job's supervisor to end it; return False where that was killed."""
+    if not alive(pids, "supervisor"):
+        return False
+    # One that was suspended would never hear it.
+    for number in (signal.SIGTERM, signal.SIGCONT):
+        signal_to(os.kill, pids["supervisor"], number)
+    return True
+
+
 def stop(job_dir, grace_s=0.0, at_once=False):
     """End a job and wait for its end; return whether it ran."""
     if is_first(job_dir):
@@ -466,11 +476,7 @@ def stop(job_dir, grace_s=0.0, at_once=False):
         write_json(os.path.join(job_dir, "grace"), grace_s)
     if at_once and alive(pids, "group"):
         signal_to(os.killpg, pids["group"], signal.SIGKILL)
-    if alive(pids, "supervisor"):
-        # One that was suspended would never hear it.
-        for number in (signal.SIGTERM, signal.SIGCONT):
-            signal_to(os.kill, pids["supervisor"], number)
-    else:
+    if not ask(pids):
         for pid in marked(job_dir):
             signal_to(os.kill, pid, signal.SIGKILL)
         remove_secrets(job_dir, read_json(os.path.join(job_dir, "job.json")))
@@ -495,9 +501,15 @@ def status(job_dir):
 
 def reap(session, folders):
     """End what other sessions left in these folders, whose host is this session's now, and remove it."""
-    ended = []
+    ended, asked = [], set()
+    folders = [folder for folder in folders if os.path.isdir(folder)]
+    for path in [os.path.join(folder, name) for folder in folders for name in os.listdir(folder)]:
+        job, pids = read_json(os.path.join(path, "job.json")), running(path)
+        # All at once, for each may take its grace.
+        if job and job["session"] != session and pids and ask(pids):
+            asked.add(path)
     for folder in folders:
-        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+        for name in sorted(os.listdir(folder)):
             path = os.path.join(folder, name)
             if os.path.isfile(path):
                 if name != session + ".stops":
@@ -507,7 +519,9 @@ def reap(session, folders):
             if job and job["session"] == session:
                 continue
             if job and (
-                stop(path) or (read_json(os.path.join(path, "status.json")) or {}).get("reason") == "reservation"
+                stop(path)
+                or path in asked
+                or (read_json(os.path.join(path, "status.json")) or {}).get("reason") == "reservation"
             ):
                 ended.append(name)
             remove(path)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import sysconfig
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +16,7 @@ from benchbook import paths
 from benchbook.errors import HostUnusable, SystemFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import LONGEST_S, Command, Job
+from benchbook.hosts.lab_host import has_account
 
 # Named in annotations only: a chain of imports ends here.
 if TYPE_CHECKING:
@@ -49,8 +52,9 @@ def python(host: Host) -> str:
 
 
 def environment(host: Host) -> dict[str, str]:
-    """A lab's hosts are this machine: they take the kit from where the driver has it."""
-    return {"PYTHONPATH": str(Path(paths.__file__).parents[1])} if host.inventory.lab else {}
+    """A lab's hosts are this machine: they take the kit, and its packages, from where the driver has them."""
+    places = [str(Path(paths.__file__).parents[1]), sysconfig.get_path("purelib")]
+    return {"PYTHONPATH": os.pathsep.join(places)} if host.inventory.lab else {}
 
 
 def longest_s(documents: int) -> float:
@@ -112,4 +116,6 @@ def _printed(job: Job, name: str, on_look: Callable[[], None] = lambda: None) ->
 
 def python_path(host: Host) -> str:
     """As `python`, without asking the host again."""
-    return host.inventory.programs.get(PROGRAM, sys.executable if host.inventory.lab else "python3")
+    # Root's own Python may lie where the account that runs root's labs does not come.
+    own = host.inventory.lab and not has_account()
+    return host.inventory.programs.get(PROGRAM, sys.executable if own else "python3")
