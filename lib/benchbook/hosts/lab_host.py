@@ -127,7 +127,7 @@ def ask_agent(*words: str, as_root: bool = False) -> str:
             argv, stdin=program, check=True, text=True, stdout=subprocess.PIPE, start_new_session=True,
             **(_as_account() if account else {}),
         )  # fmt: skip
-    return ran.stdout
+    return str(ran.stdout)
 
 
 def has_account() -> bool:

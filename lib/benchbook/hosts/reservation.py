@@ -221,12 +221,12 @@ def check_lab_free(inventory: Inventory, doors: Mapping[str, str], *, wait_s: fl
 
 def release_dead(inventory: Inventory, doors: Mapping[str, str]) -> None:
     """Remove what drivers that are gone have left of their reservations of a lab's hosts."""
-    own = {"session": uuid.uuid4().hex[:12], "jobs": "", "lease_s": WATCH_S, "take": True}
-    request = {**own, "holder": this_driver().model_dump()}
+    session, holder = uuid.uuid4().hex[:12], this_driver().model_dump()
+    request = {"session": session, "jobs": "", "holder": holder, "lease_s": WATCH_S, "take": True}
     with suppress(HostUnusable):
         for door, name in doors.items():
             _settle(inventory, name, door, _ask_here, request)
-    ask_agent("release", own["session"])
+    ask_agent("release", session)
 
 
 def left_here() -> list[tuple[Path, Holder]]:
