@@ -119,9 +119,7 @@ def _settings() -> Iterator[Symptom]:
         found = f"{now}, left by a run that was killed; it was {before}"
         yield Symptom(file, found, f"echo {before} > {file}", needed=False)
     for file, holder in reservation.left_here():
-        yield Symptom(
-            "reservation", f"{file}, of {holder}, which is gone", f"rm {file} (the next run does)", needed=False
-        )
+        yield Symptom("reservation", f"{file}, of {holder}, which is gone", f"rm {file}", needed=False)
     for folder in notebook_run.left_by_killed_runs():
         fix = f"rm -r {folder} (the next run does)"
         yield Symptom("temporary folder", f"{folder}, left by a run that was killed", fix, needed=False)
