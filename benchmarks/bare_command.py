@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchbook.analysis.measured import paired_ratio
+from benchbook.analysis.trials import paired_ratio
 from benchbook.campaign.design import Trial
 from benchbook.errors import BenchbookError
 from benchbook.paths import resolve

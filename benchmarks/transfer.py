@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from rich.console import Console
 
 from benchbook import published
-from benchbook.analysis.measured import interval, paired_ratio
-from benchbook.analysis.results import Measured
+from benchbook.analysis.trials import Measured, interval, paired_ratio
 from benchbook.build import programs
 from benchbook.campaign import design
 from benchbook.campaign.design import Cell, Levels, Trial
@@ -68,7 +67,7 @@ def compared(pairs: list[tuple[Summary, Summary]], machine: int) -> dict[str, ob
 
 def _of_both(pairs: list[tuple[Summary, Summary]], figure: Callable[[Summary], float]) -> dict[str, object]:
     return {
-        name: interval([figure(pair[side]) for pair in pairs]).model_dump()
+        name: interval([figure(pair[side]) for pair in pairs])._asdict()
         for side, name in enumerate(("pymongo", "mongodump"))
     }
 

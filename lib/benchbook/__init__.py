@@ -92,9 +92,9 @@ def usl(
     frame: pd.DataFrame, y: str = "tps", *, x: str = "threads", by: Sequence[str] = ("system", "workload")
 ) -> pd.DataFrame:
     """The Universal Scalability Law fitted to each curve of a frame of trials: contention, coherency, peak."""
-    from benchbook.analysis import usl_frame  # noqa: PLC0415
+    from benchbook.analysis import scaling  # noqa: PLC0415
 
-    return usl_frame.usl(frame, y, x=x, by=by)
+    return scaling.usl(frame, y, x=x, by=by)
 
 
 def cells(figures: pd.DataFrame, *, confidence: float = 0.95) -> pd.DataFrame:

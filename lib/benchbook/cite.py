@@ -22,8 +22,8 @@ from typing import Any
 from rich.console import Console
 
 from benchbook import paths
-from benchbook.analysis import formatting, measured
-from benchbook.analysis.results import Measured
+from benchbook.analysis import formatting, trials
+from benchbook.analysis.trials import Measured
 from benchbook.campaign import origin
 from benchbook.campaign.environment import IMPORTED
 from benchbook.campaign.record import Record
@@ -112,7 +112,7 @@ def cited(bound: Bound) -> Cited:
         return Cited(bound, text, "" if text == bound.printed else "the table is not what was measured")
     mine = [record for record in records if _fits(record, bound.cell)]
     others = {(r.table, r.system, *sorted(r.levels.items())) for r in mine}
-    found = measured.over_repetitions(mine, bound.metric) if len(others) == 1 else None
+    found = trials.over_repetitions(mine, bound.metric) if len(others) == 1 else None
     planned = [t for t in trials_as_published(campaign.trials, campaign.scaling) if _fits(t.cell, bound.cell)]
     if len(others) > 1:
         return Cited(bound, bound.printed, f"{len(others)} cells have these levels: add {_apart(mine)}")
@@ -182,7 +182,7 @@ def table(records: Sequence[Record], metric: str, cell: dict[str, str] | None = 
     varied = [name for name in names if len({dict(key).get(name) for key in parts}) > 1]
     rows = [[*varied, metric, "low", "high", "n"], ["---"] * (len(varied) + 4)]
     for key in sorted(parts, key=lambda key: [(isinstance(v, str), v) for _, v in key]):
-        found = measured.over_repetitions(parts[key], metric)
+        found = trials.over_repetitions(parts[key], metric)
         assert found is not None
         mean_and_interval = [formatting.number(value) for value in (found.value, found.low, found.high)]
         rows.append([*(str(dict(key).get(name, "")) for name in varied), *mean_and_interval, str(found.n)])
@@ -231,7 +231,7 @@ def _receipt(found: Sequence[Cited]) -> dict[str, object]:
             "metric": one.bound.metric,
             "cell": one.bound.cell,
             "printed": one.bound.printed.strip(),
-            "measured": one.figure.model_dump() if one.figure else None,
+            "measured": one.figure._asdict() if one.figure else None,
             "problem": one.problem,
         }
         for one in found

@@ -232,8 +232,8 @@ def judge_claims(report: str, campaign: str, console: Console, *, as_json: bool 
 
     As JSON, a report is one line: {"report", "campaign", "claims": as in results.json}.
     """
-    kind, recorded = kind_of(report), store.latest(report, campaign)
-    claims = judge.of_campaign(recorded, published.load(report), kind.tables, kind.compared)
+    recorded = store.latest(report, campaign)
+    claims = judge.of_campaign(recorded, published.load(report), kind_of(report))
     if as_json:
         rows = [claim.model_dump(mode="json") for claim in claims]
         line = {"report": report, "campaign": recorded.id, "claims": rows}

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
+import pandas as pd
 from IPython.display import HTML, display
 from matplotlib.figure import Figure
 from seaborn.axisgrid import Grid
 
 from benchbook import paths, plots, published
-from benchbook.analysis import checks, cpu_use, interferences, outcome, repeatability, scaling
-from benchbook.analysis.framed import Framed
-from benchbook.analysis.results import JudgedClaim, Table
-from benchbook.analysis.shown_trials import shown, told_apart
+from benchbook.analysis import checks, circumstances, cpu_use, outcome, repeatability, scaling
+from benchbook.analysis.recorded import Recorded
+from benchbook.analysis.results import JudgedClaim
+from benchbook.analysis.trial_series import series_of, shown, spread, told_apart
 from benchbook.audit.whole import audit
 from benchbook.campaign import max_rate, repetitions, run, store
 from benchbook.campaign.cancellation import GO_ON, RunInterrupted, are_left
@@ -23,7 +24,7 @@ from benchbook.campaign.max_rate import KneeSearch
 from benchbook.campaign.progress import Listener, listeners, tell_command_line
 from benchbook.campaign.record import Record
 from benchbook.campaign.repetition_allocation import OpenClaim
-from benchbook.campaign.scaled_levels import as_published, trials_as_published
+from benchbook.campaign.scaled_levels import trials_as_published
 from benchbook.campaign.store import Campaign
 from benchbook.claims import judge, ledger, section, undecided
 from benchbook.compare.address import find
@@ -45,7 +46,7 @@ class TrialsFailed(BenchbookError):
     """The campaign went to its end, but not every trial was measured."""
 
 
-class Report(Framed):
+class Report(Recorded):
     """A report and a campaign that runs it again; made by `open_report` or `open_campaign`."""
 
     def __init__(self, report: str, given: Mapping[str, object]) -> None:
@@ -277,8 +278,8 @@ class Report(Framed):
         ]
         parts = [show.table(rows, counts) if rows else show.paragraph(counts)]
         if disturbed:
-            parts.append(show.table(interferences.of_disturbed(disturbed), interferences.CAPTION))
-        if said := interferences.first_tries_in_words(self.records, disturbed):
+            parts.append(show.table(circumstances.of_disturbed(disturbed), circumstances.CAPTION))
+        if said := circumstances.first_tries_in_words(self.records, disturbed):
             parts.append(show.paragraph(said))
         return show.stack(parts)
 
@@ -292,14 +293,13 @@ class Report(Framed):
         """Little's law, errors, client saturation: counts per check, and every trial that fails one; real stalls."""
         use = cpu_use.of_campaign(self.campaign)
         found = checks.all_checks(self.records, use, self.environment, self.kind.record_checks)
-        stalls = interferences.stalls_in_words(self.records)
+        stalls = circumstances.stalls_in_words(self.records)
         return show.stack([show_differences.check_summary(found), *([show.paragraph(stalls)] if stalls else [])])
 
-    def tables(self) -> list[Table]:
-        """Every published table in long form, with what was measured beside it."""
-        scaling = self.campaign.scaling
-        records, trials = as_published(self.records, scaling), trials_as_published(self.campaign.trials, scaling)
-        return self.kind.tables(self.published, records, trials)
+    def beside(self) -> pd.DataFrame:
+        """Return what was published beside what was measured; `beside_frame` says more of it."""
+        trials = trials_as_published(self.campaign.trials, self.campaign.scaling)
+        return self.kind.beside(self.published, self.kind.figures(self.published, self.figures()), trials)
 
     def _scaled(self) -> list[HTML]:
         """What stands for which published level, in a sentence; nothing where the published levels were run."""
@@ -311,7 +311,7 @@ class Report(Framed):
 
     def published_and_measured(self) -> HTML:
         """Each published table beside what was measured, with intervals over repetitions."""
-        return show.stack([*self._scaled(), show.beside(self.tables(), self.published)])
+        return show.stack([*self._scaled(), show.beside(self.beside(), self.published)])
 
     def save_figure(self, drawn: Figure | Grid, name: str, alt: str = "", caption: str = "") -> Figure:
         """Save what seaborn or `plots` drew as figures/<name>.png and .svg of the campaign; return its figure.
@@ -324,7 +324,7 @@ class Report(Framed):
 
     def scaling(self, metric: str, *, x: str, panel: str) -> HTML:
         """How the throughput `metric` scales along level `x`: where it is highest, and contention and coherency."""
-        found = scaling.curves_of(self.tables(), metric, x=x, panel=panel, relabelled=self.campaign.scaling is not None)
+        found = scaling.curves_of(self.beside(), metric, x=x, panel=panel, relabelled=self.campaign.scaling is not None)
         if not found:
             return show.paragraph(f"No curve has two levels of {x}.")
         rows = scaling.in_rows(found, x=x, panel=panel)
@@ -345,9 +345,9 @@ class Report(Framed):
         mine, left_out = shown(mine, row=row, column=column, rate=lambda r: repeatability.speed(self.published, r))
         if metric != "cpu":
             self._check_sampled(mine, metric, source)
-        frame = outcome.trial_series(mine, self.campaign.coded_series, self.environment, metric, source, [row, column])
+        frame = series_of(mine, self.campaign.coded_series, self.environment, metric, source, [row, column])
         drawn = plots.time_series(frame, row=row, column=column, label=label)
-        alt = f"{label} over time in every trial on {system}: {outcome.spread(frame, [row, column])}"
+        alt = f"{label} over time in every trial on {system}: {spread(frame, [row, column])}"
         said = f"{system}: {label}, one line per repetition. {left_out}".strip()
         return output.picture(self.save_figure(drawn, f"{system}-{metric}-series", alt, said))
 
@@ -365,7 +365,7 @@ class Report(Framed):
         # A section and the results both ask; records are only ever added, so that their number says what was judged.
         count = len(self.records)
         if self._judged is None or self._judged[0] != count:
-            self._judged = count, judge.of_campaign(self.campaign, self.published, self.kind.tables, self.kind.compared)
+            self._judged = count, judge.of_campaign(self.campaign, self.published, self.kind)
         return self._judged[1]
 
     def claims_table(self) -> HTML:
@@ -375,7 +375,7 @@ class Report(Framed):
 
     def finish(self) -> HTML:
         """Write results.json; raise TrialsFailed (so that papermill's exit status is not 0) when a trial is missing."""
-        outcome.write(self.published, self.campaign, self.tables(), self.claims())
+        outcome.write(self.published, self.campaign, self.beside(), self.claims())
         missing = self.campaign.missing()
         if missing:
             names = ", ".join([*(trial.id for trial in missing[:5]), *(["…"] if len(missing) > 5 else [])])

@@ -8,16 +8,20 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
+import tabled
 from kit import ROOT
 from records import record, with_values
 
 from benchbook import published
-from benchbook.analysis import checks, cpu_use, measured
+from benchbook.analysis import checks, cpu_use
+from benchbook.analysis.trials import cells, figures_of, interval, of_records
 from benchbook.campaign.design import Cell, Trial, plan
 from benchbook.campaign.environment import Environment
 from benchbook.errors import BadInput
 from benchbook.hosts.about import HostFacts
 from benchbook.probes.samples import COLUMNS
+from benchbook.published.tables import Published
+from benchbook.reports.load.load_kind import LoadKind
 from benchbook.stats.intervals import mean_interval
 
 REPORT = "tidb_v7_1_3_sysbench"
@@ -115,7 +119,7 @@ def test_every_record_gets_every_check() -> None:
 
 def test_the_interval_of_three_repetitions() -> None:
     """Mean 20, s = 10, t(0.975, 2) = 4.3027 (tables): 20 +- 4.3027 x 10 / sqrt(3) = 20 +- 24.84."""
-    found = measured.interval([10, 20, 30])
+    found = interval([10, 20, 30])
     assert (found.value, found.n) == (20, 3)
     assert found.low == pytest.approx(20 - 24.84, abs=0.005)
     assert found.high == pytest.approx(20 + 24.84, abs=0.005)
@@ -123,7 +127,7 @@ def test_the_interval_of_three_repetitions() -> None:
 
 
 def test_one_repetition_has_no_interval() -> None:
-    found = measured.interval([10])
+    found = interval([10])
     assert (found.value, found.low, found.high, found.n) == (10, None, None, 1)
 
 
@@ -136,10 +140,9 @@ def three(threads: int, *tps: float, system: str = "tidb") -> list[Any]:
 
 
 def test_cells_are_means_over_repetitions() -> None:
-    found = measured.cells([*three(8, 10, 30), *three(16, 5)], ["workload", "threads"], ["tps"])
-    assert found[["threads", "value", "n", "unit"]].values.tolist() == [[8, 20, 2, "1/s"], [16, 5, 1, "1/s"]]
-    assert measured.cells([], ["threads"], ["tps"]).empty
-    assert measured.trials([]).empty
+    found = cells(figures_of(of_records([*three(8, 10, 30), *three(16, 5)]), ["tps"]))
+    assert found[["threads", "measured", "n", "unit"]].values.tolist() == [[8, 20, 2, "1/s"], [16, 5, 1, "1/s"]]
+    assert cells(figures_of(of_records([]))).empty
 
 
 def planned(*systems: str) -> list[Trial]:
@@ -147,29 +150,35 @@ def planned(*systems: str) -> list[Trial]:
     return plan(cells, 1, seed=1, asked={})
 
 
+def beside(report: Published, records: list[Any], *systems: str) -> pd.DataFrame:
+    found = tabled.beside(LoadKind(), report, records, planned(*systems))
+    return found[found.table == "oltp_insert"]
+
+
 def test_published_and_measured_stand_side_by_side_in_the_report_s_order() -> None:
     report = published.load(REPORT, ROOT / "data" / "published")
     table = report.tables["oltp_insert"]
     levels = [int(v) for v in table.frame["threads"]]
     records = [*three(levels[0], 10, 30), *three(3, 7)]
-    (ours,) = [t for t in measured.beside(report, records, planned("tidb")) if t.id == "oltp_insert"]
-    tps = {(r.model_extra or {})["threads"]: r for r in ours.rows if r.metric == "tps"}
-    assert list(tps) == [*levels, 3], "levels that only the run has come last"
-    assert tps[levels[0]].published == table.value("tps", threads=levels[0])
-    first = tps[levels[0]].measured
-    assert first is not None
-    assert (first.value, first.n) == (20, 2)
-    assert tps[levels[1]].measured is None
-    assert tps[3].published is None
-    assert all(r.unit for r in ours.rows)
+    ours = beside(report, records, "tidb")
+    tps = ours[ours.metric == "tps"].set_index("threads")
+    assert tps.index.tolist() == [*levels, 3], "levels that only the run has come last"
+    assert tps.published[levels[0]] == table.value("tps", threads=levels[0])
+    assert (tps.measured[levels[0]], tps.n[levels[0]]) == (20, 2)
+    assert tps[["published", "measured"]].isna().values.tolist() == [
+        [False, False],
+        *[[False, True]] * 2,
+        [True, False],
+    ]
+    assert set(ours.unit) == {"1/s", "ms"}
 
 
 def test_systems_are_not_mixed() -> None:
     report = published.load(REPORT, ROOT / "data" / "published")
     records = [*three(8, 10, 20), *three(8, 100, 200, system="mariadb")]
-    (ours,) = [t for t in measured.beside(report, records, planned("tidb", "mariadb")) if t.id == "oltp_insert"]
-    values = {(r.model_extra or {})["system"]: r.measured.value for r in ours.rows if r.metric == "tps" and r.measured}
-    assert values == {"tidb": 15, "mariadb": 150}
+    found = beside(report, records, "tidb", "mariadb")
+    ran = found[(found.metric == "tps") & found.measured.notna()]
+    assert [*zip(ran.system, ran.measured, strict=True)] == [("tidb", 15), ("mariadb", 150)]
 
 
 def test_a_column_that_is_printed_in_another_unit_than_it_is_measured_in_is_refused() -> None:
@@ -180,6 +189,6 @@ def test_a_column_that_is_printed_in_another_unit_than_it_is_measured_in_is_refu
     wrong = replace(report, tables={**report.tables, "oltp_insert": in_ms})
     said = r"datapackage\.json: oltp_insert\.tps\.unit: the column is measured in 1/s \(got 'ms'\)"
     with pytest.raises(BadInput, match=said):
-        measured.beside(wrong, [record()], planned("tidb"))
+        tabled.figures(LoadKind(), wrong, [record()])
     # What was not measured is in no unit.
-    assert measured.beside(wrong, [], planned("tidb"))
+    assert len(tabled.beside(LoadKind(), wrong, [], planned("tidb")))

@@ -14,7 +14,8 @@ from schema_check import check
 
 import benchbook
 from benchbook import plots, published
-from benchbook.analysis import report_frames, samples
+from benchbook.analysis import samples
+from benchbook.analysis.recorded import with_columns
 from benchbook.analysis.schema import RATIOS, RUNS, SCHEMAS, USL, as_level, typed
 from benchbook.campaign import record
 from benchbook.errors import BadInput
@@ -103,7 +104,7 @@ def test_a_level_that_a_published_table_holds_fixed_has_a_column_where_it_is_ask
     """A dump of DM has no workload: a notebook that asks for one broke off after all its trials."""
     trials = benchbook.open_campaign(DM).trials()
     dumps = trials[trials.table == "dump"].drop(columns=["workload", "worker_count"])
-    found = report_frames.with_columns(dumps, ["workload", "worker_count"], published.load(DM))
+    found = with_columns(dumps, ["workload", "worker_count"], published.load(DM))
     assert (len(found), found[["workload", "worker_count"]].isna().all(axis=None)) == (1, True)
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
+import pandas as pd
 import pytest
+import tabled
 
 from benchbook import published
-from benchbook.analysis import measured, scaling
-from benchbook.analysis.results import Measured, Row, Table
+from benchbook.analysis import scaling
 from benchbook.campaign.design import plan
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 
@@ -17,18 +20,15 @@ def law(clients: int, *, sigma: float, kappa: float) -> float:
     return 1000 * clients / (1 + sigma * (clients - 1) + kappa * clients * (clients - 1))
 
 
-def table(means: dict[int, float], system: str = "tidb") -> Table:
-    rows = [
-        Row.model_validate(
-            {"metric": "tps", "workload": "insert", "threads": n, "system": system, "measured": Measured(value=v, n=1)}
-        )
-        for n, v in means.items()
-    ]
-    return Table(id="insert", columns=["workload", "threads"], rows=rows)
+def beside(rows: list[dict[str, object]]) -> pd.DataFrame:
+    """What was measured alone, in the words of `report.beside_frame()`."""
+    frame = pd.DataFrame(rows).assign(table="t", metric="tps", unit="1/s", n=1)
+    return frame.assign(published=math.nan, low=math.nan, high=math.nan)
 
 
 def curves(means: dict[int, float], *, relabelled: bool = False) -> list[scaling.Scaling]:
-    return scaling.curves_of([table(means)], "tps", x="threads", panel="workload", relabelled=relabelled)
+    rows = [{"workload": "insert", "threads": n, "system": "tidb", "measured": v} for n, v in means.items()]
+    return scaling.curves_of(beside(rows), "tps", x="threads", panel="workload", relabelled=relabelled)
 
 
 def test_contention_and_coherency_of_a_curve_that_obeys_the_law() -> None:
@@ -89,8 +89,8 @@ def test_one_level_is_no_curve() -> None:
 def test_the_published_curves_of_the_tidb_report() -> None:
     report = published.load("tidb_v7_1_3_sysbench")
     cells = LoadKind().cells(report, LoadParameters(inventory="lab_tidb", system="tidb"))
-    tables = measured.beside(report, [], plan(cells, 1, seed=1, asked={}))
-    found = scaling.curves_of(tables, "tps", x="threads", panel="workload")
+    both = tabled.beside(LoadKind(), report, [], plan(cells, 1, seed=1, asked={}))
+    found = scaling.curves_of(both, "tps", x="threads", panel="workload")
     assert {curve.who for curve in found} == {"published"}
     assert len(found) == 5
     assert all(curve.fit is None and curve.why == "3 levels" for curve in found)
@@ -98,10 +98,7 @@ def test_the_published_curves_of_the_tidb_report() -> None:
 
 def test_two_curves_of_one_panel_are_told_apart_by_their_other_level() -> None:
     """Of two sizes with the same threads only the first was there."""
-    rows = [
-        Row.model_validate({"metric": "tps", "workload": "w", "threads": threads, "size": size, "system": "s",
-                            "measured": Measured(value=threads ** size, n=1)})
-        for size in (1, 2) for threads in (1, 2, 4)
-    ]  # fmt: skip
-    found = scaling.curves_of([Table(id="t", columns=["threads"], rows=rows)], "tps", x="threads", panel="workload")
+    rows = [{"workload": "w", "threads": threads, "size": size, "system": "s", "measured": float(threads**size)}
+            for size in (1, 2) for threads in (1, 2, 4)]  # fmt: skip
+    found = scaling.curves_of(beside(rows), "tps", x="threads", panel="workload")
     assert [(curve.panel, curve.ends) for curve in found] == [("w, size 1", 4.0), ("w, size 2", 16.0)]

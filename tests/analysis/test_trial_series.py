@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from records import record
 
-from benchbook.analysis.outcome import trial_series
+from benchbook.analysis.trial_series import series_of
 from benchbook.campaign.environment import Environment
 from benchbook.hosts.about import HostFacts
 
@@ -24,7 +24,7 @@ def cores_in_use(
     ]
     facts = Environment(hosts={host: HostFacts(cores=4, boot_id=boot) for host, boot in boots.items()})
     ran = record(client="c", started=1000.0, ended=1002.0, levels={"threads": 8})
-    frame = trial_series([ran], lambda _: pa.Table.from_pylist(rows), facts, "cpu", "", ["threads"])
+    frame = series_of([ran], lambda _: pa.Table.from_pylist(rows), facts, "cpu", "", ["threads"])
     return [float(value) for value in frame.value]
 
 

@@ -14,7 +14,7 @@ from kit import FIXTURES, Home
 from rich.console import Console
 
 from benchbook import cli, notebook_run, paths, pipeline
-from benchbook.analysis import machine_time
+from benchbook.analysis import circumstances
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.design import Cell, digest, plan
 from benchbook.campaign.record import RecordBroken
@@ -96,7 +96,7 @@ def test_what_is_broken_in_one_campaign_blocks_no_other(
     second = Campaign(runs / SECOND)
     assert [other.campaign.id for other in history.others(second)] == [FIRST]
     assert [one.id for one in address.pair(FIRST, SECOND)] == [FIRST, SECOND]
-    assert machine_time.forecast(second) == ""
+    assert circumstances.forecast(second) == ""
     assert "left out" not in capsys.readouterr().err, "once is enough"
 
 

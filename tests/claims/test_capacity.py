@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from toy_report import evidence, ledger
 
-from benchbook.analysis.headroom import BusyCell, Machine
+from benchbook.analysis.cpu_use import BusyCell, Machine
 from benchbook.campaign.environment import IMPORTED, UNKNOWN
 from benchbook.campaign.scaled_levels import LevelScaling
 from benchbook.claims import judge

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import tabled
 from kit import Home
 from records import record
 from rich.console import Console
@@ -33,7 +34,7 @@ TIDB, DTM, GA = "tidb_v7_1_3_sysbench", "dtm_mysql", "dm_1_0_ga"
 
 
 def judged(campaign: Campaign, data: Published, kind: Kind[Any]) -> list[JudgedClaim]:
-    return judge.of_campaign(campaign, data, kind.tables, kind.compared)
+    return judge.of_campaign(campaign, data, kind)
 
 
 def saga(clients: int, repetition: int, tps: float, **levels: Any) -> Record:
@@ -55,7 +56,7 @@ def test_a_rung_keeps_the_knee_of_all_its_repetitions() -> None:
     # Means: 100 at 10 clients, 200 at 20. The second repetition alone would have its knee at 10 clients.
     records = [saga(10, 1, 50), saga(10, 2, 150), saga(20, 1, 260), saga(20, 2, 140)]
     kind, data = kind_of(DTM), published.load(DTM)
-    found = evidence.measured(data, kind.tables, kind.compared(records), [of(records)])
+    found = tabled.measured(kind, data, records, [of(records)])
     values = found.values(Term("saga", "global_tps", {"mode": "dtm", "sql_per_branch": 2}), "mariadb")
     assert values.to_dict() == {1: 260, 2: 140}
     assert found.systems == ["mariadb"]
@@ -67,7 +68,7 @@ def test_components_of_one_dm_run_are_rows_of_its_table() -> None:
         record(f"r{n}", table="sync_result", system="dm", levels={"test": "result"}, repetition=n,
                summary={k: Quantity(value=v * n, unit="1/s") for k, v in figures.items()}) for n in (1, 2)
     ]  # fmt: skip
-    found = evidence.measured(published.load(GA), kind_of(GA).tables, records, [of(records)])
+    found = tabled.measured(kind_of(GA), published.load(GA), records, [of(records)])
     term = Term("sync_result", "qps", {"component": "DM binlog replication unit"})
     assert found.values(term, "dm").to_dict() == {1: 1000, 2: 2000}
     with pytest.raises(
@@ -101,7 +102,7 @@ def transfer(cache: int, threads: tuple[int, int], repetition: int, **figures: f
 def test_pairs_of_threads_and_fixed_caches_of_a_transfer() -> None:
     records = [transfer(32, (5, 15), 1), transfer(32, (6, 20), 1, qps=1200), transfer(48, (5, 15), 1, qps=2200)]
     data, kind = published.load("ddt_full_scale"), kind_of("ddt_full_scale")
-    found = evidence.measured(data, kind.tables, records, [of(records)])
+    found = tabled.measured(kind, data, records, [of(records)])
     assert found.values(Term("cache_32", "qps", {"source_threads": 6, "target_threads": 20}), "pymongo").to_dict() == {
         1: 1200
     }
@@ -168,7 +169,7 @@ def test_a_replayed_campaign_is_judged_per_system(recorded: Campaign) -> None:
 def test_the_results_hold_the_claims_and_can_be_read_again(recorded: Campaign) -> None:
     data, kind = published.load(TIDB), kind_of(TIDB)
     claims = judged(recorded, data, kind)
-    path = outcome.write(data, recorded, kind.tables(data, recorded.records(), recorded.trials), claims)
+    path = outcome.write(data, recorded, tabled.beside(kind, data, recorded.records(), recorded.trials), claims)
     assert results.read(path).claims == claims
     saved = next(
         c for c in json.loads(path.read_text())["claims"] if (c["id"], c["system"]) == ("rises-insert", "mariadb")

@@ -731,7 +731,7 @@ def test_the_notebook_becomes_a_page(runs: Path, home: Home, says: Callable[...,
     assert "host.cores" in text
     assert "Refused: the environments differ in host.cores" in text
     assert 'alt="Ratios B / A of 3 cells' in text
-    assert results.read(page.with_suffix(".json")).tables[0].rows[0].metric == "ops"
+    assert results.read(page.with_suffix(".json")).cells[0]["metric"] == "ops"
 
 
 def test_gate_and_campaigns_take_the_same_pair(runs: Path) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+import tabled
 from records import record, with_values
 
-from benchbook.analysis.results import Row
 from benchbook.campaign.design import plan
-from benchbook.claims import evidence, judge, ledger
+from benchbook.claims import judge, ledger
 from benchbook.claims.judge import JudgedSystem
 from benchbook.published import load
 from benchbook.reports.load.by_server_kind import ByServerKind, ByServerParameters
@@ -35,11 +36,6 @@ def records() -> list:
     ]  # fmt: skip
 
 
-def told(row: Row) -> tuple[object, ...]:
-    levels = row.model_extra or {}
-    return levels["system"], levels["server"], levels["threads"], row.metric
-
-
 def test_a_cell_has_the_levels_of_its_own_rows() -> None:
     cells = KIND.cells(REPORT, parameters("postgresql", "pgbouncer"))
     assert [(cell.system, cell.levels) for cell in cells] == [
@@ -51,18 +47,18 @@ def test_a_cell_has_the_levels_of_its_own_rows() -> None:
 
 def test_every_published_row_stands_once_beside_what_was_measured_of_its_system() -> None:
     trials = plan(KIND.cells(REPORT, parameters("postgresql", "pgbouncer")), 3, seed=1, asked={})
-    (table,) = KIND.tables(REPORT, records(), trials)
-    assert len(table.rows) == len({told(row) for row in table.rows}) == 12 * 3
-    assert {told(row)[:2] for row in table.rows} == {(name, name) for name in ("postgresql", "pgbouncer", "pgcat")}
-    measured = {told(row): row.measured.value for row in table.rows if row.measured and row.metric == "tps"}
-    assert measured["pgbouncer", "pgbouncer", 128, "tps"] == 80_000 * 1.02
-    assert {told(row)[0] for row in table.rows if row.measured} == {"postgresql", "pgbouncer"}
-    assert {row.published for row in table.rows if told(row) == ("pgcat", "pgcat", 16, "tps")} == {97872.216045}
+    found = tabled.beside(KIND, REPORT, records(), trials)
+    rows = found.set_index(["system", "server", "threads", "metric"])
+    assert len(rows) == len(set(rows.index)) == 12 * 3
+    assert {key[:2] for key in rows.index} == {(name, name) for name in ("postgresql", "pgbouncer", "pgcat")}
+    assert rows.measured["pgbouncer", "pgbouncer", 128, "tps"] == pytest.approx(80_000 * 1.02)
+    assert {*found.dropna(subset="measured").system} == {"postgresql", "pgbouncer"}
+    assert rows.published["pgcat", "pgcat", 16, "tps"] == 97872.216045
 
 
 def test_claims_about_two_systems_are_judged_once_and_those_of_an_absent_one_are_not_run() -> None:
     trials = plan(KIND.cells(REPORT, parameters("postgresql", "pgbouncer")), 3, seed=1, asked={})
-    found = evidence.measured(REPORT, KIND.tables, records(), trials)
+    found = tabled.measured(KIND, REPORT, records(), trials)
     held = ledger.load(REPORT)
     assert held
     claims = [claim for name in found.systems for claim in judge.judge(held, REPORT, found, JudgedSystem(name))]

@@ -6,12 +6,14 @@ import json
 
 import pandas as pd
 import pytest
+import tabled
 from kit import FIXTURES
 from pydantic import SecretStr
 
 from benchbook import published
+from benchbook.analysis.beside import in_rows
 from benchbook.campaign import design
-from benchbook.campaign.design import Cell, Trial
+from benchbook.campaign.design import Cell, Trial, plan
 from benchbook.campaign.record import Quantity, Record
 from benchbook.claims import ledger, undecided
 from benchbook.errors import BadInput
@@ -20,7 +22,8 @@ from benchbook.hosts.inventory import load_inventory
 from benchbook.probes.scrape import Scraped
 from benchbook.probes.watch import Watched
 from benchbook.profiles import DmSize, load_profile
-from benchbook.reports.dm import dm_kind, dm_summary, dm_tables
+from benchbook.published.tables import Published
+from benchbook.reports.dm import dm_kind, dm_summary
 from benchbook.reports.dm import task as task_module
 from benchbook.reports.dm.dm_kind import DmParameters
 from benchbook.reports.dm.ran import DmRan, SyncRan
@@ -38,8 +41,13 @@ def trial(table: str, **levels: str | int) -> Trial:
     return Trial(id="t", identity="i", cell=Cell(table=table, system="dm", levels=levels), repetition=1, order=0)
 
 
+def unit(figure: str) -> str:
+    known = {"_mb_s": "MB/s", "_gb": "GB", "_ms": "ms", "_s": "s", "rows_per_statement": "rows", "job_tps": "1/s"}
+    return next((unit for end, unit in known.items() if figure.endswith(end)), "1/s" if "ps" in figure else "1")
+
+
 def record(table: str, levels: dict[str, str | int], **figures: float) -> Record:
-    summary = {name: Quantity(value=value, unit="1") for name, value in figures.items()}
+    summary = {name: Quantity(value=value, unit=unit(name)) for name, value in figures.items()}
     return Record(
         id=f"r01-{table}-{len(levels)}", identity="i", status="done", report="dm_1_0_ga", campaign="c", table=table,
         system="dm", levels=levels, repetition=1, order=0, asked={}, started=1.0, ended=2.0, summary=summary,
@@ -264,26 +272,33 @@ def test_dump_and_load_speeds_are_of_the_data_files_in_mebibytes() -> None:
 # -- tables ---------------------------------------------------------------------------------------------------------
 
 
-def cell(tables: list, table: str, metric: str, **levels: object) -> tuple[float | None, float | None]:  # type: ignore[type-arg]
-    (rows,) = [t.rows for t in tables if t.id == table]
-    (row,) = [r for r in rows if r.metric == metric and levels.items() <= (r.model_extra or {}).items()]
-    return row.published, row.measured.value if row.measured else None
+def beside(report: Published, *records: Record) -> pd.DataFrame:
+    cells = [Cell(table=one.table, system=one.system, levels=one.levels) for one in records]
+    return tabled.beside(dm_kind.DmKind(), report, records, plan(cells, 1, seed=1, asked={}))
+
+
+def cell(found: pd.DataFrame, table: str, metric: str, **levels: object) -> tuple[float | None, float | None]:
+    chosen = (found.table == table) & (found.metric == metric)
+    for name, value in levels.items():
+        chosen &= found[name].astype(object) == value
+    (row,) = in_rows(found[chosen])
+    return row.get("published"), row.get("measured")
 
 
 def test_outcomes_that_the_report_has_as_levels_are_measured() -> None:
     mine = [record("load", {"item": "load data", "pool_size": 16}, rows_per_statement=900, load_mb_s=3.0, data_gb=0.5)]
-    found = dm_tables.tables(GA, mine)
+    found = beside(GA, *mine)
     assert cell(found, "load", "rows_per_statement") == (4878, 900)
     assert cell(found, "load", "data_gb") == (38.14, 0.5)
     assert cell(found, "load", "speed_mb_s") == (16.64, 3.0)
     by_size = [record("load_rows_per_statement", {"statement_size": 62_500, "pool_size": 32}, rows_per_statement=309)]
-    found = dm_tables.tables(GA, by_size)
+    found = beside(GA, *by_size)
     assert cell(found, "load_rows_per_statement", "rows_per_statement", statement_size=62_500) == (310, 309)
 
 
 def test_components_of_one_run_are_the_rows_of_a_table() -> None:
     figures = {"mysql_qps": 9.0, "relay_mb_s": 2.0, "dm_qps": 8.0, "tidb_qps_insert": 7.0, "tidb_p99_ms": 5.0}
-    found = dm_tables.tables(GA, [record("sync_result", {"worker_count": 32}, **figures)])
+    found = beside(GA, record("sync_result", {"worker_count": 32}, **figures))
     assert cell(found, "sync_result", "qps", component="MySQL") == (42_790, 9.0)
     assert cell(found, "sync_result", "relay_mb_s", component="DM relay log unit") == (11.3, 2.0)
     assert cell(found, "sync_result", "qps", component="DM binlog replication unit") == (22_970, 8.0)
@@ -293,14 +308,14 @@ def test_components_of_one_run_are_the_rows_of_a_table() -> None:
 
 def test_alphas_components_though_tidb_has_no_threads() -> None:
     figures = {"mysql_tps": 9.0, "dm_qps": 8.0, "job_tps": 8.5, "tidb_qps_replace": 7.0}
-    found = dm_tables.tables(ALPHA, [record("result", {"worker_count": 256}, **figures)])
+    found = beside(ALPHA, record("result", {"worker_count": 256}, **figures))
     assert cell(found, "result", "tps", component="MySQL", threads=1024) == (15_100, 9.0)
     assert cell(found, "result", "tps", component="DM", threads=256) == (13_890, 8.5)
     assert cell(found, "result", "qps_replace", component="TiDB") == (13_800, 7.0)
 
 
 def test_factors_that_were_separated_stand_below_the_printed_rows() -> None:
-    found = dm_tables.tables(GA, [record("dump", {"table_split": "on", "dump_threads": 4}, dump_mb_s=6.0)])
+    found = beside(GA, record("dump", {"table_split": "on", "dump_threads": 4}, dump_mb_s=6.0))
     assert cell(found, "dump", "speed_mb_s", table_split="on", dump_threads=4) == (None, 6.0)
     assert cell(found, "dump", "speed_mb_s", table_split="on", dump_threads=32) == (191.03, None)
 

@@ -17,7 +17,7 @@ from benchbook.analysis.results import JudgedClaim
 from benchbook.campaign.design import ClaimForecast, RunForecast
 from benchbook.campaign.scaled_levels import of_plan, trials_as_published
 from benchbook.campaign.store import Campaign
-from benchbook.claims import evidence, judge, ledger
+from benchbook.claims import judge, ledger
 from benchbook.hosts import capacity
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import check, defaults
@@ -85,7 +85,7 @@ def test_a_run_never_says_less_than_its_forecast(home: Home, cores: Any) -> None
     found = planning.as_run_here(asking)
     experiment = asking.kind.experiment(asking.published, asking.parameters, asking.profile, asking.inventory)
     trials = trials_as_published(planning.trials(asking, found), of_plan(found.asked))
-    planned = evidence.planned(asking.published, asking.kind.tables, trials)
+    planned = forecasts.planned(asking, trials)
     known = ledger.load(asking.published)
     assert known is not None
     most = forecasts._busy(asking, found, experiment, None)
@@ -114,7 +114,7 @@ def test_a_recorded_campaign_takes_the_place_of_what_is_usual(home: Home, cores:
     cells = list({trial.cell.key: trial.cell for trial in campaign.trials}.values())
     made = forecasts.forecast(asking, planning.Design(cells, campaign.asked), campaign.trials, experiment)
     assert made.sources[0].endswith(f"campaign {campaign.id}.")
-    came = judge.of_campaign(campaign, asking.published, asking.kind.tables, asking.kind.compared)
+    came = judge.of_campaign(campaign, asking.published, asking.kind)
     lines = forecasts.beside_outcome(made, came)
     assert len(lines) == len(came)
     assert [line["could say"] for line in lines] == [line["said"] for line in lines]

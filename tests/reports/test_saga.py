@@ -8,12 +8,14 @@ from typing import Any, cast
 
 import pandas as pd
 import pytest
+import tabled
 from kit import Home
 from records import record
 from rendered import Rendered
 
 from benchbook import published
-from benchbook.analysis.measured import interval
+from benchbook.analysis.beside import in_rows
+from benchbook.analysis.trials import figures_of, of_records
 from benchbook.campaign.design import Cell
 from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import BadInput
@@ -297,10 +299,8 @@ def test_each_of_several_systems_has_its_own_knee_and_its_own_rows() -> None:
     records = ladder({10: [30, 30], 40: [30, 30]}) + ladder({10: [50, 50], 40: [100, 100]}, system="mysql57")
     kept = saga_tables.at_knee(records)
     assert {(r.system, r.levels["concurrency"]) for r in kept} == {("mariadb", 10), ("mysql57", 40)}
-    (swept,) = saga_tables.beyond(records)
-    found = {(row.model_extra or {})["system"]: row.measured for row in swept.rows
-             if row.metric == "global_tps" and (row.model_extra or {})["concurrency"] == 40}  # fmt: skip
-    assert found == {"mariadb": interval([30, 30]), "mysql57": interval([100, 100])}
+    figures = figures_of(of_records(records), ["global_tps"])
+    assert {*saga_tables.figures_at_knee(figures).trial} == {one.id for one in kept}
 
 
 def test_views_of_several_systems_name_them() -> None:
@@ -315,18 +315,12 @@ def test_views_of_several_systems_name_them() -> None:
     ]  # fmt: skip
 
 
-def test_published_tables_show_the_knee_and_the_sweep_stands_beside_them() -> None:
+def test_published_tables_show_the_knee() -> None:
     records = ladder({10: [80, 82], 40: [100, 102]})
-    trials: list[Any] = []
-    tables = {table.id: table for table in saga_kind.SagaKind().tables(PUBLISHED, records, trials)}
-    assert set(tables) == {"mysql_write_only", "saga", "saga_sweep"}
-    swept = [(row.model_extra, row.metric, row.measured) for row in tables["saga_sweep"].rows]
-    assert len(swept) == 4
-    assert swept[0] == (
-        {"system": "mariadb", "mode": "dtm", "sql_per_branch": 2, "concurrency": 10},
-        "global_tps",
-        interval([80, 82]),
-    )
+    found = tabled.beside(saga_kind.SagaKind(), PUBLISHED, records, [])
+    assert {*found.table} == {"saga"}
+    (row,) = in_rows(found[found.metric == "global_tps"])
+    assert (row["mode"], row["sql_per_branch"], row["measured"], row["n"]) == ("dtm", 2, 101, 2)
 
 
 def test_the_report_s_own_arithmetic() -> None:

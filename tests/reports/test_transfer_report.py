@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from records import record
 
 from benchbook import published
 from benchbook.analysis import circumstances
-from benchbook.analysis.results import Measured
+from benchbook.analysis.trials import cells, figures_of, of_records
 from benchbook.campaign import design
 from benchbook.campaign.load_window import load_began
 from benchbook.campaign.record import Quantity, Record
@@ -465,11 +466,11 @@ def test_the_engines_are_compared_over_repetitions_and_not_over_the_trials_of_th
     """Combinations that do 10 and 30 in one repetition, 20 and 40 in the next: 20 and 30, two figures and not four."""
     rates = [("pymongo", 1, 1, 10.0), ("pymongo", 2, 1, 30.0), ("pymongo", 1, 2, 20.0), ("pymongo", 2, 2, 40.0),
              ("pymongo", 1, 3, 90.0), ("mongodump", 1, 1, 7.0)]  # fmt: skip
-    table = transfer_kind.peer_table([transferred(*one) for one in rates])
-    found = {(row.model_extra or {})["system"]: row.measured for row in table.rows if row.metric == "qps"}
+    figures = figures_of(of_records([transferred(*one) for one in rates]), ["qps"])
+    found = cells(transfer_kind.over_combinations(figures)).set_index("system")[["measured", "low", "high", "n"]]
     # The third repetition lacks a combination. Student's t of one degree of freedom is 12.706, the error of the mean 5.
-    assert found["pymongo"].model_dump() == pytest.approx({"value": 25.0, "low": -38.531, "high": 88.531, "n": 2}, 1e-4)
-    assert found["mongodump"] == Measured(value=7.0, n=1)
+    assert found.loc["pymongo"].tolist() == pytest.approx([25.0, -38.531, 88.531, 2], 1e-4)
+    assert found.loc["mongodump"].tolist() == pytest.approx([7.0, math.nan, math.nan, 1], nan_ok=True)
 
 
 def test_memory_is_drawn_while_copying_alone() -> None:

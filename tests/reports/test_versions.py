@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tabled
 from kit import INVENTORY, ROOT, Home, inventory
 from records import record, with_values
 
@@ -17,7 +18,7 @@ from benchbook.campaign.design import plan
 from benchbook.campaign.environment import SystemDescription
 from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import LevelScaling
-from benchbook.claims import evidence, judge, ledger, undecided
+from benchbook.claims import judge, ledger, undecided
 from benchbook.claims.evidence import ran_by
 from benchbook.claims.figures import Term
 from benchbook.claims.judge import JudgedSystem
@@ -65,7 +66,7 @@ def measured(names: tuple[str, ...] = PAIR, gain: float = 1.0, repetitions: int 
 def verdicts(records: list[Record], names: tuple[str, ...] = PAIR) -> dict[str, tuple[str, str]]:
     """Claim -> whose ledger it is in, and its verdict; every claim is judged once."""
     trials = plan(KIND.cells(REPORT, asked(*names)), 4, seed=1, asked={})
-    found, held = evidence.measured(REPORT, KIND.tables, records, trials), ledger.load(REPORT)
+    found, held = tabled.measured(KIND, REPORT, records, trials), ledger.load(REPORT)
     assert held
     claims = [claim for name in found.systems for claim in judge.judge(held, REPORT, found, JudgedSystem(name))]
     assert len(claims) == len(held.claims) == len({claim.id for claim in claims})
@@ -198,17 +199,16 @@ def test_designs_must_list_the_same_versions() -> None:
 
 def test_each_version_stands_beside_its_own_rows() -> None:
     trials = plan(KIND.cells(REPORT, asked(*PAIR)), 4, seed=1, asked={})
-    tables = KIND.tables(REPORT, measured(gain=2), trials)
-    rows = [(row.model_extra or {}, row) for table in tables for row in table.rows if row.metric == "tps"]
+    found = tabled.beside(KIND, REPORT, measured(gain=2), trials)
+    rows = found[found.metric == "tps"].set_index(["workload", "version", "threads"])
     assert len(rows) == 24
-    assert {(levels["system"], levels["version"]) for levels, _ in rows} == {
+    assert {*zip(rows.system, rows.index.get_level_values("version"), strict=True)} == {
         ("tidb:6.5", "v6.1.0"), ("tidb:7.1", "v6.2.0")
     }  # fmt: skip
-    found = {(levels["version"], levels["threads"], row.published): row.measured.value
-             for levels, row in rows if levels["workload"] == "oltp_point_select" and row.measured}  # fmt: skip
+    old, new = (rows.loc["oltp_point_select", version, 300] for version in ("v6.1.0", "v6.2.0"))
     # 20,000 x 1.025, the mean of 1.01 to 1.04; twice that in the newer one.
-    assert found["v6.1.0", 300, 243530.01] == pytest.approx(20_500)
-    assert found["v6.2.0", 300, 236885.24] == pytest.approx(41_000)
+    assert (old.published, old.measured, old.n) == (243530.01, pytest.approx(20_500), 4)
+    assert (new.published, new.measured) == (236885.24, pytest.approx(41_000))
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_a_claim_on_a_table_that_was_left_out_stays_with_the_system_of_its_versi
 
 def test_a_claim_about_two_systems_says_what_each_stands_in_for() -> None:
     trials = plan(KIND.cells(REPORT, asked(*PAIR)), 4, seed=1, asked={})
-    found, held = evidence.measured(REPORT, KIND.tables, measured(), trials), ledger.load(REPORT)
+    found, held = tabled.measured(KIND, REPORT, measured(), trials), ledger.load(REPORT)
     assert held
     new = JudgedSystem("tidb:7.1", "TiDB 7.1", ["7.1 stands in for v6.2.0"], beside={"tidb:6.5": ["6.5 for v6.1.0"]})
     said = {claim.id: claim.sentence for claim in judge.judge(held, REPORT, found, new)}
@@ -276,7 +276,7 @@ def test_what_changed_between_the_published_versions_is_not_run_on_another_produ
     """Nor where one of the two is another version."""
     names = ("mysql57", "mysql8")
     trials = plan(KIND.cells(REPORT, asked(*names)), 4, seed=1, asked={})
-    found, held = evidence.measured(REPORT, KIND.tables, measured(names), trials), ledger.load(REPORT)
+    found, held = tabled.measured(KIND, REPORT, measured(names), trials), ledger.load(REPORT)
     assert held
     for own, other in ((["8.0 stands in for TiDB v6.2.0"], ["5.7 stands in for TiDB v6.1.0"]), ([], ["5.7 stands in"])):
         new = JudgedSystem("mysql8", "MySQL 8.0", own, beside={"mysql57": other})
@@ -304,7 +304,7 @@ def test_open_claims_have_both_versions_measured_again() -> None:
     held = ledger.load(REPORT)
     assert held
     trials = plan(cells, 2, seed=1, asked={})
-    found = evidence.measured(REPORT, KIND.tables, measured(repetitions=2), trials)
+    found = tabled.measured(KIND, REPORT, measured(repetitions=2), trials)
     claims = judge.judge(held, REPORT, found, JudgedSystem("tidb:7.1"))
     wanted = [c.model_copy(update={"verdict": "open", "n": 2, "chances": (0.5,) * 5}) for c in claims
               if c.id in ("alike-read-write", "rises-read-write-v620")]  # fmt: skip
@@ -321,7 +321,7 @@ def test_the_mean_ratio_is_the_geometric_mean_over_the_levels() -> None:
             "factor": "threads", "tolerance": 0.03}  # fmt: skip
     (claim,) = ledger.read({"report": NAME, "claims": [said]}).claims
     trials = plan(KIND.cells(REPORT, asked(*PAIR)), 4, seed=1, asked={})
-    found = evidence.measured(REPORT, KIND.tables, measured(gain=1.25), trials)
+    found = tabled.measured(KIND, REPORT, measured(gain=1.25), trials)
     (result,) = judge.judge(ledger.Ledger(report=NAME, claims=[claim]), REPORT, found, JudgedSystem("tidb:7.1"))
     assert result.published == pytest.approx(0.89619 ** (1 / 3), abs=1e-5)
     assert (result.effect, result.n) == (pytest.approx(1.25), 4)

@@ -389,7 +389,7 @@ def test_figures_at_published_levels_say_which_levels_stand_for_them(runs: Path)
 
 def test_a_disturbed_measurement_is_shown_with_its_reason_and_counts_nowhere(replayed: Replayed, runs: Path) -> None:
     before = replayed(DTM)
-    tables, whole = before.tables(), Rendered(before.failures().data).text
+    tables, whole = before.beside(), Rendered(before.failures().data).text
     (folder,) = (runs / DTM).iterdir()
     name = "r02-mariadb-no_dtm-sql_per_branch2-concurrency10"
     shutil.copytree(folder / "trials" / name, folder / "disturbed" / f"{name}.1")
@@ -401,7 +401,7 @@ def test_a_disturbed_measurement_is_shown_with_its_reason_and_counts_nowhere(rep
     shown = Rendered(report.failures().data)
     assert shown.table("Disturbed measurements: kept, not counted") == [{"trial": name, "try": "1", "why": why}]
     assert shown.text.startswith(whole)
-    assert report.tables() == tables
+    pd.testing.assert_frame_equal(report.beside(), tables)
     assert results.read(outcome.write(report.published, report.campaign, tables)).trials.disturbed == 1
 
 

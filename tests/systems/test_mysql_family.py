@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import tabled
 from kit import INVENTORY, Home
+from records import record
 
 from benchbook import published, systems
 from benchbook.campaign.design import plan
-from benchbook.claims import evidence
+from benchbook.campaign.record import Quantity
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.session import Session
@@ -18,7 +19,7 @@ from benchbook.parameters import check
 from benchbook.probes.remote import mysql_probe
 from benchbook.profiles import load_profile
 from benchbook.reports import mysql_family
-from benchbook.reports.dm import dm_kind, dm_tables
+from benchbook.reports.dm import dm_kind
 from benchbook.reports.dm.pipeline import UPSTREAM
 from benchbook.systems import mysql
 from benchbook.systems.mysql import PLAIN, MysqlServer, Purpose
@@ -105,21 +106,23 @@ def test_another_system_than_one_of_mysqls_family_is_refused() -> None:
 
 
 def test_dms_tables_keep_systems_apart() -> None:
-    record = SimpleNamespace(table="dump", levels={"table_split": "off", "dump_threads": 4}, repetition=1)
     made = [
-        SimpleNamespace(**vars(record), system=name, summary={"dump_mb_s": SimpleNamespace(value=value)})
+        record(name, table="dump", system=name, levels={"table_split": "off", "dump_threads": 4},
+               summary={"dump_mb_s": Quantity(value=value, unit="MB/s")})
         for name, value in (("mysql57", 10.0), ("mariadb", 20.0))
-    ]
-    (table,) = (t for t in dm_tables.tables(published.load("dm_1_0_ga"), made) if t.id == "dump")
-    rows = [(r.system, r.measured.value) for r in table.rows if r.measured and r.metric == "speed_mb_s"]
-    assert rows == [("mariadb", 20.0), ("mysql57", 10.0)]
+    ]  # fmt: skip
+    kind, data = dm_kind.DmKind(), published.load("dm_1_0_ga")
+    found = tabled.figures(kind, data, made)
+    assert [*zip(found.system, found.metric, found.value, strict=True)] == [
+        ("mysql57", "speed_mb_s", 10.0), ("mariadb", "speed_mb_s", 20.0),
+    ]  # fmt: skip
 
 
 def test_what_is_planned_is_judged_and_nothing_else() -> None:
     data = published.load("dm_1_0_ga")
     asked = check(dm_kind.DmParameters, "dm_1_0_ga", {"inventory": INVENTORY, "tables": ["sync_result"]})
     trials = plan(dm_kind.DmKind().cells(data, asked), 2, seed=1, asked={})
-    assert evidence.measured(data, dm_kind.DmKind().tables, [], trials).systems == ["mysql57"]
+    assert tabled.measured(dm_kind.DmKind(), data, [], trials).systems == ["mysql57"]
 
 
 # -- settings of the inventory, and variants ------------------------------------------------------------------------

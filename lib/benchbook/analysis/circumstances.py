@@ -1,7 +1,8 @@
-"""What was measured on what, in few words: the facts that a page begins with, here and as published."""
+"""What was measured on what, what interfered with it, and what it took, in few words: what a page begins with."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -9,16 +10,17 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 
 from benchbook.analysis.formatting import span
-from benchbook.analysis.results import Circumstances
+from benchbook.analysis.results import Circumstances, MachineTime
 from benchbook.campaign.environment import Asked, Environment
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
-from benchbook.campaign.validity import cpu_was_taken, lost_share
+from benchbook.campaign.validity import DISK_BY_OTHERS, cpu_was_taken, lost_share
 from benchbook.grouping import grouped
 from benchbook.hosts.about import HostFacts
 from benchbook.published.hardware import server_cores
 from benchbook.published.report_file import HostFact, SystemFact
 from benchbook.published.tables import Published
+from benchbook.stats.intervals import mean_interval
 
 _CLIENT = "client"
 # What a load may have a number of, as it stands in the plan, instead of a duration.
@@ -201,3 +203,107 @@ def _hosts(facts: Iterable[HostFact]) -> list[str]:
 
 def _brief(text: str | None) -> str:
     return (text or "").split(",")[0]
+
+
+CAPTION = "Disturbed measurements: kept, not counted"
+
+
+def of_disturbed(records: Sequence[Record]) -> list[dict[str, str]]:
+    """A row per disturbed measurement: the trial, which try, and what interfered."""
+    split = [(record.id.rpartition("."), record) for record in records]
+    return [{"trial": trial, "try": number, "why": "; ".join(record.disturbed)} for (trial, _, number), record in split]
+
+
+def first_tries_in_words(records: Sequence[Record], disturbed: Sequence[Record]) -> str:
+    """Return how what counts differs from first tries from which others took something; "" where none was run again.
+
+    A standing check: a gate that chooses by what the system under test did shows here.
+    """
+    first = {one.id.rpartition(".")[0]: one for one in disturbed if one.id.endswith(".1") and _others_took(one)}
+    ratios = [
+        math.log(counted.value / tried.value)
+        for record in records
+        if record.id in first
+        for name in list(record.summary)[:1]
+        if (counted := record.summary[name]).value and (tried := first[record.id].summary[name]).value
+    ]
+    if not ratios:
+        return ""
+    said = f"Of {len(ratios)} trials that were run again because others took CPU or disk, what counts "
+    if len(ratios) < 2:
+        return f"{said}is {math.exp(ratios[0]):.2f}x the first try."
+    found = mean_interval(ratios)
+    span = f"95% interval {math.exp(found.low):.2f} to {math.exp(found.high):.2f}"
+    return f"{said}is {math.exp(found.estimate):.2f}x the first try in the mean ({span})."
+
+
+def _others_took(one: Record) -> bool:
+    disk = one.proof.get("disk_taken", {}).get("bytes_per_s", 0)
+    return not one.proof.get("stopped") and (cpu_was_taken(one.proof) or disk > DISK_BY_OTHERS)
+
+
+def stalls_in_words(records: Sequence[Record]) -> str:
+    """How often, and how long at most, the systems under test did nothing under load; empty where they never did."""
+    seen = [(record.proof["stalls"], record) for record in records if "stalls" in record.proof]
+    if not seen:
+        return ""
+    count = sum(stalls["count"] for stalls, _ in seen)
+    longest, worst = max(seen, key=lambda one: float(one[0]["longest_s"]))
+    times = "once" if count == 1 else f"{count} times"
+    return (
+        f"In {len(seen)} of {len(records)} trials the system under test came to a halt, {times} in all, for "
+        f"{longest['longest_s']:g} s at most ({worst.id}). Load generator, hosts and servers were running meanwhile: "
+        "these stalls are the system's own, and count."
+    )
+
+
+# Loads that take less than this share of the published durations do not stand in for them: no time is said to be saved.
+COMPARABLE = 0.01
+
+
+def forecast(campaign: Campaign) -> str:
+    """How long the load of the missing trials will take, in words; empty where nobody can know it."""
+    left, each_s = len(campaign.missing()), campaign.asked.get("time_s")
+    if not left or not each_s:
+        # Where a load ends when its work is done, nobody knows beforehand how long it takes.
+        return ""
+    added = "; repetitions may be added" if campaign.asked.get("repeat") else ""
+    return f"{left * each_s / 60:.1f} min of load{added}"
+
+
+def load_s(record: Record) -> float:
+    """Seconds of load; a transfer or a ladder rung has no total time of its own, and counts from start to end."""
+    said = record.summary.get("total_time_s")
+    return said.value if said else float((record.ended or 0) - (record.started or 0))
+
+
+def account(published: Published, campaign: Campaign) -> MachineTime:
+    """What the recorded trials took, and how long they would have taken at the report's durations."""
+    records = campaign.records()
+    stated = [seconds for record in records if (seconds := published.duration_s(record.table))]
+    load = sum(map(load_s, records))
+    whole = sum(stated) if records and len(stated) == len(records) else None
+    return MachineTime(
+        trials=len(records),
+        load_s=load,
+        wall_s=campaign.spent_s,
+        published_s=whole,
+        share=load / whole if whole else None,
+        planned=campaign.planned,
+        ended=campaign.environment().repetitions_ended,
+    )
+
+
+def time_in_words(spent: MachineTime) -> str:
+    """The account as sentences."""
+    said = [f"{spent.load_s / 60:.1f} min of load in {spent.wall_s / 60:.1f} min of wall time."]
+    if spent.published_s and spent.share is not None and spent.share >= COMPARABLE:
+        saved = (spent.published_s - spent.load_s) / 3600
+        whole = f"At the published durations the same {spent.trials} trials load for {spent.published_s / 3600:.1f} h"
+        gain = f"{saved:.1f} h saved" if saved > 0 else f"{-saved:.1f} h more"
+        said.append(f"{whole}: {spent.share:.1%} of that was spent, {gain}.")
+    if spent.trials > spent.planned:
+        said.append(f"{spent.trials - spent.planned} trials were added to the {spent.planned} of the plan.")
+    if spent.ended:
+        said.append(f"No more were added because {spent.ended}.")
+    return " ".join(said)

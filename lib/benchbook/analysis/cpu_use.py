@@ -1,10 +1,16 @@
-"""CPU of every host while a trial's load ran: a few figures per trial, so that thousands of series are read once."""
+"""CPU of every host while a trial's load ran, and how busy the machines were in each cell.
+
+What has no CPU to spare cannot show that anything rises. A few figures per trial, so that thousands of series are read
+once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from statistics import fmean
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +19,7 @@ from numpy.typing import NDArray
 from benchbook.campaign.load_window import load_began, load_ended
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
+from benchbook.grouping import grouped
 from benchbook.stats.estimates import Array
 
 Codes: TypeAlias = NDArray[np.int64]
@@ -139,3 +146,80 @@ def _host(name: str, samples: _Samples, here: Marks) -> HostUse:
 def of_campaign(campaign: Campaign) -> OfRecord:
     """Return what tells the CPU of this campaign's trials; it raises RecordBroken for a series that cannot be read."""
     return lambda record: of_record(record, campaign.coded_series(record.id))
+
+
+# A machine with so much of its cores in use, a program with so much of what it can use, a cache so full: it is full.
+FULL = 0.9
+
+
+@dataclass(frozen=True)
+class Machine:
+    """CPU of one machine during the trials of a cell: `share` of what the run could have of it, and its `cores`.
+
+    Steal is not its own, nor is what other programs used.
+
+    `client` says that load generators ran there, `server` that anything else did; `boot` tells machines apart.
+    """
+
+    share: float
+    cores: int
+    client: bool
+    server: bool
+    boot: str = ""
+
+
+@dataclass(frozen=True)
+class BusyCell:
+    """The machines that a cell's trials ran on, busiest first; the cell is named as in its records.
+
+    `ran` holds the levels that were run, where `levels` are the published ones that they stand for (scaled levels).
+    `most` is the highest value of every figure over the repetitions, as recorded.
+    """
+
+    table: str
+    system: str
+    levels: Mapping[str, str | int | float]
+    machines: list[Machine]
+    ran: Mapping[str, str | int | float] = field(default_factory=dict)
+    most: Mapping[str, float] = field(default_factory=dict)
+
+
+def busy_cells(records: Sequence[Record], use: OfRecord, boots: Mapping[str, str]) -> list[BusyCell]:
+    """One per cell of `records`, its repetitions averaged; `boots` maps every host to the boot id of its machine.
+
+    Hosts that share a boot are one machine, and each of them sees the whole of it: their shares are averaged.
+    """
+    cells = grouped(records, lambda r: (r.table, r.system, *sorted(r.levels.items())))
+    return [_cell(mine, use, boots) for mine in cells.values()]
+
+
+def _cell(records: Sequence[Record], use: OfRecord, boots: Mapping[str, str]) -> BusyCell:
+    first = records[0]
+    sampled = [host for record in records for host in use(record) if host.samples]
+    loading = {host for record in records for host in record.proof.get("clients", [record.client])}
+    clients = {boots.get(host, host) for host in loading}
+    servers = {boot for host, boot in boots.items() if host not in loading}
+    # Records say what others used of the machine that lost most: of the only one that is surely it.
+    others = (
+        fmean(float(record.proof.get("others", 0.0)) for record in records) if len(set(boots.values())) == 1 else 0.0
+    )
+    machines = [
+        Machine(
+            max(0.0, _mean(hosts, "share") - others) / (1 - others),
+            round(_mean(hosts, "cores")),
+            machine in clients,
+            machine in servers,
+            machine,
+        )
+        for machine, hosts in sorted(grouped(sampled, lambda use: boots.get(use.host, use.host)).items())
+    ]
+    most: dict[str, float] = {}
+    for name, figure in chain.from_iterable(record.summary.items() for record in records):
+        most[name] = max(figure.value, most.get(name, figure.value))
+    return BusyCell(first.table, first.system, first.levels, sorted(machines, key=lambda m: -m.share), most=most)
+
+
+def _mean(hosts: Sequence[HostUse], figure: Literal["share", "cores"]) -> float:
+    """Over the samples of all of them."""
+    weighted = sum(getattr(host, figure) * host.samples for host in hosts)
+    return float(weighted / sum(host.samples for host in hosts))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from benchbook.analysis.results import Measured
+from benchbook.analysis.trials import Measured
 
 
 def number(value: float | None) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from benchbook.analysis.measured import paired_ratio
+from benchbook.analysis.trials import paired_ratio
 from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import LevelScaling, as_published
 from benchbook.given.named import one_of

@@ -1,19 +1,38 @@
-"""A campaign in a reader's hands: what was published, what was recorded, and both beside each other. Never a host."""
+"""A campaign in a reader's hands, as tidy frames: what was published, what was recorded, and both beside each other.
+
+Never a host. Each call reads what it needs and returns a frame of its own.
+"""
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchbook.analysis.results import Table
+import numpy as np
+import pandas as pd
+
+from benchbook.analysis import samples
+from benchbook.analysis.results import JudgedClaim, claims_frame
+from benchbook.analysis.samples import Chosen
+from benchbook.analysis.schema import PUBLISHED, as_level, typed
+from benchbook.analysis.trials import figures_of, of_records, trials_of
 from benchbook.campaign.environment import Environment
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
-from benchbook.published import Published
+from benchbook.given.named import one_of
+from benchbook.published.tables import Published, PublishedTable
+
+# A metric that a trial may lack: a percentile is told only where the requests support it (stats.latency).
+_PERCENTILE = re.compile(r"(\w+_)?p(\d\d|999|9999)_ms")
 
 
 class Recorded(ABC):
-    """What tables and figures of a report are made from; a notebook's report is one."""
+    """A campaign as tidy pandas; docs/frames.md describes every column, `frame.attrs["units"]` has the units.
+
+    Tables and figures of a report are made from it; a notebook's report is one.
+    """
 
     published: Published
 
@@ -23,8 +42,8 @@ class Recorded(ABC):
         """The campaign on disk."""
 
     @abstractmethod
-    def tables(self) -> list[Table]:
-        """Every published table in long form, with what was measured beside it."""
+    def beside(self) -> pd.DataFrame:
+        """Return what was published beside what was measured (schema.BESIDE)."""
 
     @property
     def records(self) -> list[Record]:
@@ -39,3 +58,170 @@ class Recorded(ABC):
     def figure_file(self, name: str) -> Path:
         """Where the figure of this name is kept beside the campaign."""
         return self.campaign.figure(name)
+
+    @abstractmethod
+    def claims(self) -> list[JudgedClaim]:
+        """Every claim of the report's ledger on every system, with its verdict."""
+
+    def trials(self, *names: str, disturbed: bool = False) -> pd.DataFrame:
+        """Return a row per trial that counts: its levels, when and where it ran, CPU, and a column per metric.
+
+        A metric's unit is in `attrs["units"]`: tps (1/s), p95_ms (ms), ... A level of numbers stands as it was run
+        (`threads`) and as the published level that it stands for (`threads_published`). With `disturbed`, also the
+        measurements that do not count.
+        Tables that were planned, and of which no trial was measured, have empty columns for their levels and published
+        metrics. `names`: levels and metrics that have one even where the campaign left their tables out.
+        """
+        found = trials_of(self.campaign, disturbed=disturbed)
+        wanted = [*self._unmeasured(self.records), *names]
+        return self._labelled(with_columns(found, wanted, self.published))
+
+    def figures(self, *metrics: str) -> pd.DataFrame:
+        """Return a row per trial that counts and metric, at the published levels that it stands for."""
+        return self._labelled(figures_of(of_records(self.records, self.campaign.scaling), metrics))
+
+    def _unmeasured(self, records: Sequence[Record]) -> list[str]:
+        """The metrics of the published tables that were planned, and of which there is no record."""
+        left = {trial.cell.table for trial in self.campaign.trials} - {record.table for record in records}
+        return [name for table in self.published.tables.values() if table.id in left for name in table.metrics]
+
+    def seconds(self, *metrics: str, source: str = "", trials: Chosen = None, load_only: bool = True) -> pd.DataFrame:
+        """A row per sample: trial, table, system, levels, repetition, and what the series holds.
+
+        That is t (s since the epoch), since_s (s into the load), host, source, metric, value, unit.
+        Name what you need: `seconds("tps", source="sysbench")` reads no more into memory. A name that no trial has
+        raises BadInput, which lists those that there are.
+        """
+        found = samples.seconds(self.campaign, self.records, metrics, source=source, only=trials, load_only=load_only)
+        return self._labelled(found)
+
+    def histograms(self, trials: Chosen = None) -> pd.DataFrame:
+        """A row per bucket of a latency histogram: trial, levels, latency_ms (ms), count (requests).
+
+        `trials`: ids of those that are meant, none of them for an empty list; as in `seconds`.
+        """
+        planned = samples.planned_levels(self.campaign)
+        return self._labelled(samples.histograms(self.records, trials, planned))
+
+    def cpu(self) -> pd.DataFrame:
+        """A row per trial and host: busy_cores (cores in use, mean over the load), share (of those it got), cores."""
+        return self._labelled(samples.cpu(self.campaign, self.records))
+
+    def percentiles(self, of: Sequence[float] = (50, 95, 99), trials: Chosen = None) -> pd.DataFrame:
+        """Return a row per trial and percentile: latency_ms (ms), log_se, requests."""
+        planned = samples.planned_levels(self.campaign)
+        return self._labelled(samples.percentiles(self.records, of, trials, planned))
+
+    def disturbances(self) -> pd.DataFrame:
+        """Return a row per measurement that does not count, and reason: trial, levels, try, why."""
+        planned = samples.planned_levels(self.campaign)
+        return self._labelled(samples.disturbances(self.campaign.disturbed(), planned))
+
+    def published_frame(self) -> pd.DataFrame:
+        """A row per published number: table, levels, metric, value, unit, and the number as printed."""
+        return self._labelled(published_frame(self.published), campaign=False)
+
+    def beside_frame(self) -> pd.DataFrame:
+        """A row per cell, system and metric: published, measured (mean), low, high (95% interval), n, unit.
+
+        Levels are the published ones; where others were run for them, `<level>_run` has those, and `attrs["scaled"]`
+        says so in a sentence. `attrs["titles"]` has what each metric is called.
+        """
+        found = self._labelled(self.beside())
+        tables = self.published.tables.values()
+        found.attrs["titles"] = {name: field.title for table in tables for name, field in table.fields.items()}
+        if scaling := self.campaign.scaling:
+            found.attrs["scaled"] = scaling.sentence()
+            for level in sorted({name for levels in scaling.levels.values() for name in levels} & set(found.columns)):
+                pairs = zip(found["table"], found[level], strict=True)
+                found[f"{level}_run"] = [scaling.here(table, level, value) or value for table, value in pairs]
+        return found
+
+    def table(self, metric: str) -> pd.DataFrame:
+        """Return a metric for a paper, a row per cell: its levels, published, measured (mean), low, high (95%), n.
+
+        For example `report.table("tps").to_latex(index=False)`, and so `to_markdown` and `to_csv`. Levels that are the
+        same everywhere are left out. Raise BadInput for a metric that no cell has.
+        """
+        found = self.beside_frame()
+        one_of(metric, sorted(found.metric.unique()), "metric")
+        mine = found[found.metric == metric].dropna(subset="measured").dropna(axis="columns", how="all")
+        levels = [name for name in mine.loc[:, :"metric"].columns[:-1] if mine[name].nunique(dropna=False) > 1]
+        figures = [name for name in ("published", "measured", "low", "high", "n") if name in mine]
+        return mine[[*levels, *figures]].reset_index(drop=True)
+
+    def bibtex(self) -> str:
+        """Return two entries for a bibliography: the published report, and this campaign."""
+        report, campaign = self.published.report, self.campaign
+        kit = "; ".join(self.environment.measured_by)
+        published = {
+            "title": report.title,
+            "note": f"{report.document.product} {report.document.version}, {report.published}",
+            "url": report.document.url,
+        }
+        mine = {
+            "title": f"{report.title}, restaged",
+            "note": f"Benchbook campaign {campaign.id}, {len(self.records)} trials{f'; {kit}' if kit else ''}",
+            "year": campaign.plan.made[:4],
+        }
+        entries = ((f"techreport{{{report.name}", published), (f"misc{{{report.name}_{campaign.id}", mine))
+        return "\n".join(f"@{head},\n{_fields(fields)}}}\n" for head, fields in entries)
+
+    def claims_frame(self) -> pd.DataFrame:
+        """A row per claim and system: verdict, effect, its interval, the claimed range, n, p_value, leaning."""
+        return self._labelled(claims_frame(self.claims()))
+
+    def _labelled(self, frame: pd.DataFrame, *, campaign: bool = True) -> pd.DataFrame:
+        """Where a frame comes from stands in its `attrs`, and stays with what is made of it."""
+        frame.attrs["report"] = self.published.report.name
+        if campaign:
+            frame.attrs["campaign"] = self.campaign.id
+        return frame
+
+
+def published_frame(report: Published) -> pd.DataFrame:
+    """A row per published number; see `schema.PUBLISHED`."""
+    tables = report.tables.values()
+    rows = [row for table in tables for row in _printed(table)]
+    names = dict.fromkeys(as_level(name) for table in tables for name in [*table.fixed, *table.levels])
+    return typed(pd.DataFrame(rows), PUBLISHED, levels=list(names))
+
+
+def _printed(table: PublishedTable) -> Iterator[dict[str, object]]:
+    for cells, texts in zip(table.cells, table.texts, strict=True):
+        known = {**table.fixed, **{name: cells[name] for name in table.levels}}
+        levels = {as_level(name): value for name, value in known.items()}
+        for metric in table.metrics:
+            if pd.notna(cells[metric]):
+                about = {"metric": metric, "value": cells[metric], "unit": table.fields[metric].unit}
+                yield {"table": table.id, **levels, **about, "printed": texts[metric]}
+
+
+def with_columns(trials: pd.DataFrame, names: Collection[str], published: Published) -> pd.DataFrame:
+    """`trials`, with an empty column for each of these levels and metrics that no trial of the campaign has.
+
+    Their tables were left out, or of a percentile (ms) no load had requests enough. Raises BadInput for any other name
+    that neither the frame nor a published table has; of a campaign without a trial nobody knows what its trials would
+    have had, and every name is taken.
+    """
+    tables = published.tables.values()
+    units = {name: table.fields[name].unit for table in tables for name in table.metrics}
+    units = _percentiles(names, {*trials.columns, *units}) | units
+    known = {*trials.columns, *units, *(as_level(name) for table in tables for name in (*table.levels, *table.fixed))}
+    known |= set(names) if trials.empty else set()
+    missing = {one_of(name, sorted(known), "column"): np.nan for name in names if name not in trials}
+    found = trials.assign(**missing)
+    found.attrs = {**trials.attrs, "units": trials.attrs["units"] | {n: units[n] for n in missing if n in units}}
+    return found
+
+
+def _percentiles(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+    """Those of `names` that are percentiles, with their unit; what one is of (`new_order_p95_ms`) has other columns."""
+    found = {name: match[1] or "" for name in names if (match := _PERCENTILE.fullmatch(name))}
+    return {name: "ms" for name, of in found.items() if any(other.startswith(of) for other in known)}
+
+
+def _fields(fields: Mapping[str, str]) -> str:
+    """The fields of a BibTeX entry that are not empty; what LaTeX would take for a command is escaped."""
+    escaped = {name: re.sub(r"([&%$#_{}])", r"\\\1", text) if name != "url" else text for name, text in fields.items()}
+    return "".join(f"  {name} = {{{text}}},\n" for name, text in escaped.items() if text)

@@ -1,25 +1,31 @@
-"""What a run found, as `site/<report>.json`: the one file that other programs, and the site's index, read.
-
-History of the format: 1 = first (report, systems, trials, tables; audit, claims and figures may be empty; files from
-before `audit_passed`, `setting` or its `published_url` existed have none).
-"""
+"""What a run found, as `site/<report>.json`: the one file that other programs, and the site's index, read."""
 
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PlainSerializer, ValidationError
+import pandas as pd
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    field_validator,
+)
 
+from benchbook.analysis.schema import CLAIMS, typed
 from benchbook.audit.findings import Finding
+from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput
 from benchbook.given.whole_file import replace_text
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.campaign.store import Campaign
 
 # A claim's state on a page: the answer here where these hosts could give it, else what it waits for.
 Verdict = Literal["holds", "fails", "open", "needs a bigger machine", "not run"]
@@ -70,33 +76,6 @@ class Trials(_Strict):
     def whole(self) -> bool:
         """Whether there is a record of every trial that was planned."""
         return 0 < self.planned <= self.done
-
-
-class Measured(_Strict):
-    """A value over `n` repetitions and its interval, in the row's unit; low and high are null below 2 repetitions."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-    n: int = Field(ge=1)
-
-
-class Row(_Open):
-    """One metric at one combination of levels; the levels stand beside these keys (`system`, `threads`, ...)."""
-
-    metric: str
-    unit: str | None = None
-    published: float | None = None
-    measured: Measured | None = None
-
-
-class Table(_Strict):
-    """A table of the report: long form, one row per metric and combination of levels."""
-
-    id: str
-    title: str = ""
-    columns: list[str]
-    rows: list[Row]
 
 
 Bounds = tuple[float | None, float | None]
@@ -200,8 +179,9 @@ class Circumstances(_Strict):
 class Results(_Strict):
     """All that one run of one report found; `failed` holds the reason when the run itself broke off.
 
-    `said` is the sentence that stands first, where it is not made of the claims. `audit` is what does not fit in the
-    published report, `audit_passed` how many checks of each kind found nothing.
+    `said` is the sentence that stands first, where it is not made of the claims. `cells`: the rows of
+    `report.beside_frame()`, without what is missing (of a comparison, those of its cells). `audit` is what does not
+    fit in the published report, `audit_passed` how many checks of each kind found nothing.
     """
 
     format: Literal[1] = 1
@@ -217,12 +197,51 @@ class Results(_Strict):
     setting: Circumstances = Circumstances()
     trials: Trials
     machine_time: MachineTime | None = None
-    tables: list[Table] = []
+    cells: list[dict[str, Any]] = []
     audit: list[Finding] = []
     audit_passed: dict[str, int] = {}
     claims: list[JudgedClaim] = []
     figures: list[dict[str, Any]] = []
     failed: str | None = None
+
+    @field_validator("cells")
+    @classmethod
+    def _finite(cls, cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        for place, row in enumerate(cells):
+            for name, value in row.items():
+                if isinstance(value, float) and not math.isfinite(value):
+                    raise ValueError(f"{name} of row {place} must be a finite number: {value}")
+        return cells
+
+
+def claims_frame(judged: Sequence[JudgedClaim]) -> pd.DataFrame:
+    """A row per claim and system; see `schema.CLAIMS`."""
+    return typed(pd.DataFrame([_claim(one) for one in judged]), CLAIMS)
+
+
+def _claim(one: JudgedClaim) -> dict[str, object]:
+    # An interval that is open at an end is infinite there; without an interval both ends are missing.
+    low, high = _ends(one.interval, (-math.inf, math.inf)) if one.interval else (None, None)
+    region_low, region_high = one.region or (None, None)
+    return {
+        **one.model_dump(
+            include={"system", "verdict", "here", "speaks", "unit", "published", "n", "p_value", "leaning", "needed"}
+        ),
+        "claim": one.id,
+        "hypothesis": one.hypothesis or "",
+        "effect": one.effect if isinstance(one.effect, float) else None,
+        "low": low,
+        "high": high,
+        "region_low": region_low,
+        "region_high": region_high,
+        "statement": one.statement,
+        "sentence": one.sentence,
+    }
+
+
+def _ends(bounds: Bounds, open_ends: tuple[float, float]) -> tuple[float, float]:
+    low, high = bounds
+    return (open_ends[0] if low is None else low, open_ends[1] if high is None else high)
 
 
 def counted(campaign: Campaign) -> Trials:

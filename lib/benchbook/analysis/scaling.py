@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
-from benchbook.analysis import points
+from benchbook.analysis.beside import PUBLISHED, curves
 from benchbook.analysis.formatting import number
-from benchbook.analysis.results import Table
+from benchbook.analysis.schema import USL, typed
 from benchbook.errors import BadInput
+from benchbook.given.axis import check_numbers
+from benchbook.given.named import one_of
 from benchbook.stats.estimates import Interval
 from benchbook.stats.shapes import peak_level, saturation_level
 from benchbook.stats.usl import LEAST_LEVELS, UslFit, usl_fit
 
 # From the lowest level that is within this share of the highest throughput on, more clients bring nothing.
 NEAR = 0.05
-PUBLISHED = "published"
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,13 @@ class Scaling:
     why: str
 
 
-def curves_of(tables: Iterable[Table], metric: str, *, x: str, panel: str, relabelled: bool = False) -> list[Scaling]:
+def curves_of(beside: pd.DataFrame, metric: str, *, x: str, panel: str, relabelled: bool = False) -> list[Scaling]:
     """The curve of a throughput along level `x`, per value of level `panel` and who; those of two levels or more.
 
-    `relabelled`: the measured ones stand at the published levels and not at their own, which the law would need.
+    `beside`: schema.BESIDE. `relabelled`: the measured ones stand at the published levels and not at their own, which
+    the law would need.
     """
-    frame = points.of_metric(tables, metric, x=x, panel=panel)
+    frame = curves(beside, metric, x=x, panel=panel)
     return [
         _scaling(str(name), str(who), curve.set_index(x)["value"].astype(float).sort_index(), relabelled)
         for (name, who), curve in frame.groupby([panel, "who"], sort=False)
@@ -126,3 +128,37 @@ def about_the_law(curves: Iterable[Scaling]) -> str:
         f"The Universal Scalability Law is not fitted ({reasons}). It has three parameters: below {LEAST_LEVELS} "
         "levels nothing is left to tell whether it holds."
     )
+
+
+def usl(
+    frame: pd.DataFrame, y: str = "tps", *, x: str = "threads", by: str | Sequence[str] = ("system", "workload")
+) -> pd.DataFrame:
+    """A row per curve: contention, coherency, peak with 95% intervals; see `schema.USL`. `frame`: a row per trial.
+
+    Raises BadInput for a column that the frame does not have, and for one of text as x or y.
+    """
+    columns = [by] if isinstance(by, str) else list(by)
+    for name in columns:
+        one_of(name, list(frame.columns), "column")
+    check_numbers(frame, y, x)
+    rows = [
+        {**dict(zip(columns, key, strict=True)), **_fit(part.groupby(x)[y].mean())}
+        for key, part in frame.dropna(subset=[x, y]).groupby(columns, sort=False, observed=True)
+    ]
+    found = typed(pd.DataFrame(rows), USL, levels=columns)
+    # The peak stands on the axis x.
+    found.attrs["units"]["peak"] = frame.attrs.get("units", {}).get(x, x)
+    return found
+
+
+def _fit(means: pd.Series) -> dict[str, object]:
+    try:
+        found = usl_fit(means.index.to_numpy(float), means.to_numpy(float))
+    except BadInput as problem:
+        return {"why_not": f"{len(means)} levels: {problem.problem}"}
+    ends = {
+        f"{name}{end}": value
+        for name, one in (("contention", found.sigma), ("coherency", found.kappa))
+        for end, value in (("", one.estimate), ("_low", one.low), ("_high", one.high))
+    }
+    return {**ends, "peak": found.peak.estimate, "off_by": found.relative_error, "why_not": ""}

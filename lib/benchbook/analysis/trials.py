@@ -9,10 +9,13 @@ docs/frames.md describes every column; `frame.attrs["units"]` has the units.
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,11 +24,15 @@ from scipy import stats
 from benchbook.analysis import cpu_use
 from benchbook.analysis.schema import CELLS, FIGURES, TRIALS, as_level, typed
 from benchbook.campaign.record import Record
-from benchbook.campaign.scaled_levels import published_levels
+from benchbook.campaign.scaled_levels import LevelScaling, published_levels
 from benchbook.campaign.store import Campaign
+from benchbook.stats.comparison import ratio_interval
+from benchbook.stats.estimates import DegenerateDataWarning, Interval
+from benchbook.stats.intervals import mean_interval
 
 FILE = "trials.parquet"
-PUBLISHED = "_published"
+# Behind the name of a level: the published one that it stands for. Behind that of a metric: a column has its name.
+PUBLISHED, MEASURED = "_published", "_measured"
 
 
 def trials_of(campaign: Campaign, *, disturbed: bool = False) -> pd.DataFrame:
@@ -81,19 +88,37 @@ def _keep(frame: pd.DataFrame, path: Path, newest: int) -> None:
 
 
 def _made(campaign: Campaign) -> pd.DataFrame:
-    counting = campaign.records()
-    every = [*counting, *campaign.disturbed()]
-    levels = list(dict.fromkeys([*(n for r in every for n in r.levels), *_planned_levels(campaign)]))
-    stands = {n: as_level(n) + PUBLISHED for n in levels if all(_is_number(r.levels.get(n, 0)) for r in every)}
+    every = [*campaign.records(), *campaign.disturbed()]
+    planned = [name for trial in campaign.trials for name in trial.cell.levels]
+    found = of_records(every, campaign.scaling, planned=planned, cpu=lambda record: _cpu(campaign, record))
+    # Records that were copied from elsewhere name another campaign.
+    for name, value in (("report", campaign.report), ("campaign", campaign.id)):
+        found[name], found.attrs[name] = pd.Categorical([value] * len(found)), value
+    return found
+
+
+def of_records(
+    records: Sequence[Record],
+    scaling: LevelScaling | None = None,
+    *,
+    planned: Sequence[str] = (),
+    cpu: Callable[[Record], Mapping[str, float]] = lambda record: {},
+) -> pd.DataFrame:
+    """Return a row per record, in their order; see `schema.TRIALS`. No series is read but by `cpu`.
+
+    planned : levels that have a column even where no record has them.
+    """
+    levels = list(dict.fromkeys([*(name for record in records for name in record.levels), *planned]))
+    stands = {n: as_level(n) + PUBLISHED for n in levels if all(_is_number(r.levels.get(n, 0)) for r in records)}
     names = [column for name in levels for column in (as_level(name), stands.get(name)) if column]
-    taken = {column.name for column in TRIALS.columns} | set(names)
+    taken = _taken(names)
     units: dict[str, str] = {}
     rows = []
-    for record in every:
-        published = published_levels(record.table, record.levels, campaign.scaling)
+    for record in records:
+        published = published_levels(record.table, record.levels, scaling)
         row = {
-            "report": campaign.report,
-            "campaign": campaign.id,
+            "report": record.report,
+            "campaign": record.campaign,
             "trial": record.id,
             "table": record.table,
             "system": record.system,
@@ -106,20 +131,21 @@ def _made(campaign: Campaign) -> pd.DataFrame:
             "client": record.client,
             "disturbed": record.status == "disturbed",
             "why": "; ".join(record.disturbed),
-            **_cpu(campaign, record),
+            **cpu(record),
         }
         for metric, quantity in record.summary.items():
-            name = f"{metric}_measured" if metric in taken else metric
+            name = metric + MEASURED if metric in taken else metric
             row[name] = quantity.value
             units.setdefault(name, quantity.unit)
         rows.append(row)
     found = typed(pd.DataFrame(rows), TRIALS, levels=names, units=units)
-    found.attrs |= {"report": campaign.report, "campaign": campaign.id, "metrics": list(units)}
+    found.attrs["metrics"] = list(units)
     return found
 
 
-def _planned_levels(campaign: Campaign) -> Iterator[str]:
-    return (name for trial in campaign.trials for name in trial.cell.levels)
+def _taken(levels: Sequence[str]) -> set[str]:
+    """Return the columns of a trials frame that are no metrics: a metric of such a name has `_measured` behind it."""
+    return {column.name for column in TRIALS.columns} | set(levels)
 
 
 def _is_number(value: object) -> bool:
@@ -151,14 +177,17 @@ def figures_of(trials: pd.DataFrame, metrics: Sequence[str] = ()) -> pd.DataFram
     metrics : those that are wanted; all that the trials have where none is named.
     """
     units: dict[str, str] = trials.attrs["units"]
-    wanted = [name for name in (metrics or trials.attrs["metrics"]) if name in trials]
-    levels = level_columns(trials)
+    levels, taken = level_columns(trials), _taken(trials.attrs["levels"])
+    plain = {column: column.removesuffix(MEASURED) for column in trials.attrs["metrics"]}
+    recorded = {column: name if name in taken else column for column, name in plain.items()}
+    wanted = [c for c, metric in recorded.items() if c in trials and (not metrics or {c, metric} & {*metrics})]
     renamed = trials.drop(columns=[n for n in levels if n + PUBLISHED in trials])
     renamed = renamed.rename(columns={n + PUBLISHED: n for n in levels})
     keys = ["table", "system", *levels, "repetition", "trial"]
-    found = renamed.melt(id_vars=keys, value_vars=wanted, var_name="metric", value_name="value")
-    found = found.dropna(subset="value").reset_index(drop=True)
-    found = typed(found.assign(unit=found.metric.map(units)), FIGURES, levels=levels)
+    found = renamed.melt(id_vars=keys, value_vars=wanted, var_name="column", ignore_index=False)
+    found = found.dropna(subset="value").sort_index(kind="stable").reset_index(drop=True)
+    found = found.assign(metric=found.column.map(recorded), unit=found.column.map(units))
+    found = typed(found, FIGURES, levels=levels)
     found.attrs |= {name: trials.attrs[name] for name in ("report", "campaign") if name in trials.attrs}
     return found
 
@@ -182,3 +211,37 @@ def cells(figures: pd.DataFrame, *, confidence: float = 0.95) -> pd.DataFrame:
     found = typed(found.assign(low=found.measured - half, high=found.measured + half), CELLS, levels=levels)
     found.attrs |= {name: figures.attrs[name] for name in ("report", "campaign") if name in figures.attrs}
     return found
+
+
+class Measured(NamedTuple):
+    """A value over `n` repetitions and its 95% interval; low and high are None below 2 repetitions."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    n: int = 1
+
+
+def interval(values: Sequence[float]) -> Measured:
+    """Mean over repetitions with its 95% Student interval; below two repetitions there is no interval."""
+    return _measured(lambda: mean_interval(list(values)))
+
+
+def over_repetitions(records: Sequence[Record], metric: str) -> Measured | None:
+    """Mean of a metric over these records with its interval; None where no record has it."""
+    values = [record.summary[metric].value for record in records if metric in record.summary]
+    return interval(values) if values else None
+
+
+def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Measured:
+    """Geometric mean of first over second, with its 95% interval; a single pair gives no interval."""
+    over, under = zip(*pairs, strict=True)
+    return _measured(lambda: ratio_interval(over, under))
+
+
+def _measured(estimate: Callable[[], Interval]) -> Measured:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateDataWarning)
+        found = estimate()
+    bounds = [None if math.isnan(bound) else bound for bound in (found.low, found.high)]
+    return Measured(value=found.estimate, low=bounds[0], high=bounds[1], n=found.n)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize
 
-from benchbook.analysis.headroom import FULL, BusyCell, Machine
+from benchbook.analysis.cpu_use import FULL, BusyCell, Machine
 from benchbook.analysis.results import Speaks, Verdict
 from benchbook.campaign.scaled_levels import LevelScaling
 from benchbook.claims.contrasts import Contrast

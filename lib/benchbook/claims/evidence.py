@@ -1,6 +1,6 @@
 """Figures per repetition, in the terms of the published tables, whatever kind of report they come from."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchbook.analysis.results import Table
+from benchbook.analysis.beside import levels_of
+from benchbook.analysis.schema import as_level
 from benchbook.campaign.design import Cell, Trial
-from benchbook.campaign.record import Record
 from benchbook.claims.figures import Term
 from benchbook.errors import BenchbookError
 from benchbook.published.tables import Published
 from benchbook.stats.rounding import Width
 
-Tables = Callable[[Published, Sequence[Record], Sequence[Trial]], list[Table]]
 PUBLISHED = "published"
 
 
@@ -121,59 +120,52 @@ def ran_by(term: Term, cells: Iterable[Cell]) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-def measured(published: Published, tables: Tables, records: Sequence[Record], trials: Sequence[Trial]) -> Evidence:
-    """Return the evidence of a campaign: its records put beside the published tables one repetition at a time."""
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for repetition in sorted({record.repetition for record in records}):
-        mine = [record for record in records if record.repetition == repetition]
-        for table in tables(published, mine, trials):
-            if table.id in published.tables:
-                rows.setdefault(table.id, []).extend(_wide(table, repetition))
-    planned = [t for t in tables(published, [], trials) if t.id in published.tables]
-    systems = {str((row.model_extra or {})["system"]) for t in planned for row in t.rows}
-    frames = {id: pd.DataFrame(found) for id, found in rows.items() if found}
-    return Evidence(frames, sorted(systems), _set_apart(rows, trials), [trial.cell for trial in trials])
+def measured(figures: pd.DataFrame, systems: Sequence[str], trials: Sequence[Trial]) -> Evidence:
+    """Return the evidence of a campaign.
+
+    figures : of the published tables, as `Kind.figures` returns them.
+    trials : those of the plan, at the published levels that they stand for.
+    """
+    levels = figures.attrs["levels"]
+    frames = {str(id): _wide(part, levels) for id, part in figures.groupby("table", sort=False, observed=True)}
+    return Evidence(frames, sorted(systems), _set_apart(frames, trials), [trial.cell for trial in trials])
 
 
-def planned(published: Published, tables: Tables, trials: Sequence[Trial]) -> Evidence:
-    """Return what a plan will measure, as if the printed figures came out, twice; `trials` have published levels."""
-    frames: dict[str, pd.DataFrame] = {}
-    cells = list({t.cell.key: t.cell for t in trials}.values())
-    for table in tables(published, [], trials):
-        mine = [cell.levels for cell in cells if cell.table == table.id]
-        rows = [(row.model_extra or {}, row.metric, row.published) for row in table.rows]
-        known = pd.DataFrame(
-            {**levels, "metric": metric, "value": value}
-            for levels, metric, value in rows
-            if value is not None and any(_alike(levels, cell) for cell in mine)
-        )
-        if table.id in published.tables and not known.empty:
-            levels = [name for name in known if name not in {"metric", "value"}]
-            wide = known.pivot_table("value", levels, "metric", dropna=False, observed=True).dropna(how="all")
-            frames[table.id] = pd.concat([wide.reset_index().assign(repetition=n) for n in (1, 2)])
+def planned(beside: pd.DataFrame, trials: Sequence[Trial]) -> Evidence:
+    """Return what a plan will measure, as if the printed figures came out, twice.
+
+    beside : schema.BESIDE of the plan, of which nothing is measured yet.
+    trials : those of the plan, at the published levels that they stand for.
+    """
+    levels = levels_of(beside)
+    cells = {trial.cell.key: trial.cell for trial in trials}.values()
+    rows = beside[["table", "system", *levels]].to_dict("records")
+    will = [any(_gives(cell, row, levels) for cell in cells if cell.table == row["table"]) for row in rows]
+    printed = beside[will].dropna(subset="published").drop_duplicates(["table", "system", *levels, "metric"])
+    twice = pd.concat([printed.assign(value=printed.published, repetition=n) for n in (1, 2)])
+    frames = {str(id): _wide(part, levels) for id, part in twice.groupby("table", sort=False, observed=True)}
     systems = {str(name) for frame in frames.values() for name in frame["system"]}
     return Evidence(frames, sorted(systems), _set_apart(frames, trials), [trial.cell for trial in trials])
 
 
-def _alike(row: Mapping[str, object], cell: Mapping[str, object]) -> bool:
+def _gives(cell: Cell, row: Mapping[Any, Any], levels: Sequence[str]) -> bool:
     """Whether a cell's trials give a table's row: it has these levels, or others, as parts of a trial (components)."""
-    levels = row.keys() - {"system"}
-    return not levels <= cell.keys() or all(cell[name] == row[name] for name in levels)
+    known = {as_level(name): value for name, value in cell.levels.items()}
+    own = [name for name in levels if pd.notna(row[name])]
+    return any(name not in known for name in own) or all(known[name] == row[name] for name in own)
 
 
 def _set_apart(ids: Iterable[str], trials: Sequence[Trial]) -> dict[str, frozenset[str]]:
     return {id: frozenset(chain(*(t.cell.levels for t in trials if t.cell.table == id))) for id in ids}
 
 
-def _wide(table: Table, repetition: int) -> list[dict[str, Any]]:
-    """One mapping per system and levels with all metrics that this repetition has."""
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in table.rows:
-        if row.measured is not None:
-            levels = row.model_extra or {}
-            line = found.setdefault(tuple(levels.items()), {**levels, "repetition": repetition})
-            line[row.metric] = row.measured.value
-    return list(found.values())
+def _wide(figures: pd.DataFrame, levels: Sequence[str]) -> pd.DataFrame:
+    """Return a row per system, levels and repetition, with a column per metric."""
+    mine = [name for name in levels if figures[name].notna().any()]
+    keys = ["repetition", "system", *mine]
+    plain = figures.astype(dict.fromkeys(("system", "metric", *mine), object))
+    found = plain.set_index([*keys, "metric"]).value.unstack("metric").reset_index()
+    return found.rename_axis(columns=None)
 
 
 @lru_cache(maxsize=16)

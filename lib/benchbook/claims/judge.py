@@ -6,21 +6,24 @@ the first where the second lets it be one.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
-from benchbook.analysis import cpu_use, headroom, results
-from benchbook.analysis.headroom import BusyCell
+import pandas as pd
+
+from benchbook.analysis import cpu_use, results
+from benchbook.analysis.cpu_use import BusyCell
+from benchbook.analysis.trials import figures_of, of_records
+from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import IMPORTED, UNKNOWN, Asked
-from benchbook.campaign.record import Record
-from benchbook.campaign.scaled_levels import LevelScaling, as_published, published_levels, trials_as_published
+from benchbook.campaign.scaled_levels import LevelScaling, published_levels, trials_as_published
 from benchbook.campaign.store import Campaign
 from benchbook.claims import contrasts, decisions, evidence, ledger, verdict_text
 from benchbook.claims.capacity import Capacity, Scope
 from benchbook.claims.contrasts import Contrast
 from benchbook.claims.decisions import Decision
-from benchbook.claims.evidence import Evidence, NotMeasured, Tables
+from benchbook.claims.evidence import Evidence, NotMeasured
 from benchbook.claims.hypothesis import Arm, Hypothesis
 from benchbook.claims.ledger import Ledger
 from benchbook.published.tables import Published
@@ -47,9 +50,17 @@ class JudgedSystem:
         return list(dict.fromkeys([*self.stand_ins, *others]))
 
 
-def of_campaign(
-    campaign: Campaign, published: Published, tables: Tables, compared: Callable[[Sequence[Record]], Sequence[Record]]
-) -> list[results.JudgedClaim]:
+class InTables(Protocol):
+    """What puts the figures of a campaign in the terms of the published tables; a kind of report is one."""
+
+    def figures(self, published: Published, figures: pd.DataFrame) -> pd.DataFrame:
+        """Return the figures of the published tables."""
+
+    def systems(self, published: Published, trials: Sequence[Trial]) -> list[str]:
+        """Return the systems that stand beside the published tables."""
+
+
+def of_campaign(campaign: Campaign, published: Published, kind: InTables) -> list[results.JudgedClaim]:
     """Return every claim of the report's ledger on every system of the campaign; empty without a ledger.
 
     Raise BadInput. Where repetitions are added for claims that are open, each look at them gets an equal share of the
@@ -58,21 +69,25 @@ def of_campaign(
     known = ledger.load(published)
     if known is None:
         return []
-    records = as_published(campaign.records(), campaign.scaling)
-    trials = trials_as_published(campaign.trials, campaign.scaling)
-    found = evidence.measured(published, tables, compared(records), trials)
-    busy = busy_cells(campaign)
-    systems = [system_of(name, campaign) for name in found.systems] or [JudgedSystem("", asked=campaign.asked)]
-    beside = {system.name: system.stand_ins for system in systems}
+    found, busy = evidence_of(campaign, published, kind), busy_cells(campaign)
+    judged = [system_of(name, campaign) for name in found.systems] or [JudgedSystem("", asked=campaign.asked)]
+    beside = {system.name: system.stand_ins for system in judged}
     how: dict[str, Any] = {"shares": campaign.shares, "busy": busy, "scaling": campaign.scaling}
     return [
-        claim for system in systems for claim in judge(known, published, found, replace(system, beside=beside), **how)
+        claim for system in judged for claim in judge(known, published, found, replace(system, beside=beside), **how)
     ]
+
+
+def evidence_of(campaign: Campaign, published: Published, kind: InTables) -> Evidence:
+    """Return what a campaign has measured, in the terms of the published tables."""
+    trials = trials_as_published(campaign.trials, campaign.scaling)
+    figures = kind.figures(published, figures_of(of_records(campaign.records(), campaign.scaling)))
+    return evidence.measured(figures, kind.systems(published, trials), trials)
 
 
 def busy_cells(campaign: Campaign) -> list[BusyCell]:
     """Return how much CPU was in use in every cell of a campaign, by its published levels."""
-    found = headroom.busy_cells(campaign.records(), cpu_use.of_campaign(campaign), campaign.environment().machines)
+    found = cpu_use.busy_cells(campaign.records(), cpu_use.of_campaign(campaign), campaign.environment().machines)
     scaling = campaign.scaling
     return [replace(c, levels=published_levels(c.table, c.levels, scaling), ran=c.levels) for c in found]
 

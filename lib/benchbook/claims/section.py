@@ -8,7 +8,7 @@ from typing import get_args
 from IPython.display import HTML
 
 from benchbook import plots
-from benchbook.analysis import report_frames
+from benchbook.analysis import results
 from benchbook.analysis.results import JudgedClaim, Verdict
 from benchbook.claims.decisions import MOST_REPETITIONS
 from benchbook.claims.verdict_text import chance, effect, number
@@ -78,7 +78,7 @@ def _system(name: str, claims: Sequence[JudgedClaim], folder: Path, smoke: bool)
     tested = [claim for claim in claims if claim.unit]
     if not tested:
         return table
-    figure = plots.claims(report_frames.claims(tested))
+    figure = plots.claims(results.claims_frame(tested))
     alt, _ = output.words(figure)
     figure = plots.described(figure, alt, f"{name}: each claim's effect. {_HOW.format(error_rate(tested))}")
     output.save(figure, folder / f"{name.replace(':', '_')}-claims.png")

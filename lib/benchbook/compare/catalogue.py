@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from benchbook import paths
-from benchbook.analysis import report_frames, results, samples
+from benchbook.analysis import results, samples
 from benchbook.analysis.schema import (
     RUN_ENVIRONMENTS,
     RUN_HISTOGRAMS,
@@ -175,7 +175,7 @@ def _run(campaign: Campaign) -> dict[str, object]:
 def _verdicts(campaign: Campaign) -> pd.DataFrame:
     """Return those of results.json: judging anew takes seconds a campaign, and its page says the same."""
     path = campaign.folder / paths.RESULTS
-    return report_frames.claims(results.read(path).claims if path.is_file() else [])
+    return results.claims_frame(results.read(path).claims if path.is_file() else [])
 
 
 def _environments(campaign: Campaign) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from benchbook import published
-from benchbook.analysis import measured
+from benchbook.analysis.trials import figures_of, of_records
 from benchbook.campaign.design import Levels
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
@@ -109,13 +109,14 @@ def values(
     records = [record for record in campaign.records() if record.system in names]
     _known(metrics, records)
     wanted = published_metrics(campaign.report)
-    frame = measured.trials(_in_order(records, list(wanted)))
+    frame = figures_of(of_records(_in_order(records, list(wanted))))
     left_out = apart or {}
     levels = {
         record.id: _levels(record.table, record.levels, left_out.get(names[record.system], frozenset()))
         for record in records
     }
-    frame = frame.assign(system=frame.system.map(names), levels=frame.trial.map(levels))
+    words = frame.astype(dict.fromkeys(["table", "system", "metric", "unit"], object))
+    frame = words.assign(system=words.system.map(names), levels=words.trial.map(levels))
     chosen = frame.metric.isin(list(metrics)) if metrics else _chosen(frame, wanted)
     return frame.loc[chosen, [*CELL, "value"]]
 

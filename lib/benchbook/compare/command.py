@@ -12,7 +12,7 @@ from rich.table import Table as Lines
 
 from benchbook import notebook_run, paths
 from benchbook.analysis import formatting, results
-from benchbook.analysis.results import Results, Row, SystemSummary, Table, Trials
+from benchbook.analysis.results import Results, SystemSummary, Trials
 from benchbook.compare import NOTEBOOK, address, comparison_json, history
 from benchbook.compare.cell_row import in_words
 from benchbook.compare.environment_facts import ABSENT
@@ -136,7 +136,7 @@ def _name(found: Comparison) -> str:
 
 
 def _results(found: Comparison) -> Results:
-    """A comparison in the words of a report's results; its one table has a row per cell."""
+    """A comparison in the words of a report's results; `cells` has a row per cell."""
     records = [record for campaign in (found.a, found.b) for record in campaign.records()]
     systems = [
         SystemSummary(name=f"{side}: {about.title}", version=about.version)
@@ -144,12 +144,6 @@ def _results(found: Comparison) -> Results:
         for about in campaign.environment().systems.values()
     ]
     planned = len(found.a.trials) + len(found.b.trials)
-    cells = Table(
-        id="cells",
-        title=found.sentence(),
-        columns=list(found.cells.columns),
-        rows=[Row.model_validate(row.model_dump()) for row in found.rows],
-    )
     return Results(
         report=_name(found),
         title=f"{found.a.report}: two runs compared",
@@ -160,7 +154,7 @@ def _results(found: Comparison) -> Results:
         started=datetime.fromtimestamp(max(record.started for record in records), UTC),
         systems=systems,
         trials=Trials(planned=planned, done=len(records), failed=len(found.a.failures()) + len(found.b.failures())),
-        tables=[cells],
+        cells=[row.model_dump(exclude_none=True) for row in found.rows],
     )
 
 

@@ -77,5 +77,4 @@ def _results(found: ReportHistory) -> Results:
         started=made.iloc[-1].to_pydatetime() if len(made) else datetime.now(UTC),
         systems=[],
         trials=Trials(planned=int(counts.planned.sum()), done=int(counts.done.sum()), failed=0),
-        tables=[],
     )

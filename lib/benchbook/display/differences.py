@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 from IPython.display import HTML
 
-from benchbook.analysis import machine_time
+from benchbook.analysis import circumstances
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment
 from benchbook.campaign.store import Campaign
@@ -65,7 +65,7 @@ def plan(campaign: Campaign) -> HTML:
         for (table, system), part in sorted(grouped(campaign.trials, lambda t: (t.cell.table, t.cell.system)).items())
     ]
     caption = f"Campaign {campaign.id}: {counted(len(campaign.trials), 'trial')}, {len(missing)} to do"
-    said = ", ".join(filter(None, (caption, machine_time.forecast(campaign))))
+    said = ", ".join(filter(None, (caption, circumstances.forecast(campaign))))
     return show.table(rows, ". ".join(filter(None, (said, _measured_less(campaign)))))
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 from IPython.display import HTML
 
+from benchbook.analysis.beside import in_rows, levels_of
 from benchbook.analysis.formatting import number, with_interval
-from benchbook.analysis.results import Table
+from benchbook.analysis.schema import as_level
+from benchbook.analysis.trials import Measured
 from benchbook.audit.findings import SEVERITIES, Audit, counted
 from benchbook.display.fragments import fragment
 from benchbook.display.outputs import Shown, Stack
@@ -82,46 +85,51 @@ def audit(found: Audit) -> HTML:
     return stack([head, fragment("audit", findings=found.findings, looks=looks)])
 
 
-def beside(tables: Sequence[Table], data: Published) -> HTML:
-    """Published beside measured, a table each: one line per system and levels, two columns per metric."""
-    known = [part for part in tables if part.id in data.tables and any(row.measured for row in part.rows)]
-    return stack([_beside(part, data.tables[part.id]) for part in known])
+def beside(frame: pd.DataFrame, data: Published) -> HTML:
+    """Published beside measured (schema.BESIDE), a table each: one line per system and levels, two columns a metric."""
+    parts = {id: frame[frame.table == id] for id in data.tables}
+    return stack([_beside(part, data.tables[id]) for id, part in parts.items() if part.measured.notna().any()])
 
 
-def _beside(part: Table, source: PublishedTable) -> HTML:
+def _beside(part: pd.DataFrame, source: PublishedTable) -> HTML:
+    levels = ["system", *(name for name in levels_of(part) if part[name].notna().any())]
     lines: dict[tuple[str, ...], dict[str, str]] = {}
     counts: dict[tuple[str, ...], list[int]] = {}
     # As printed: 2.00 does not turn into 2.
     printed = {
         (*(str(source.frame[name].iloc[i]) for name in source.levels), metric): _cell(source, i, metric)
         for i in range(len(source.frame))
-        for metric in source.metrics
+        for metric in source.printed.columns
     }
-    for row in part.rows:
-        levels = {key: str(value) for key, value in (row.model_extra or {}).items()}
-        key = tuple(levels.values())
-        line = lines.setdefault(key, dict(levels))
-        label = f"{source.fields[row.metric].title}{_unit(row.unit or '')}"
-        levels_of = tuple(str((row.model_extra or {}).get(name)) for name in source.levels)
-        line[f"{label}, published"] = printed.get((*levels_of, row.metric)) or number(row.published)
-        line[f"{label}, measured"] = with_interval(row.measured)
-        counts.setdefault(key, []).extend([row.measured.n] if row.measured else [])
+    for row in in_rows(part):
+        shown = {name: str(row[name]) for name in levels if name in row}
+        key, metric = tuple(shown.values()), str(row["metric"])
+        line = lines.setdefault(key, dict(shown))
+        label = f"{source.fields[metric].title}{_unit(row['unit'])}"
+        at = tuple(shown.get(as_level(name), "<NA>") for name in source.levels)
+        line[f"{label}, published"] = printed.get((*at, metric)) or number(row.get("published"))
+        line[f"{label}, measured"] = with_interval(_interval(row))
+        counts.setdefault(key, []).extend([row["n"]] if row["n"] else [])
     for key, line in lines.items():
         line["n"] = _least_to_most(counts[key])
     every = list(lines.values())
-    constant = _constants(every, [*(name for row in part.rows[:1] for name in row.model_extra or {}), "n"])
+    constant = _constants(every, [*levels, "n"])
     names = dict.fromkeys(key for line in every for key in line)
     columns = [
         *(name for name in names if name not in constant and name != "n"),
         *(["n"] if "n" not in constant else []),
     ]
     held = "".join(f"; {name} {value}" if name != "n" else f", n = {value}" for name, value in constant.items())
-    caption = f"{part.title}: published beside measured, mean [95% interval over n repetitions]{held}"
-    shown = _most_telling(every)
-    if len(shown) < len(lines):
-        which = f"{len(shown)} of {len(lines):,} rows: those with a published figure, and others evenly between"
+    caption = f"{source.title}: published beside measured, mean [95% interval over n repetitions]{held}"
+    shown_lines = _most_telling(every)
+    if len(shown_lines) < len(lines):
+        which = f"{len(shown_lines)} of {len(lines):,} rows: those with a published figure, and others evenly between"
         caption += f"; {which} (all stand in the JSON file)"
-    return table([{name: line.get(name, "–") for name in columns} for line in shown], caption)
+    return table([{name: line.get(name, "–") for name in columns} for line in shown_lines], caption)
+
+
+def _interval(row: Mapping[str, Any]) -> Measured | None:
+    return Measured(row["measured"], row.get("low"), row.get("high"), row["n"]) if "measured" in row else None
 
 
 def _least_to_most(counts: Sequence[int]) -> str:

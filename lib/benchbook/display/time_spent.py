@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from IPython.display import HTML
 
+from benchbook.analysis.circumstances import account, load_s, time_in_words
 from benchbook.analysis.formatting import number
-from benchbook.analysis.machine_time import account, in_words, load_s
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.display import show
@@ -20,7 +20,8 @@ def view(published: Published, campaign: Campaign) -> HTML:
     rows = [
         _row(published, table, part) for table, part in grouped(campaign.records(), lambda record: record.table).items()
     ]
-    return show.stack([show.table(rows, "Load time per table"), show.paragraph(in_words(account(published, campaign)))])
+    said = time_in_words(account(published, campaign))
+    return show.stack([show.table(rows, "Load time per table"), show.paragraph(said)])
 
 
 def _row(published: Published, table: str, records: Sequence[Record]) -> dict[str, object]:

@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullLocator
 
+from benchbook.analysis.beside import curves_apart, few_points
 from benchbook.analysis.formatting import number
-from benchbook.analysis.shown_trials import curves_apart, few_points
 from benchbook.errors import BadInput
 from benchbook.given.axis import check_numbers
 from benchbook.given.named import one_of

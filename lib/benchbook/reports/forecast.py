@@ -14,19 +14,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchbook import paths
-from benchbook.analysis.headroom import BusyCell, Machine
+from benchbook.analysis.cpu_use import BusyCell, Machine
 from benchbook.analysis.results import JudgedClaim
+from benchbook.analysis.trials import figures_of, of_records
 from benchbook.campaign import repetition_allocation, store
 from benchbook.campaign.design import Cell, ClaimForecast, RunForecast, Trial, blocks
 from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.repetition_allocation import OpenClaim, RepetitionCost
-from benchbook.campaign.scaled_levels import as_published, of_plan, published_levels, trials_as_published
+from benchbook.campaign.scaled_levels import of_plan, published_levels, trials_as_published
 from benchbook.campaign.store import Campaign
 from benchbook.claims import contrasts, decisions, evidence, judge, ledger, undecided
 from benchbook.claims.capacity import Capacity, clients_in
 from benchbook.claims.contrasts import Contrast
 from benchbook.claims.decisions import MOST_AHEAD, Decision
-from benchbook.claims.evidence import NotMeasured
+from benchbook.claims.evidence import Evidence, NotMeasured
 from benchbook.claims.hypothesis import Arm, Hypothesis
 from benchbook.claims.judge import JudgedSystem
 from benchbook.claims.ledger import Ledger
@@ -64,12 +65,10 @@ def forecast(
     claims: list[ClaimForecast] = []
     open_claims: dict[int, OpenClaim] = {}
     if known is not None:
-        planned = evidence.planned(
-            asking.published, asking.kind.tables, trials_as_published(trials, of_plan(found.asked))
-        )
+        expected = planned(asking, trials_as_published(trials, of_plan(found.asked)))
         busy = _busy(asking, found, experiment, last)
-        for system in _systems(planned.systems, found, last):
-            arm = Arm(asking.published, planned, system.name)
+        for system in _systems(expected.systems, found, last):
+            arm = Arm(asking.published, expected, system.name)
             may = Capacity(arm, busy, of_plan(found.asked), "were" if last else "may be")
             likely = _Likely.of(known, arm, found, last, spread)
             for claim in judge.judged_on(known, arm):
@@ -85,6 +84,13 @@ def forecast(
     loads_s = costs.of(trial.cell for trial in trials)
     wall_s = prepare_s + len(blocks(trials)) * costs.block_s + loads_s
     return RunForecast(claims=claims, wall_s=wall_s, sources=_sources(found, last, spread))
+
+
+def planned(asking: Asking, trials: Sequence[Trial]) -> Evidence:
+    """Return the evidence of a plan as if the printed figures came out; `trials` have published levels."""
+    kind, nothing = asking.kind, figures_of(of_records([]))
+    beside = kind.beside(asking.published, kind.figures(asking.published, nothing), trials)
+    return evidence.planned(beside, trials)
 
 
 def _systems(names: Sequence[str], found: Design, last: _Recorded | None) -> list[JudgedSystem]:
@@ -145,11 +151,7 @@ def _last(asking: Asking, found: Design) -> _Recorded | None:
 
 def _compared(asking: Asking, campaign: Campaign) -> dict[tuple[str, str], list[Contrast]]:
     known = ledger.load(asking.published)
-    records, trials = (
-        as_published(campaign.records(), campaign.scaling),
-        trials_as_published(campaign.trials, campaign.scaling),
-    )
-    seen = evidence.measured(asking.published, asking.kind.tables, asking.kind.compared(records), trials)
+    seen = judge.evidence_of(campaign, asking.published, asking.kind)
     arms = [Arm(asking.published, seen, name) for name in seen.systems] if known else []
     return {(arm.system, id): mine for arm in arms if known for id, mine in judge.compare(known, arm)[0].items()}
 

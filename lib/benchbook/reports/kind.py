@@ -6,8 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, Generic, TypeVar
 
+import pandas as pd
+
+from benchbook.analysis import beside
 from benchbook.analysis.checks import Check
-from benchbook.analysis.results import Table
 from benchbook.campaign.design import Cell, Trial, digest
 from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.max_rate import KneeSearch
@@ -79,10 +81,6 @@ class Kind(ABC, Generic[P]):
         """Names of env/systems/ that must have been built from source before the run."""
 
     @abstractmethod
-    def tables(self, published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
-        """The published tables in long form with what was measured beside it; then what the report has no table for."""
-
-    @abstractmethod
     def record_checks(self, record: Record) -> list[Check]:
         """What a record of this kind must answer for."""
 
@@ -111,6 +109,21 @@ class Kind(ABC, Generic[P]):
         """When repetitions are added; None if they never are."""
         return profile.repeat
 
-    def compared(self, records: Sequence[Record]) -> list[Record]:
-        """Leaves out what `tables` would leave out for what the others are: each repetition is tabled by itself."""
-        return list(records)
+    def figures(self, published: Published, figures: pd.DataFrame) -> pd.DataFrame:
+        """Return the figures of the published tables (schema.FIGURES); `figures` are those of all trials.
+
+        Claims are judged by them, and they stand beside the published ones.
+        """
+        return beside.in_tables(published, figures)
+
+    def systems(self, published: Published, trials: Sequence[Trial]) -> list[str]:
+        """Return the systems that stand beside the published tables, in the order of the plan."""
+        return list(dict.fromkeys(trial.cell.system for trial in trials))
+
+    def beside(self, published: Published, figures: pd.DataFrame, trials: Sequence[Trial]) -> pd.DataFrame:
+        """Return what was published beside what was measured (schema.BESIDE); `figures` as `figures` returns them.
+
+        trials : those of the plan, at the published levels that they stand for.
+        """
+        levels = {name for trial in trials for name in trial.cell.levels}
+        return beside.beside(published, figures, self.systems(published, trials), levels)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from benchbook.analysis import measured
 from benchbook.analysis.checks import LITTLE_TOLERANCE, Check
-from benchbook.analysis.results import Table
-from benchbook.campaign.design import Cell, Trial
+from benchbook.campaign.design import Cell
 from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
@@ -50,9 +46,6 @@ class LogsKind(Kind[LogsParameters]):
 
     def builds(self, published: Published, parameters: LogsParameters) -> list[str]:
         return []
-
-    def tables(self, published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
-        return measured.beside(published, records, trials)
 
     def record_checks(self, record: Record) -> list[Check]:
         """Return Little's law and failed requests, where what they need was printed."""

@@ -87,7 +87,7 @@ def takes_front(found: Results, standing: Results | None) -> bool:
 
 
 def _breadth(found: Results) -> int:
-    return sum(any(row.measured for row in table.rows) for table in found.tables)
+    return len({row["table"] for row in found.cells if "measured" in row})
 
 
 def standing(site: Path, report: str) -> Results | None:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchbook.analysis import report_frames, samples
+from benchbook.analysis import results, samples
+from benchbook.analysis.beside import of_rows
 from benchbook.analysis.results import Results
 from benchbook.analysis.schema import BESIDE, CLAIMS, SECONDS, TRIALS, FrameSchema, data_resource
 from benchbook.analysis.trials import trials_of
@@ -94,8 +95,8 @@ def _tables(campaign: Campaign, found: Results, records: Sequence[Record], folde
     note = campaign.scaling.sentence() if campaign.scaling else ""
     written, resources = [], list[dict[str, object]]()
     frames = (
-        ("beside", report_frames.beside(found.tables), BESIDE),
-        ("claims", report_frames.claims(found.claims), CLAIMS),
+        ("beside", of_rows(found.cells), BESIDE),
+        ("claims", results.claims_frame(found.claims), CLAIMS),
     )
     for name, frame, schema in frames:
         if len(frame):

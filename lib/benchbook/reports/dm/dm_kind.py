@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pandas as pd
 from pydantic import Field
 
 from benchbook import paths, systems
 from benchbook.analysis.checks import Check
-from benchbook.analysis.results import Table
 from benchbook.campaign.design import Cell, Levels, Trial
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
@@ -190,9 +190,13 @@ class DmKind(Kind[ReplicationParameters]):
         """Systems of this run that are built from source, and the upstreams that are fetched."""
         return [*systems.builds(["tidb", *parameters.names()], load_inventory(parameters.inventory)), "dm"]
 
-    def tables(self, published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
-        """The published tables in long form, measured beside published; then what the report lacks."""
-        return dm_tables.tables(published, records, {trial.cell.system for trial in trials})
+    def figures(self, published: Published, figures: pd.DataFrame) -> pd.DataFrame:
+        """Return the figures of the published tables; the components of one run are rows of a table."""
+        return dm_tables.figures_in_tables(dm_tables.with_outcomes(published), figures)
+
+    def beside(self, published: Published, figures: pd.DataFrame, trials: Sequence[Trial]) -> pd.DataFrame:
+        """Return what was published beside what was measured, outcomes that the report has as levels among it."""
+        return super().beside(dm_tables.with_outcomes(published), figures, trials)
 
     def record_checks(self, record: Record) -> list[Check]:
         """Is the target the source, by checksum; did the disk hold; and for a sync, the errors upstream."""

@@ -14,7 +14,7 @@ from IPython.display import HTML
 
 from benchbook.analysis import formatting
 from benchbook.analysis.recorded import Recorded
-from benchbook.analysis.results import Table
+from benchbook.analysis.trials import over_repetitions
 from benchbook.campaign.record import Record
 from benchbook.display import show
 from benchbook.grouping import grouped
@@ -66,13 +66,25 @@ TIDB = SyncView(
         "query duration (ms)": {("tidb", f"p{q}_ms"): f"{q}%" for q in (80, 95, 99)},
     },
 )
+# What the reports have no column for, of every sync.
+BEYOND = (
+    "catch_up_s",
+    "lag_max_rows",
+    "lag_max_s",
+    "jobs",
+    "txn_mean_ms",
+    "tidb_qps_insert",
+    "tidb_qps_replace",
+    "tidb_qps_update",
+    "tidb_qps_delete",
+)
 NOTHING = "No sync was measured in this campaign."
 
 
 def beside(report: Recorded) -> HTML:
     """Each published table beside what was measured, below what the profile asked for that the report did not."""
     said = asked_otherwise(report.campaign.asked, {trial.cell.table for trial in report.campaign.trials})
-    return show.stack([*map(show.paragraph, said), show.beside(report.tables(), report.published)])
+    return show.stack([*map(show.paragraph, said), show.beside(report.beside(), report.published)])
 
 
 def asked_otherwise(asked: Mapping[str, Any], tables: Collection[str]) -> list[str]:
@@ -157,25 +169,24 @@ def _labels(records: Sequence[Record]) -> dict[str, str]:
 
 def lag_table(report: Recorded) -> HTML:
     """The largest lag and the time to catch up, of every sync, mean over repetitions with intervals."""
-    found = next((table for table in report.tables() if table.id == "lag"), None)
-    if found is None:
+    records = [record for record in report.records if "catch_up_s" in record.summary]
+    records.sort(key=lambda record: (record.table, int(record.levels.get("worker_count", 0))))
+    groups = grouped(records, lambda record: (record.system, record.table, *record.levels.items())).values()
+    if not groups:
         return show.paragraph(NOTHING)
-    return show.table(_wide(found), "Lag and catch-up of every sync, mean [95% interval over repetitions]")
-
-
-def _wide(table: Table) -> list[dict[str, Any]]:
-    lines: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in table.rows:
-        extra = row.model_extra or {}
-        about = {
-            "system": extra["system"],
-            "table": extra["table"],
-            "workload": extra["workload"],
-            "worker-count": extra["worker_count"],
+    rows = [
+        {
+            **{"system": mine[0].system, "table": mine[0].table, "workload": mine[0].levels["workload"]},
+            "worker-count": mine[0].levels["worker_count"],
+            **{
+                f"{metric} ({mine[0].summary[metric].unit})": formatting.with_interval(over_repetitions(mine, metric))
+                for metric in BEYOND
+                if metric in mine[0].summary
+            },
         }
-        line = lines.setdefault(tuple(extra.values()), about)
-        line[f"{row.metric} ({row.unit})"] = formatting.with_interval(row.measured)
-    return list(lines.values())
+        for mine in groups
+    ]
+    return show.table(rows, "Lag and catch-up of every sync, mean [95% interval over repetitions]")
 
 
 def watched(report: Recorded, view: SyncView) -> pd.DataFrame:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchbook.analysis.results import Row, Table
+import pandas as pd
+
 from benchbook.campaign.design import Cell, Trial
-from benchbook.campaign.record import Record
 from benchbook.parameters import Words
 from benchbook.published.tables import Published
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
@@ -35,26 +35,17 @@ class ByServerKind(LoadKind):
         every = super().cells(published, parameters)
         return [cell.model_copy(update={"levels": {**cell.levels, SERVER: cell.system}}) for cell in every]
 
-    def tables(self, published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
-        """Each published table beside what was measured of the same system."""
-        return [_own_rows(table) for table in super().tables(published, records, trials)]
+    def systems(self, published: Published, trials: Sequence[Trial]) -> list[str]:
+        """Return those of the plan, then those that were published alone."""
+        named = [
+            str(row[SERVER]) for table in published.tables.values() if SERVER in table.levels for row in table.cells
+        ]
+        return list(dict.fromkeys([*super().systems(published, trials), *named]))
 
-
-def _own_rows(table: Table) -> Table:
-    """The tables come with every system beside every row: here those of others go."""
-    ran = {_level(row, "system") for row in table.rows}
-    own = [row for row in table.rows if _level(row, SERVER) in (None, _level(row, "system"))]
-    absent = [row for row in table.rows if _level(row, SERVER) not in {None, *ran}]
-    once = {(_level(row, SERVER), _at(row)): row for row in absent}
-    named = [row.model_copy(update={"system": _level(row, SERVER), "measured": None}) for row in once.values()]
-    return table.model_copy(update={"rows": [*own, *named]})
-
-
-def _level(row: Row, name: str) -> object:
-    return (row.model_extra or {}).get(name)
-
-
-def _at(row: Row) -> tuple[tuple[str, object], ...]:
-    """The metric and every level but the system, which tells the same published row from another."""
-    levels = {**(row.model_extra or {}), "metric": row.metric}
-    return tuple(sorted((name, value) for name, value in levels.items() if name != "system"))
+    def beside(self, published: Published, figures: pd.DataFrame, trials: Sequence[Trial]) -> pd.DataFrame:
+        """Return each published table beside what was measured of the same system."""
+        every = super().beside(published, figures, trials)
+        ran = every["system"].isin(super().systems(published, trials))
+        server = every.get(SERVER, pd.Series(index=every.index, dtype=object)).astype(object)
+        mine = (server == every["system"].astype(object)) | (server.isna() & ran)
+        return every.loc[mine].reset_index(drop=True)

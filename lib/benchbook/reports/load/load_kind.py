@@ -8,10 +8,8 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from benchbook import paths, plugins, systems
-from benchbook.analysis import measured
 from benchbook.analysis.checks import Check
-from benchbook.analysis.results import Table
-from benchbook.campaign.design import Cell, Levels, Trial
+from benchbook.campaign.design import Cell, Levels
 from benchbook.campaign.max_rate import KneeSearch, Slo
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
@@ -222,10 +220,6 @@ class LoadKind(Kind[LoadParameters]):
         inventory = load_inventory(parameters.inventory)
         parts = [*systems.builds(parameters.names(), inventory), *load_of(published).builds_for(inventory)]
         return list(dict.fromkeys(parts))
-
-    def tables(self, published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
-        """Each published table beside what was measured; levels measured but not published follow."""
-        return measured.beside(published, records, trials)
 
     def record_checks(self, record: Record) -> list[Check]:
         """What the load generator of the record says that it must answer for."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pandas as pd
 from pydantic import Field
 
 from benchbook import paths
-from benchbook.analysis.results import Row, Table
 from benchbook.campaign.design import Cell, Trial
-from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import Words
@@ -59,11 +58,12 @@ class VersionsKind(LoadKind):
         stands = {system: (product, version) for system, version in place.items()}
         return replace(super().experiment(published, parameters, profile, inventory), in_place_of=stands)
 
-    def tables(self, published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
-        """Each published table beside what was measured of the system in the place of each version."""
+    def beside(self, published: Published, figures: pd.DataFrame, trials: Sequence[Trial]) -> pd.DataFrame:
+        """Return each published table beside what was measured of the system in the place of each version."""
         planned = {(trial.cell.system, trial.cell.levels.get(VERSION)) for trial in trials}
-        every = super().tables(published, records, trials)
-        return [t.model_copy(update={"rows": [row for row in t.rows if _of(row) in planned]}) for t in every]
+        every = super().beside(published, figures, trials)
+        mine = [pair in planned for pair in zip(every["system"], every[VERSION], strict=True)]
+        return every[mine].reset_index(drop=True)
 
 
 def places(published: Published, systems: Sequence[str]) -> dict[str, str]:
@@ -94,8 +94,3 @@ def _versions(published: Published) -> list[str]:
                 fix=f"write {first}" if first else f"add `{VERSION}: [OLDER, NEWER]`, and this level to its table",
             )
     return first
-
-
-def _of(row: Row) -> tuple[object, object]:
-    levels = row.model_extra or {}
-    return levels.get("system"), levels.get(VERSION)

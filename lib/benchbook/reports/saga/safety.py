@@ -10,9 +10,8 @@ from collections.abc import Iterable, Sequence
 from IPython.display import HTML
 
 from benchbook.analysis import formatting
-from benchbook.analysis.measured import over_repetitions
 from benchbook.analysis.recorded import Recorded
-from benchbook.analysis.results import Measured
+from benchbook.analysis.trials import Measured, over_repetitions
 from benchbook.campaign.record import Record
 from benchbook.display import show
 from benchbook.reports.saga.ladder import KILLED

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
+import pandas as pd
 from pydantic import Field
 
 from benchbook import paths, systems
-from benchbook.analysis import measured
 from benchbook.analysis.checks import Check
-from benchbook.analysis.results import Table
-from benchbook.campaign.design import Cell, Trial
+from benchbook.campaign.design import Cell
 from benchbook.campaign.record import Record
 from benchbook.given.bounds import SecondsOrNone, Threads
 from benchbook.hosts.inventory import Inventory, load_inventory
@@ -162,16 +161,12 @@ class SagaKind(Kind[SagaParameters]):
         """DTM and the business service come from one module; their databases may be fetched."""
         return [*systems.builds(parameters.names(), load_inventory(parameters.inventory)), *Dtm.builds]
 
-    def tables(self, published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
-        """The published tables, each rung at its knee, then what the report lacks: the sweep and the scenarios."""
-        return [*measured.beside(published, saga_tables.at_knee(records), trials), *saga_tables.beyond(records)]
+    def figures(self, published: Published, figures: pd.DataFrame) -> pd.DataFrame:
+        """Return the figures of the published tables, each rung at its knee."""
+        return super().figures(published, saga_tables.figures_at_knee(figures))
 
     def record_checks(self, record: Record) -> list[Check]:
         """sysbench's own records answer as in its own reports; the others for clients, ends and books."""
         if record.table == SYSBENCH:
             return Sysbench.record_checks(record)
         return [_inside(record), *_invariants(record)]
-
-    def compared(self, records: Sequence[Record]) -> list[Record]:
-        """Each rung at its knee over all repetitions: a repetition by itself may have its knee elsewhere."""
-        return saga_tables.at_knee(records)

@@ -1,4 +1,4 @@
-"""Saga records as tables: each rung at its knee, the sweep, counters beside arithmetic, books and scenarios."""
+"""Saga records as tables: each rung at its knee, and the report's arithmetic."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from benchbook.analysis.measured import over_repetitions
-from benchbook.analysis.results import Row, Table
 from benchbook.campaign.record import Record
 from benchbook.grouping import grouped
 from benchbook.published.tables import Published
@@ -67,7 +65,11 @@ def knees(records: Iterable[Record]) -> dict[Step, int]:
 
 def _knee(records: Sequence[Record]) -> int:
     rows = [(int(r.levels["concurrency"]), r.summary["global_tps"].value) for r in records]
-    means = pd.DataFrame(rows, columns=["clients", "tps"]).groupby("clients").tps.mean()
+    return _saturated(pd.DataFrame(rows, columns=["concurrency", "value"]))
+
+
+def _saturated(figures: pd.DataFrame) -> int:
+    means = figures.groupby("concurrency").value.mean()
     return int(saturation_level(means.index.to_numpy(float), means, tolerance=NEAR))
 
 
@@ -79,59 +81,16 @@ def at_knee(records: Sequence[Record]) -> list[Record]:
     ]
 
 
-# -- for results.json -----------------------------------------------------------------------------------------------
-
-
-def beyond(records: Sequence[Record]) -> list[Table]:
-    """What the report has no table for: the sweep over clients with latencies, and the scenarios."""
-    what = {
-        "saga_sweep": ("Sagas by number of clients", LADDER, _SWEEP),
-        FAILING: ("Sagas with failing branches", FAILING, _FAILING),
-        "saga_killed": ("Sagas with DTM killed", "saga_killed", _KILLED),
-    }
-    found = [_long(id, title, of_table(records, table), metrics) for id, (title, table, metrics) in what.items()]
-    return [table for table in found if table.rows]
-
-
-_SWEEP = (
-    "global_tps",
-    "db_tps",
-    "ops",
-    "latency_mean_ms",
-    "p50_ms",
-    "p95_ms",
-    "p99_ms",
-    "db_tx_per_global",
-    "sql_per_global",
-    *(f"{name}_per_global" for name in TYPES),
-)
-_FAILING = ("global_tps", "rolled_back_share", "p50_ms", "p95_ms", "rolled_back_p50_ms", "rolled_back_p95_ms")
-_KILLED = ("recovery_s", "down_s")
-
-
-def _long(id: str, title: str, records: Sequence[Record], metrics: Sequence[str]) -> Table:
-    groups = grouped(records, lambda record: (record.system, tuple(record.levels.items())))
-    rows = [
-        Row.model_validate(
-            {
-                "system": system,
-                **dict(levels),
-                "metric": metric,
-                "unit": unit,
-                "published": None,
-                "measured": over_repetitions(mine, metric),
-            }
-        )
-        for (system, levels), mine in groups.items()
-        for metric in metrics
-        if (unit := _unit(mine, metric))
-    ]
-    names = list(dict.fromkeys(name for _, levels in groups for name, _ in levels))
-    return Table(id=id, title=title, columns=["system", *names, "metric", "unit", "published", "measured"], rows=rows)
-
-
-def _unit(records: Sequence[Record], metric: str) -> str | None:
-    return next((r.summary[metric].unit for r in records if metric in r.summary), None)
+def figures_at_knee(figures: pd.DataFrame) -> pd.DataFrame:
+    """Return the figures (schema.FIGURES), of the ladder only those at the knee of their rung on their system."""
+    ladder = figures[figures.table == LADDER]
+    if ladder.empty:
+        return figures
+    rungs = ["system", "mode", "sql_per_branch"]
+    wanted = ladder[ladder.metric == "global_tps"].groupby(rungs, observed=True)[["concurrency", "value"]]
+    at_knee = ladder.merge(wanted.apply(_saturated).rename("knee").reset_index(), on=rungs)
+    kept = set(at_knee[at_knee.concurrency == at_knee.knee].trial)
+    return figures[(figures.table != LADDER) | figures.trial.isin(kept)]
 
 
 # -- arithmetic -----------------------------------------------------------------------------------------------------

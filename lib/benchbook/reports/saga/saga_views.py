@@ -12,10 +12,10 @@ import pandas as pd
 from IPython.display import HTML
 
 from benchbook import plots
-from benchbook.analysis import formatting, outcome
-from benchbook.analysis.measured import over_repetitions
+from benchbook.analysis import formatting
 from benchbook.analysis.recorded import Recorded
-from benchbook.analysis.results import Measured
+from benchbook.analysis.trial_series import series_of, spread
+from benchbook.analysis.trials import Measured, over_repetitions
 from benchbook.campaign.record import Record
 from benchbook.display import show
 from benchbook.grouping import grouped
@@ -232,10 +232,10 @@ def _trial_series(report: Recorded, records: list[Record], metric: str, source: 
     mine = [record for part in by_step(records).values() for record in part]
     mine.sort(key=lambda record: MODES.index(str(record.levels["mode"])))
     names = ["mode", "sql_per_branch"]
-    frame = outcome.trial_series(mine, report.campaign.coded_series, report.environment, metric, source, names)
+    frame = series_of(mine, report.campaign.coded_series, report.environment, metric, source, names)
     drawn = plots.time_series(frame, row="mode", column="sql_per_branch", label=label)
     of, name = (f"{mine[0].system}: ", f"{mine[0].system}-") if several else ("", "")
-    alt = f"{of}{label} over time in every trial: {outcome.spread(frame, names)}"
+    alt = f"{of}{label} over time in every trial: {spread(frame, names)}"
     figure = plots.described(drawn, alt, f"{of}{label}, one line per repetition.")
     output.save(figure, report.figure_file(f"{name}{metric}-series"))
     return output.picture(figure)

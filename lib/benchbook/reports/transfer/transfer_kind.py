@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import fmean
 from typing import Any, Literal
 
+import pandas as pd
 from pydantic import Field
 
-from benchbook.analysis import measured
 from benchbook.analysis.checks import Check
-from benchbook.analysis.results import Row, Table
+from benchbook.analysis.schema import FIGURES, typed
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.given.bounds import Count, RowsOrNone
-from benchbook.grouping import grouped
 from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import Parameters, Words
 from benchbook.profiles import Profile, Repeating
@@ -103,30 +101,16 @@ def documents(parameters: TransferParameters, profile: Profile) -> int:
     return parameters.documents or profile.transfer.documents
 
 
-def peer_table(records: Sequence[Record]) -> Table:
-    """Each engine over all its combinations: the mean of each repetition is one figure."""
-    rows = [
-        Row.model_validate(
-            {
-                "system": system,
-                "metric": metric,
-                "unit": unit,
-                "measured": measured.interval([fmean(r.summary[metric].value for r in one) for one in repeated]),
-            }
-        )
-        for system, mine in grouped(records, lambda r: r.system).items()
-        for repeated in [whole_repetitions(mine)]
-        for metric, unit in PEER_METRICS.items()
-    ]
-    columns = ["system", "metric", "unit", "measured"]
-    return Table(id=PEER_TABLE, title="The engines, each over all its combinations", columns=columns, rows=rows)
+def over_combinations(figures: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per engine, repetition and metric of PEER_METRICS: the mean over all its combinations.
 
-
-def whole_repetitions(records: Sequence[Record]) -> list[list[Record]]:
-    """The records of one engine by repetition; those that lack a combination are left out, or its mean would be off."""
-    repeated = list(grouped(records, lambda r: r.repetition).values())
-    most = max(map(len, repeated), default=0)
-    return [one for one in repeated if len(one) == most]
+    figures : schema.FIGURES. A repetition that lacks a combination is left out: its mean would be off.
+    """
+    mine = figures[figures.metric.isin([*PEER_METRICS])]
+    keys = ["system", "metric", "unit", "repetition"]
+    means = mine.groupby(keys, sort=False, observed=True).value.agg(["mean", "size"]).reset_index()
+    whole = means[means["size"] == means.groupby("system", observed=True)["size"].transform("max")]
+    return typed(whole.rename(columns={"mean": "value"}).assign(table=PEER_TABLE), FIGURES)
 
 
 class TransferKind(Kind[TransferParameters]):
@@ -215,11 +199,14 @@ class TransferKind(Kind[TransferParameters]):
         """The small server and the peer's tools come from one module."""
         return ["mongo"]
 
-    def tables(self, published: Published, records: Sequence[Record], trials: Sequence[Trial]) -> list[Table]:
-        """The published summary tables beside the engines that have their knobs; then all engines beside the peer."""
-        knobs = [trial for trial in trials if trial.cell.system in KNOBS]
-        beside = [table for table in measured.beside(published, records, knobs) if table.id not in REPEATED]
-        return [*beside, peer_table(records)]
+    def systems(self, published: Published, trials: Sequence[Trial]) -> list[str]:
+        """Return the engines that have the report's knobs."""
+        return [name for name in super().systems(published, trials) if name in KNOBS]
+
+    def beside(self, published: Published, figures: pd.DataFrame, trials: Sequence[Trial]) -> pd.DataFrame:
+        """Return the published summary tables beside the engines that have their knobs."""
+        every = super().beside(published, figures, trials)
+        return every[~every.table.isin(REPEATED)].reset_index(drop=True)
 
     def record_checks(self, record: Record) -> list[Check]:
         """Is the copy proved, and did the engine count what the source holds?"""

@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from benchbook.analysis import cpu_use
-from benchbook.analysis.headroom import FULL
+from benchbook.analysis.cpu_use import FULL
 from benchbook.campaign.record import Quantity
 from benchbook.hosts.about import Survey
 from benchbook.hosts.agent import Ended

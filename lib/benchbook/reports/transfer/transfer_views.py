@@ -13,10 +13,10 @@ from IPython.display import HTML
 from pandas import CategoricalDtype
 
 from benchbook import plots
-from benchbook.analysis import circumstances, formatting, outcome
-from benchbook.analysis.measured import interval
+from benchbook.analysis import circumstances, formatting
 from benchbook.analysis.recorded import Recorded
-from benchbook.analysis.results import Measured, Row, Table
+from benchbook.analysis.trial_series import series_of, spread
+from benchbook.analysis.trials import Measured, interval
 from benchbook.campaign.design import Levels
 from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import as_published
@@ -24,7 +24,7 @@ from benchbook.display import show
 from benchbook.grouping import grouped
 from benchbook.plots import output
 from benchbook.reports.transfer.engines import KNOBS
-from benchbook.reports.transfer.transfer_kind import REPEATED, peer_table
+from benchbook.reports.transfer.transfer_kind import REPEATED, over_combinations
 
 TITLES = {
     "qps": "documents/s while copying",
@@ -117,25 +117,21 @@ def _by_size(threads: pd.Series[str]) -> pd.Series[CategoricalDtype[str]]:
 
 def beside(report: Recorded) -> HTML:
     """Each published table beside what was measured; the cache, which is a table's own, stands in its title alone."""
-    tables = show.beside([_without_constants(report, part) for part in report.tables()], report.published)
+    constants = {name for table in report.published.tables.values() for name in table.fixed}
+    tables = show.beside(report.beside().drop(columns=[*constants], errors="ignore"), report.published)
     said = [_stand_ins(report)]
     said += [COUNTED] if any("unsure" in record.proof for record in report.records) else []
     return show.stack([*map(show.paragraph, filter(None, [*said, circumstances.unsure(report.records)])), tables])
 
 
-def _without_constants(report: Recorded, part: Table) -> Table:
-    constants = report.published.tables[part.id].fixed if part.id in report.published.tables else {}
-    rows = [Row.model_validate({k: v for k, v in dict(row).items() if k not in constants}) for row in part.rows]
-    return part.model_copy(update={"rows": rows})
-
-
 def engines(report: Recorded) -> HTML:
     """All engines on the same servers, each over all its combinations."""
     lines: dict[str, dict[str, str]] = {}
-    for row in peer_table(report.records).rows:
-        system = str((row.model_extra or {})["system"])
+    found = over_combinations(report.figures())
+    for system, metric in found[["system", "metric"]].drop_duplicates().itertuples(index=False):
+        values = found[(found.system == system) & (found.metric == metric)].value.tolist()
         line = lines.setdefault(system, {"engine": system})
-        line[TITLES[row.metric]] = formatting.with_interval(row.measured)
+        line[TITLES[metric]] = formatting.with_interval(interval(values))
     for system, line in lines.items():
         line["trials"] = str(sum(record.system == system for record in report.records))
     said = "Engines on the same servers: mean over their combinations [95% interval over repetitions]"
@@ -190,7 +186,7 @@ def _trial_series(report: Recorded, engine: str, metric: str, source: str, label
     records = [record for record in _as_published(report) if record.system == engine]
     levels = ["cache_bucket_size", "source_threads", "target_threads"]
     read = report.campaign.coded_series
-    frame = outcome.trial_series(records, read, report.environment, metric, source, levels)
+    frame = series_of(records, read, report.environment, metric, source, levels)
     if metric.startswith("rss.") and not frame.empty:
         frame = while_copying(frame, records, levels)
     name = f"{engine}-{metric.replace('.', '-')}-series"
@@ -201,7 +197,7 @@ def _trial_series(report: Recorded, engine: str, metric: str, source: str, label
         threads=_by_size(frame.source_threads.astype(str) + "/" + frame.target_threads.astype(str)),
     ).sort_values("cache_bucket_size", kind="stable")
     drawn = plots.time_series(frame, row="cache", column="threads", label=label, since="copying")
-    alt = f"{label} over time in every trial of {engine}: {outcome.spread(frame, ['cache', 'threads'])}"
+    alt = f"{label} over time in every trial of {engine}: {spread(frame, ['cache', 'threads'])}"
     said = f"{engine}: {label}, one line per repetition. {_stand_ins(report)}".strip()
     figure = plots.described(drawn, alt, said)
     output.save(figure, report.figure_file(name))
