@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchbook import paths
-from benchbook.analysis.headroom import BusyCell, Machine
+from benchbook.analysis.cpu_use import BusyCell, Machine
 from benchbook.campaign.scaled_levels import LevelScaling, scale
 from benchbook.claims import contrasts, decisions, judge, ledger
 from benchbook.claims.capacity import Capacity
