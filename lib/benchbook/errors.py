@@ -98,7 +98,7 @@ class BenchbookError(Exception):
 
 
 class BadInput(BenchbookError):
-    """Something the user gave cannot be used: names the file, the key, the value and the fix.
+    """Something the user gave cannot be used: names file, line (where known), key, value and fix.
 
     A value that may be a secret is not printed, and a long one is cut.
     """
@@ -113,9 +113,11 @@ class BadInput(BenchbookError):
         key: str | None = None,
         value: Any = _NOTHING,
         fix: str | None = None,
+        line: int | None = None,
     ) -> None:
-        self.problem, self.file, self.key, self.value, self.fix = problem, file, key, value, fix
-        where = [one_line(str(part)) for part in (file, key) if part]
+        self.problem, self.file, self.key, self.value, self.fix, self.line = problem, file, key, value, fix, line
+        place = ", ".join(filter(None, [f"line {line}" if line else "", key]))
+        where = [one_line(str(part)) for part in (file, place) if part]
         said = "" if value is _NOTHING else f" (got {shown(key or '', value)})"
         text = f"{': '.join([*where, one_line(problem)])}{said}."
         # The file has a line of its own.

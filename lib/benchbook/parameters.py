@@ -14,13 +14,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from benchbook import paths
 from benchbook.errors import BadInput, one_line
 from benchbook.given import user_file
-from benchbook.given.bounds import RepetitionsOrNone, Seed
+from benchbook.given.bounds import RepetitionsOrNone, Seed, spelled
 from benchbook.given.document import json_text, yaml_text
 from benchbook.given.named import one_of
 from benchbook.yamlfile import validate
 
 # A name, a path or an address: a line of text.
-Words = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Words = Annotated[str, Field(max_length=1000), spelled(r"[^\x00-\x1f\x7f]*", "one line of text")]
 
 
 class Parameters(BaseModel):
@@ -98,11 +98,7 @@ def check(model: type[Model], report: str, values: Mapping[str, object]) -> Mode
     for name in values:
         one_of(name, model.model_fields, "parameter", file=paths.notebook(report))
     lists = {name for name, field in model.model_fields.items() if get_origin(field.annotation) is list}
-    floats = {name for name, field in model.model_fields.items() if field.annotation is float}
-    given = {
-        name: _as_list(value) if name in lists else _as_float(value) if name in floats else value
-        for name, value in values.items()
-    }
+    given = {name: _as_list(value) if name in lists else value for name, value in values.items()}
     found = validate(model, given, paths.notebook(report))
     if isinstance(found, Parameters) and found.campaign and not found.replay:
         # It would be passed over, and hosts be loaded in the place of what was asked for.
@@ -110,14 +106,6 @@ def check(model: type[Model], report: str, values: Mapping[str, object]) -> Mode
         what = "it names a recorded campaign, and nothing is to be replayed"
         raise BadInput(what, file=paths.notebook(report), key="campaign", value=found.campaign, fix=fix)
     return found
-
-
-def _as_float(value: object) -> object:
-    """For YAML a number without a point is text, 1e-3 say: on a command line, and in a plan as a batch passes it on."""
-    try:
-        return float(value) if isinstance(value, str) else value
-    except ValueError:
-        return value
 
 
 def _as_list(value: object) -> object:

@@ -1,17 +1,17 @@
-"""Reads a YAML file into a pydantic model; what is wrong is said with file, key, value and fix."""
+"""Reads a YAML file into a pydantic model; what is wrong is said with file, line, key, value and fix."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from benchbook.errors import BadInput
 from benchbook.given import user_file
-from benchbook.given.document import MOST_YAML_BYTES, yaml_text
+from benchbook.given.document import MOST_YAML_BYTES, line_of, yaml_text
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -24,7 +24,7 @@ class Strict(BaseModel):
 
 
 def load_yaml(path: Path) -> dict[str, object]:
-    """The mapping in a YAML file. Raises BadInput for what is not YAML or not a mapping."""
+    """Return the mapping in a YAML file. Raise BadInput for what is not YAML or not a mapping."""
     value = yaml_text(user_file.text(path, most=MOST_YAML_BYTES), file=path)
     if not isinstance(value, dict):
         raise BadInput(
@@ -34,46 +34,101 @@ def load_yaml(path: Path) -> dict[str, object]:
 
 
 def load_model(model: type[Model], path: Path, **extra: object) -> Model:
-    """The file as `model`; `extra` are fields that the file does not carry itself."""
+    """Return the file as `model`; `extra` are fields that the file does not carry itself."""
     return validate(model, {**load_yaml(path), **extra}, path)
 
 
 def validate(model: type[Model], values: Mapping[str, object], file: object, *, below: str = "") -> Model:
-    """`values` as `model`; the first thing wrong becomes a BadInput. `below` is the key of the file that holds them."""
+    """Return `values` as `model`. Raise BadInput for the first thing wrong, its key below `below`."""
     try:
         return model.model_validate(values)
     except ValidationError as problem:
-        raise bad_input(problem, file, model, below=below) from problem
+        raise bad_input(problem, values, file, model, below=below) from problem
 
 
-def bad_input(problem: ValidationError, file: object, model: type[BaseModel], *, below: str = "") -> BadInput:
-    """The first of pydantic's findings as one paragraph with a fix."""
-    found = problem.errors()
+def bad_input(
+    problem: ValidationError, values: Mapping[str, object], file: object, model: type[BaseModel], *, below: str = ""
+) -> BadInput:
+    """Return the first of pydantic's findings on `values` as one paragraph, with the line of the key and a fix."""
+    found: dict[tuple[str | int, ...], list[Any]] = {}
+    for each in problem.errors():
+        found.setdefault(_keys(each, values), []).append(each)
+    keys = next(iter(found))
+    # Of several kinds of value that may stand there, the one that got furthest is the one that is meant.
+    keys = max((each for each in found if each[: len(keys)] == keys), key=len)
     # A key that is not known explains best what is missing: it was misspelt.
-    first = next((each for each in found if each["type"] == "extra_forbidden"), found[0])
-    key = ".".join(str(part) for part in (*filter(None, [below]), *first["loc"])) or "the file"
-    more = f" ({problem.error_count() - 1} more like it)" if problem.error_count() > 1 else ""
-    said, value = first["msg"].rstrip(".") + more, first.get("input")
+    keys = next((each for each in found if found[each][0]["type"] == "extra_forbidden"), keys)
+    errors = found[keys]
+    first, whole = errors[0], [*filter(None, below.split(".")), *keys]
+    said, fix = first["msg"].rstrip(".").removeprefix("Value error, "), _fix(first, model)
+    kinds = list(dict.fromkeys(filter(None, (_KINDS.get(each["type"].split("_")[0]) for each in errors))))
+    if len(kinds) > 1:
+        said, fix = (
+            f"Input should be {' or '.join(filter(None, [', '.join(kinds[:-1]), kinds[-1]]))}",
+            "give one of these",
+        )
+    more = f" ({len(found) - 1} more like it)" if len(found) > 1 else ""
     # Of what a key is missing in, its other keys tell where that is.
+    value = first.get("input")
     value = list(value) if first["type"] == "missing" and isinstance(value, Mapping) else value
-    return BadInput(said, file=file, key=key, value=value, fix=_fix(first, model))
+    key = ".".join(map(str, whole)) or "the file"
+    return BadInput(said + more, file=file, line=_line(file, whole), key=key, value=value, fix=fix)
+
+
+# What pydantic's kinds of error, each up to its first `_`, ask for.
+_KINDS = {
+    "bool": "true or false",
+    "int": "a whole number",
+    "float": "a number",
+    "string": "a text",
+    "list": "a list",
+    "tuple": "a list",
+    "dict": "keys and values",
+    "model": "keys and values",
+    "none": "nothing",
+}
+_FIXES = {
+    "missing": "add this key",
+    "list": "write a list, as in [a, b]",
+    "bool": "write true or false, without quotes",
+    "int": "write a whole number, as in 10",
+}
+
+
+def _keys(error: Any, values: object) -> tuple[str | int, ...]:
+    """Return where in `values` an error is: pydantic's place without the names of the types that it has tried."""
+    keys: list[str | int] = []
+    for place, part in enumerate(error["loc"], start=1):
+        is_index = isinstance(values, (list, tuple)) and isinstance(part, int) and part < len(values)
+        if is_index or (isinstance(values, Mapping) and part in values):
+            values = cast("Any", values)[part]
+        elif part != "[key]" and not (error["type"] == "missing" and place == len(error["loc"])):
+            continue
+        keys.append(part)
+    return tuple(keys)
+
+
+def _line(file: object, keys: Sequence[str | int]) -> int | None:
+    path = Path(str(file))
+    if path.suffix not in (".yaml", ".yml") or not user_file.is_there(path):
+        return None
+    return line_of(user_file.text(path, most=MOST_YAML_BYTES), keys)
 
 
 def _fix(error: Any, model: type[BaseModel]) -> str:
-    if error["type"] == "extra_forbidden":
+    kind, value = error["type"], error.get("input")
+    if kind == "extra_forbidden":
         return f"remove it or correct its spelling; known here: {', '.join(_siblings(error['loc'], model))}"
-    if error["type"] == "missing":
-        return "add this key"
-    if error["type"] == "string_type" and isinstance(error.get("input"), (bool, int, float, date)):
-        # YAML takes a version for a number, a day for a date, and `no` for False.
+    if kind == "string_type" and isinstance(value, (bool, int, float, date)):
+        # YAML takes a version for a number, and a day for a date.
         return "put it in quotes"
-    if error["type"] == "list_type":
-        return "write a list, as in [a, b]"
-    return "give a value of this kind"
+    if kind.startswith("int_") and isinstance(value, float) and value.is_integer() and abs(value) < 10**15:
+        return f"write {int(value)}"
+    return _FIXES.get(kind.split("_")[0], "give a value of this kind")
 
 
 def _siblings(loc: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
-    """The keys that are known where the unknown one stands, as far as plain nesting tells."""
+    """Return the keys that are known where the unknown one stands, as far as plain nesting tells."""
     here: Any = model
     for part in loc[:-1]:
         fields = {field.alias or name: field for name, field in here.model_fields.items()}

@@ -359,7 +359,7 @@ def test_the_home_of_nobody_is_refused_with_the_path() -> None:
         paths.resolve("~nobody-of-this-name/key")
 
 
-@pytest.mark.parametrize("text", ["8.0", "2011-05-03", "no"])
+@pytest.mark.parametrize("text", ["8.0", "2011-05-03", "1e3", "true"])
 def test_a_text_that_yaml_takes_for_something_else_is_to_be_put_in_quotes(home: Home, text: str) -> None:
     """`version: 8.0` or a bare day was to be "a value of this kind", which says nothing to do."""
     path = home.write("broken.yaml", inventory(NET))

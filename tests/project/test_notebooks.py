@@ -23,6 +23,7 @@ from benchbook.compare.report_history import NOTEBOOK as HISTORY
 from benchbook.compare.report_history import HistoryParameters
 from benchbook.compare.view import CompareParameters
 from benchbook.errors import BadInput
+from benchbook.given.document import yaml_text
 from benchbook.hosts.inventory import Inventory
 from benchbook.report import TrialsFailed
 from benchbook.reports.kinds import kind_of
@@ -208,9 +209,9 @@ def test_papermill_s_own_command_line_restages_two_systems(lab_home: Home, lab: 
 
 
 def test_a_share_may_be_written_with_an_exponent() -> None:
-    """YAML takes 1e-3 for text: a batch passed it on so, had found it right, and its cell was refused."""
+    """Readers of YAML 1.1 take 1e-3 for text: a batch passed it on so, and its cell was refused."""
     known = parameters.defaults("dtm_mysql")
     model = kind_of("dtm_mysql").Parameters
-    assert parameters.check(model, "dtm_mysql", {**known, "fail": "1e-3"}).fail == 0.001
+    assert parameters.check(model, "dtm_mysql", {**known, "fail": yaml_text("1e-3")}).fail == 0.001
     with pytest.raises(BadInput, match=r"fail: Input should be a valid number \(got 'some'\)"):
         parameters.check(model, "dtm_mysql", {**known, "fail": "some"})

@@ -338,7 +338,7 @@ def test_an_unknown_purpose_names_the_known_ones(machine):
 
 
 def names(requirements):
-    return {re.split(r"[<>=!\[; ]", line.strip())[0].lower().replace("_", "-") for line in requirements}
+    return {re.sub("[._]", "-", re.split(r"[<>=!\[; ]", line.strip())[0].lower()) for line in requirements}
 
 
 def project_dependencies():

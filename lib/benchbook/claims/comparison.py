@@ -23,6 +23,7 @@ from benchbook.claims.figures import (
 )
 from benchbook.claims.hypothesis import Arm, AtLeast, Hypothesis, Share
 from benchbook.claims.verdict_text import bound
+from benchbook.given.bounds import Switch
 from benchbook.published.declarations import Scalar
 from benchbook.published.tables import Published
 from benchbook.stats.estimates import Array
@@ -56,7 +57,7 @@ class MeanRatio(Hypothesis, Figure):
     factor: str
     levels: list[Scalar] = Field(default_factory=list)
     tolerance: Share
-    same: bool = False
+    same: Switch = False
 
     def contrasts(self, arm: Arm) -> list[Contrast]:
         of = 1.0 if self.same else math.exp(float(self._means(arm.printed()).mean()))

@@ -17,6 +17,7 @@ from pydantic import Field
 from benchbook.claims.contrasts import Contrast
 from benchbook.claims.evidence import PUBLISHED, Evidence, as_published
 from benchbook.claims.figures import Term, TermKey, dimension
+from benchbook.given.bounds import spelled
 from benchbook.published import arithmetic
 from benchbook.published.tables import Published
 from benchbook.stats.estimates import Array
@@ -24,7 +25,7 @@ from benchbook.yamlfile import Strict
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 AtLeast = Annotated[float, Field(ge=1)]
-ID = r"^[a-z0-9][a-z0-9-]*$"
+ID = r"[a-z0-9][a-z0-9-]*"
 
 
 class NotRun(Strict):
@@ -134,7 +135,7 @@ class Hypothesis(Strict, ABC):
     """
 
     hypothesis: str
-    id: str = Field(pattern=ID)
+    id: Annotated[str, spelled(ID, "a name of small letters, digits and -")]
     statement: str
     where: str
     not_run: list[NotRun] = Field(default_factory=list)

@@ -57,7 +57,7 @@ def _claim(values: object, key: str, file: Path | None) -> Hypothesis:
     try:
         return kind.model_validate(values)
     except ValidationError as problem:
-        raise bad_input(problem, file, kind, below=key) from problem
+        raise bad_input(problem, values, file, kind, below=key) from problem
 
 
 def _kind(name: object, key: str, file: Path | None) -> type[Hypothesis]:

@@ -23,6 +23,7 @@ from benchbook.claims.figures import (
 )
 from benchbook.claims.hypothesis import Arm, AtLeast, Hypothesis, Share
 from benchbook.claims.verdict_text import bound
+from benchbook.given.bounds import Switch
 from benchbook.published.declarations import Scalar
 from benchbook.published.tables import Published
 
@@ -143,7 +144,7 @@ class SaturatesAt(Along):
     until: Level | None = None
     at_least: AtLeast = 1.1
     tolerance: Share
-    falls: bool = False
+    falls: Switch = False
 
     def compared(self, curve: FigureCurve) -> list[Contrast]:
         at, until = curve.index(self.at), curve.last if self.until is None else curve.index(self.until)
@@ -175,7 +176,7 @@ class PeakAt(Along):
 
     at: Level
     tolerance: float = Field(default=0, ge=0, lt=1)
-    inside: bool = False
+    inside: Switch = False
 
     def compared(self, curve: FigureCurve) -> list[Contrast]:
         at = curve.index(self.at)

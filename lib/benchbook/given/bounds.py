@@ -1,10 +1,11 @@
-"""Numbers that a user gives, each up to the largest that can be meant: a slip of the keyboard is refused, not tried."""
+"""Numbers and names that a user gives, within what can be meant: a slip of the keyboard is refused, not tried."""
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 # Whole numbers are strict: `true` is no 1, and "1e6" no million.
 Count = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
@@ -24,3 +25,17 @@ Megabytes = Annotated[int, Field(ge=1, le=100_000_000, strict=True)]
 Minutes = Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)]
 # Rows of all tables of a data set together: at 200 B each, 20 TB.
 MOST_ROWS = 100_000_000_000
+# Else pydantic takes "yes", "off" and 1 as well.
+Switch = Annotated[bool, Field(strict=True)]
+
+
+def spelled(pattern: str, form: str) -> AfterValidator:
+    """Return a check that a text is wholly of this pattern; who gives another is told the `form` in words."""
+    whole = re.compile(pattern)
+
+    def check(text: str) -> str:
+        if not whole.fullmatch(text):
+            raise ValueError(f"must be {form}")
+        return text
+
+    return AfterValidator(check)

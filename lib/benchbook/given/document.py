@@ -1,49 +1,105 @@
-"""YAML and JSON that a user wrote: no key twice, nothing nested without end, and no larger than it looks."""
+"""YAML and JSON that a user wrote: no key twice, nothing nested without end, and every number as it looks.
+
+ruamel.yaml reads YAML by the rules of version 1.2. What readers of 1.1 take for something else is refused (`04000` is
+2048 to them, `1:30` is 90, `no` is false): files of hosts are read by other programs, too.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-import yaml
-from yaml.composer import Composer, ComposerError
-from yaml.constructor import ConstructorError, SafeConstructor
-from yaml.parser import Parser
-from yaml.reader import Reader
-from yaml.resolver import Resolver
-from yaml.scanner import Scanner
+from ruamel.yaml import YAML
+from ruamel.yaml.composer import MaxDepthExceededError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.reader import ReaderError
 
 from benchbook.errors import BadInput, tells_secret
 
 DEEPEST, MOST_VALUES = 40, 100_000
-# Its parser takes about a second for 250 kB.
+# Its parser takes about a second for 200 kB.
 MOST_YAML_BYTES = 300_000
-_SYNTAX = "mend the syntax at this place"
 _MERGE = "tag:yaml.org,2002:merge"
-_BEYOND_YAML = (RecursionError, ValueError, OverflowError)
+_SYNTAX = "mend the syntax at this place"
+_TOO_DEEP = f"nested more than {DEEPEST} deep"
+# Spellings of numbers and truth that one version of YAML, or one reader of it, takes for something else than another.
+_BASED = re.compile(r"[-+]?0(?:x[0-9a-f_]+|o[0-7_]+|b[01_]+)", re.IGNORECASE)
+_GROUPED = re.compile(
+    r"[-+]?[0-9][0-9_]*_[0-9_]*(?:\.[0-9_]*)?(?:e[-+]?[0-9]+)?|[-+]?[0-9]*\.[0-9]+_[0-9_]*", re.IGNORECASE
+)
+_ZEROS = re.compile(r"[-+]?0[0-9]+(?:\.[0-9]*)?(?:e[-+]?[0-9]+)?", re.IGNORECASE)
+_SIXTIES = re.compile(r"[-+]?[0-9]+(?::[0-5]?[0-9])+(?:\.[0-9]*)?")
+_TRUTH = {"yes": "true", "on": "true", "no": "false", "off": "false"}
+
+
+class _Refused(ValueError):
+    """What a parser lets through and a user does not mean; `mark`: where in YAML, `key`: where in JSON."""
+
+    def __init__(self, problem: str, *, fix: str = "", mark: Any = None, key: str = "", value: object = None) -> None:
+        super().__init__(problem)
+        self.fix, self.mark, self.key, self.value = fix, mark, key, value
 
 
 def yaml_text(text: str, *, file: object = None, key: str = "", fix: str = _SYNTAX) -> object:
-    """The value that a YAML text says. Raises BadInput with `key`, or else with line and column."""
-    if _FastLoader is not None:
-        with suppress(yaml.YAMLError, *_BEYOND_YAML):
-            return _FastLoader(text).get_single_data()
-        # What is wrong is said by the other, whose words and places do not depend on libyaml.
+    """Return the value that a YAML text says. Raise BadInput with `key`, or else with line and column."""
+    reader = _reader()
     try:
-        return _PlainLoader(text).get_single_data()
-    except yaml.YAMLError as problem:
-        # Without its cause: that one quotes the text, in which a password may stand.
+        node = reader.compose(text)
+        if node is None:
+            return None
+        _weigh(node, {})
+        for scalar in _scalars(node):
+            _check_spelling(scalar)
+            _check_value(scalar, reader)
+        return reader.constructor.construct_document(node)
+    # Without their cause: it quotes the text, in which a password may stand.
+    except (YAMLError, _Refused) as problem:
         raise _not_yaml(problem, text, file, key, fix) from None
-    except _BEYOND_YAML as problem:
-        raise BadInput(f"malformed YAML: {problem}", file=file, key=key or "the file", value=text, fix=fix) from None
+
+
+def line_of(text: str, keys: Sequence[str | int]) -> int | None:
+    """Return the line, from 1, of what stands below these keys in a YAML text, or of the last of them that is there.
+
+    In a list of mappings, a word stands for the one with this `id`.
+    """
+    try:
+        node = _reader().compose(text)
+    except YAMLError:
+        return None
+    line = None
+    for key in keys:
+        pairs: list[tuple[Node, Node]] = []
+        if isinstance(node, MappingNode):
+            pairs = [(name, value) for name, value in node.value if name.value == str(key)]
+        elif isinstance(node, SequenceNode) and isinstance(key, int):
+            pairs = [(part, part) for part in node.value[key : key + 1]]
+        elif isinstance(node, SequenceNode):
+            pairs = [(part, part) for part in node.value if _id(part) == key]
+        if not pairs:
+            break
+        line, node = pairs[0][0].start_mark.line + 1, pairs[0][1]
+    return line
+
+
+def _id(node: Node) -> object:
+    named = node.value if isinstance(node, MappingNode) else []
+    return next((value.value for name, value in named if name.value == "id"), None)
+
+
+def _reader() -> YAML:
+    reader = YAML(typ="safe", pure=True)
+    # It composes by recursion.
+    reader.max_depth = DEEPEST
+    reader.composer.warn_double_anchors = False
+    return reader
 
 
 def json_text(text: str, file: Path) -> object:
-    """The value that the JSON of a file says. Raises BadInput naming the file, the place, what is there and the fix."""
+    """Return the value that the JSON of a file says. Raise BadInput naming file, place, value and fix."""
     near = "correct the JSON near this line"
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
@@ -60,134 +116,122 @@ def json_text(text: str, file: Path) -> object:
         raise BadInput(f"is not JSON that can be read: {problem}", file=file, key="the file", fix=fix) from problem
 
 
-class _Refused(ValueError):
-    """What JSON's parser lets through and a user does not mean."""
-
-    def __init__(self, problem: str, key: str, value: object, fix: str) -> None:
-        super().__init__(problem)
-        self.key, self.value, self.fix = key, value, fix
-
-
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise _Refused("the key stands twice in one object", key, value, "keep one of the two")
+            raise _Refused("the key stands twice in one object", key=key, value=value, fix="keep one of the two")
         found[key] = value
     return found
 
 
 def _no_number(name: str) -> NoReturn:
-    raise _Refused("is not JSON: there is no such number", "the file", name, "write a number, or leave it out")
+    fix = "write a number, or leave it out"
+    raise _Refused("is not JSON: there is no such number", key="the file", value=name, fix=fix)
 
 
-class _Plain(Composer, SafeConstructor, Resolver):
-    """YAML's plain part: a second equal key is an error, as are keys that are no words and aliases that never end."""
-
-    def __init__(self) -> None:
-        Composer.__init__(self)
-        SafeConstructor.__init__(self)
-        Resolver.__init__(self)
-        self._below = 0
-        # How many values stand below a node with its aliases written out, and how deep, by the node's id.
-        self._weights: dict[int, tuple[int, int]] = {}
-
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        # Either parser gives it.
-        parser: Any = self
-        event = parser.peek_event()
-        mark: Any = event.start_mark
-        if isinstance(event, yaml.AliasEvent):
-            node = self.anchors.get(event.anchor)
-            if node is not None and id(node) not in self._weights:
-                raise ComposerError(None, None, "a value holds itself", mark)
-        self._below += 1
-        if self._below > DEEPEST:
-            raise ComposerError(None, None, f"nested more than {DEEPEST} deep", mark)
-        made = super().compose_node(parent, index)
-        self._below -= 1
-        if made is not None:
-            self._weigh(made)
-        return made
-
-    def _weigh(self, node: yaml.Node) -> None:
-        parts = list(node.value) if isinstance(node, yaml.CollectionNode) else []
-        flat = [part for pair in parts for part in pair] if isinstance(node, yaml.MappingNode) else parts
-        below = [self._weights[id(part)] for part in flat]
-        size, depth = 1 + sum(w[0] for w in below), 1 + max((w[1] for w in below), default=0)
-        if size > MOST_VALUES or depth > DEEPEST:
-            what = f"more than {MOST_VALUES:,} values" if size > MOST_VALUES else f"nested more than {DEEPEST} deep"
-            raise ComposerError(None, None, f"{what}, with its aliases written out", node.start_mark)
-        self._weights[id(node)] = (size, depth)
-
-    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        try:
-            return super().construct_object(node, deep)
-        except (ValueError, OverflowError, KeyError, IndexError, AttributeError) as problem:
-            # Such as the 30th of February, which is read as a date.
-            raise ConstructorError(None, None, f"not a value ({problem})", node.start_mark) from problem
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            if key_node.tag == _MERGE:
-                continue
-            if not isinstance(key_node, yaml.ScalarNode):
-                raise ConstructorError(None, None, "a key must be a word", key_node.start_mark)
-            key = self.construct_object(key_node, deep=True)
-            if key in seen:
-                raise ConstructorError(None, None, f"the key {key!r} stands twice", key_node.start_mark)
-            seen.add(key)
-        return super().construct_mapping(node, deep)
+def _weigh(node: Node, weights: dict[int, tuple[int, int] | None]) -> tuple[int, int]:
+    """Return how many values a node holds with its aliases written out, and how deep; `weights` has the known ones."""
+    if id(node) in weights:
+        known = weights[id(node)]
+        if known is None:
+            raise _Refused("a value holds itself", mark=node.start_mark)
+        return known
+    weights[id(node)] = None
+    below = [_weigh(part, weights) for part in _parts(node)]
+    size, depth = 1 + sum(w[0] for w in below), 1 + max((w[1] for w in below), default=0)
+    if size > MOST_VALUES or depth > DEEPEST:
+        what = f"more than {MOST_VALUES:,} values" if size > MOST_VALUES else _TOO_DEEP
+        raise _Refused(f"{what}, with its aliases written out", mark=node.start_mark)
+    weights[id(node)] = (size, depth)
+    return size, depth
 
 
-class _PlainLoader(_Plain, Reader, Scanner, Parser):
-    """As PyYAML reads, in Python."""
-
-    def __init__(self, text: str) -> None:
-        Reader.__init__(self, text)
-        Scanner.__init__(self)
-        Parser.__init__(self)
-        _Plain.__init__(self)
-
-
-_FastLoader: Callable[[str], _Plain] | None = None
-if yaml.__with_libyaml__:
-    from yaml._yaml import CParser
-
-    class _LibyamlLoader(_Plain, CParser):
-        """The same with libyaml's parser: in a fifth of the time."""
-
-        def __init__(self, text: str) -> None:
-            CParser.__init__(self, text)
-            _Plain.__init__(self)
-
-    _FastLoader = _LibyamlLoader
+def _parts(node: Node) -> list[Node]:
+    if not isinstance(node, MappingNode):
+        return list(node.value) if isinstance(node, SequenceNode) else []
+    seen: set[str] = set()
+    for key, _ in node.value:
+        if not isinstance(key, ScalarNode):
+            raise _Refused("a key must be a word", mark=key.start_mark)
+        if key.value in seen:
+            raise _Refused(f"the key {key.value!r} stands twice", mark=key.start_mark)
+        seen.add(key.value)
+    return [part for pair in node.value for part in pair]
 
 
-def _not_yaml(problem: yaml.YAMLError, text: str, file: object, key: str, fix: str) -> BadInput:
+def _scalars(node: Node) -> Iterator[ScalarNode]:
+    if isinstance(node, ScalarNode):
+        yield node
+    for part in _parts(node):
+        yield from _scalars(part)
+
+
+def _check_spelling(node: ScalarNode) -> None:
+    """Raise _Refused for a number or a truth that readers of YAML understand in different ways."""
+    if node.style in ("'", '"', "|", ">"):
+        return
+    text = node.value
+    if text.lower() in _TRUTH:
+        meant, what = _TRUTH[text.lower()], "is true or false to some readers of YAML, and a text to others"
+    elif _BASED.fullmatch(text):
+        meant, what = str(int(text.replace("_", ""), 0)), "is a number that is not written in tens"
+    elif _GROUPED.fullmatch(text):
+        meant, what = text.replace("_", ""), "is a number with _ in it"
+    elif _ZEROS.fullmatch(text):
+        sign = text[: text[0] in "+-"]
+        meant, what = (
+            sign + re.sub(r"^0+(?=[0-9])", "", text.lstrip("+-")),
+            "is a number that begins with 0, which some read in eights",
+        )
+    elif _SIXTIES.fullmatch(text):
+        meant, what = "", "is a number in sixties to some readers of YAML, and a text to others"
+    else:
+        return
+    plain = f"write {meant}" if meant else "write the number in tens"
+    raise _Refused(
+        f"`{text}` {what}", fix=f'{plain}, or "{text}" in quotes where a text is meant', mark=node.start_mark
+    )
+
+
+def _check_value(node: ScalarNode, reader: YAML) -> None:
+    """Raise _Refused for what only looks like a value: the 30th of February, a number of 5,000 digits."""
+    if node.tag == _MERGE:
+        return
+    try:
+        reader.constructor.construct_object(node)
+    except (ValueError, OverflowError) as problem:
+        raise _Refused(f"not a value ({problem})", mark=node.start_mark) from problem
+
+
+def _not_yaml(problem: YAMLError | _Refused, text: str, file: object, key: str, fix: str) -> BadInput:
     said, number, column = _where(problem, text)
     lines = [_line(text, number - 1), _line(text, number)] if number else [_line(text, 0)]
-    if any(map(tells_secret, lines)):
+    said = f"malformed YAML: {said}"
+    if any(map(tells_secret, lines)) or tells_secret(f"{key}:"):
         # What is wrong quotes the text at times.
-        said = "the syntax is wrong"
+        said, fix = "malformed YAML: the syntax is wrong", "put the value in quotes"
+    elif isinstance(problem, _Refused) and problem.fix:
+        said, fix = str(problem), problem.fix
     place = f"line {number + 1}, column {column + 1}"
     value = text if key else lines[-1]
-    return BadInput(f"malformed YAML: {said}", file=file, key=key or place, value=value, fix=fix)
+    return BadInput(said, file=file, key=key or place, value=value, fix=fix)
 
 
-def _where(problem: yaml.YAMLError, text: str) -> tuple[str, int, int]:
-    """What is wrong, and its line and column, counted from 0."""
-    mark = getattr(problem, "problem_mark", None)
-    if mark is not None:
-        return str(getattr(problem, "problem", None) or "it cannot be read"), mark.line, mark.column
-    if isinstance(problem, yaml.reader.ReaderError):
+def _where(problem: YAMLError | _Refused, text: str) -> tuple[str, int, int]:
+    """Return what is wrong, and its line and column, counted from 0."""
+    if isinstance(problem, _Refused):
+        return str(problem), problem.mark.line, problem.mark.column
+    if isinstance(problem, ReaderError):
         before = text[: problem.position]
         return "a character that YAML does not allow", before.count("\n"), len(before) - before.rfind("\n") - 1
-    return str(problem), 0, 0
+    if not isinstance(problem, MarkedYAMLError) or problem.problem_mark is None:
+        return "it cannot be read", 0, 0
+    said = _TOO_DEEP if isinstance(problem, MaxDepthExceededError) else problem.problem
+    return said or "it cannot be read", problem.problem_mark.line, problem.problem_mark.column
 
 
 def _line(text: str, number: int) -> str:
-    """A line of the text, as YAML and JSON count them."""
+    """Return a line of the text, as YAML and JSON count them."""
     lines = re.split("\r\n|[\r\n\x85\u2028\u2029]", text)
     return lines[number] if 0 <= number < len(lines) else ""

@@ -521,7 +521,7 @@ def _in_agent(public: str) -> paramiko.PKey | None:
 def _passphrase(inventory: Inventory, path: Path) -> str:
     """From the variable that the inventory names; else it is asked for on a terminal, once in a process."""
     variable = inventory.ssh.passphrase_env
-    where = {"file": inventory.file, "key": "ssh.passphrase_env" if variable else "ssh.key"}
+    where: dict[str, Any] = {"file": inventory.file, "key": "ssh.passphrase_env" if variable else "ssh.key"}
     if variable and variable in os.environ:
         said = os.environ[variable]
     elif not variable and os.isatty(0):

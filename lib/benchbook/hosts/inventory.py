@@ -16,6 +16,7 @@ from pydantic import AfterValidator, Field, model_validator
 from benchbook import paths, plugins
 from benchbook.errors import HIDDEN, BadInput
 from benchbook.given import user_file
+from benchbook.given.bounds import Switch, spelled
 from benchbook.given.named import meant, one_of, slip_of
 from benchbook.hosts.tiup_topology import with_topology
 from benchbook.paths import resolve
@@ -55,14 +56,29 @@ def _check_private(path: Path, key: str) -> None:
 
 
 Port = Annotated[int, Field(ge=1, le=65535, strict=True)]
-Name = Annotated[str, Field(max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+Name = Annotated[
+    str, Field(max_length=100), spelled(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "a name of letters, digits and _.-")
+]
 # A system, or a version of one: tidb, tidb:7.1.
 SystemName = Annotated[
-    str, Field(max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*(:[A-Za-z0-9][A-Za-z0-9_.-]*)?$")
+    str,
+    Field(max_length=100),
+    spelled(
+        r"[A-Za-z0-9][A-Za-z0-9_.-]*(:[A-Za-z0-9][A-Za-z0-9_.-]*)?",
+        "the name of a system, or of a version of one, such as tidb or tidb:7.1",
+    ),
 ]
 # A name or a number on the net. What begins with a dash would be an option to the programs that it is given to.
-Address = Annotated[str, Field(max_length=253, pattern=r"^[A-Za-z0-9_:][A-Za-z0-9_.:%-]*$")]
-Account = Annotated[str, Field(max_length=100, pattern=r"^[^\s\x00-\x1f\x7f-][^\x00-\x1f\x7f]*$")]
+Address = Annotated[
+    str, Field(max_length=253), spelled(r"[A-Za-z0-9_:][A-Za-z0-9_.:%-]*", "a host name or an IP address")
+]
+Account = Annotated[
+    str,
+    Field(max_length=100),
+    spelled(r"[^\s\x00-\x1f\x7f-][^\x00-\x1f\x7f]*", "one line of text that begins with no blank and no -"),
+]
+# The name of an environment variable.
+Variable = Annotated[str, spelled(r"[A-Za-z_][A-Za-z0-9_]*", "a name of letters, digits and _, such as DB_PASSWORD")]
 # What reports ask an inventory for beside the systems, which are roles as well.
 _ROLES = ("client", "mysql", "dm-master", "dm-worker", "business", "source", "target")
 # Without `ab`: of two letters everything near is somebody's own name.
@@ -73,9 +89,19 @@ _PROGRAMS = (
     *("postgres", "initdb", "pg_ctl", "psql", "pgbouncer"),
 )
 # A key of a server's configuration file.
-Setting = Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$")]
+Setting = Annotated[
+    str,
+    Field(max_length=200),
+    spelled(
+        r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", "a setting's name of letters, digits, _ and -, its parts joined by dots"
+    ),
+]
 # A path or a program: something, on one line, that is no option.
-Location = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00-\x1f\x7f-][^\x00-\x1f\x7f]*$")]
+Location = Annotated[
+    str,
+    Field(max_length=1000),
+    spelled(r"[^\x00-\x1f\x7f-][^\x00-\x1f\x7f]*", "one line of text that does not begin with -"),
+]
 
 
 class Declared(Protocol):
@@ -99,7 +125,7 @@ class Ssh(Strict):
     user: Account | None = None
     port: Port = 22
     key: Location | None = None
-    passphrase_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
+    passphrase_env: Variable | None = None
     known_hosts: Location = "~/.ssh/known_hosts"
     config: Location | None = None
     connect_timeout_s: float = Field(10.0, gt=0, le=600, allow_inf_nan=False)
@@ -137,7 +163,7 @@ class Login(Strict):
     """A database account; its password is read from an environment variable or a file, never written here."""
 
     user: Account = "root"
-    password_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
+    password_env: Variable | None = None
     password_file: Location | None = None
 
     @model_validator(mode="after")
@@ -211,8 +237,10 @@ class EndpointSettings(Login):
 
     host: Address
     port: Port
-    database: Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z0-9_$][A-Za-z0-9_$-]*$")] = "sbtest"
-    tls: bool = False
+    database: Annotated[
+        str, Field(max_length=64), spelled(r"[A-Za-z0-9_$][A-Za-z0-9_$-]*", "a name of letters, digits, _, $ and -")
+    ] = "sbtest"
+    tls: Switch = False
     tls_ca: Location | None = None
     product: str = Field("", description="what it is, as it should stand on the page")
 
@@ -247,7 +275,7 @@ class Inventory(Strict):
     """
 
     name: Name
-    lab: bool = False
+    lab: Switch = False
     description: str = ""
     ssh: Ssh = Ssh()
     hosts: dict[Name, Host] = Field(min_length=1)

@@ -13,6 +13,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from benchbook.errors import BadInput
+from benchbook.given.bounds import Switch
 from benchbook.hosts.endpoint import at
 from benchbook.yamlfile import load_model
 
@@ -49,7 +50,7 @@ class TiupGlobal(_Part):
     ssh_port: int | None = None
     deploy_dir: str = DEPLOY_DIR
     data_dir: str | None = None
-    enable_tls: bool = False
+    enable_tls: Switch = False
     resource_control: Written | None = None
     pd_mode: str = ""
 

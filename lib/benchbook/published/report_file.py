@@ -16,6 +16,7 @@ from pydantic import Field, model_validator
 from benchbook import yamlfile
 from benchbook.errors import BadInput
 from benchbook.given import user_file
+from benchbook.given.bounds import Switch, spelled
 from benchbook.given.document import json_text
 from benchbook.given.named import one_of
 from benchbook.published.declarations import (
@@ -33,10 +34,17 @@ from benchbook.yamlfile import Strict
 
 Role = Literal["level", "metric", "note"]
 # Tables, columns and factors name files, rows and figures.
-Id = Annotated[str, Field(max_length=80, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$")]
+Id = Annotated[str, Field(max_length=80), spelled(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", "a name of letters, digits and _.-")]
 Tally = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
 # Below the report's own folder.
-Csv = Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$")]
+Csv = Annotated[
+    str,
+    Field(max_length=200),
+    spelled(
+        r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*",
+        "a path below this folder, of letters, digits and _.-",
+    ),
+]
 
 
 class Document(Strict):
@@ -45,7 +53,7 @@ class Document(Strict):
     file: str
     product: str
     version: str
-    url: Annotated[str, Field(max_length=500, pattern=r"^(https://\S+)?$")] = ""
+    url: Annotated[str, Field(max_length=500), spelled(r"(https://\S+)?", "an address that begins with https://")] = ""
 
 
 class SystemFact(Strict):
@@ -165,7 +173,7 @@ class Report(Strict):
 class Constraints(Strict):
     """The part of Frictionless' field constraints that published tables use."""
 
-    required: bool = False
+    required: Switch = False
     minimum: Annotated[float, Field(allow_inf_nan=False)] | None = None
     maximum: Annotated[float, Field(allow_inf_nan=False)] | None = None
 
@@ -186,7 +194,7 @@ class FieldMeta(Strict):
     description: str | None = None
     constraints: Constraints = Constraints()
     applies_to: dict[str, list[Scalar]] = {}
-    uniform: bool = False
+    uniform: Switch = False
     statements: Tally | None = None
 
 

@@ -22,6 +22,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from benchbook import paths
+from benchbook.given.bounds import Switch, spelled
 
 try:  # CFB has moved since version 43 of cryptography
     from cryptography.hazmat.decrepit.ciphers.modes import CFB
@@ -29,8 +30,8 @@ except ImportError:
     from cryptography.hazmat.primitives.ciphers.modes import CFB
 
 Positive = Annotated[int, Field(gt=0)]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_-]*$")]
-Folder = Annotated[str, Field(pattern=r"^/")]
+Name = Annotated[str, spelled(r"[A-Za-z0-9_][A-Za-z0-9_-]*", "a name of letters, digits, _ and -")]
+Folder = Annotated[str, spelled(r"/.*", "a path that begins with /")]
 
 # Where DM keeps its checkpoints in the target, unless a task says otherwise.
 META = "dm_meta"
@@ -92,7 +93,7 @@ class Sync(_Model):
     batch: Positive = 100
     max_retry: Positive = 20
     checkpoint_flush_s: Positive = 30
-    safe_mode: bool = False
+    safe_mode: Switch = False
 
 
 class Task(_Model):
@@ -132,7 +133,7 @@ class WorkerConfig(_Model):
     folder: Folder
     upstream: Account
     flavor: Literal["mysql", "mariadb"]
-    gtid: bool = False
+    gtid: Switch = False
     source_id: Name = "mysql-1"
     server_id: Positive = 101
     keep_free_gb: Positive = 1

@@ -1,0 +1,125 @@
+"""YAML that a user wrote: what it says is what she sees, and what is refused is said with line, key, value and fix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pytest
+import yaml
+from kit import ROOT
+from pydantic import Field
+
+from benchbook import yamlfile
+from benchbook.errors import BadInput
+from benchbook.given.bounds import Count, Switch, spelled
+from benchbook.given.document import line_of, yaml_text
+
+FILES = sorted(path for part in ("data/published", "env") for path in (ROOT / part).rglob("*.yaml"))
+
+
+def test_what_the_kit_ships_says_the_same_to_readers_of_yaml_1_1() -> None:
+    assert len(FILES) > 20
+    assert all(yaml_text(path.read_text(), file=path) == yaml.safe_load(path.read_text()) for path in FILES)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("", None),
+        ("a: [0, -0, 5, +5, -12]", {"a": [0, 0, 5, 5, -12]}),
+        ("a: [0.5, 1., .5, 1e3, 1e-3, -2.5E+2]", {"a": [0.5, 1.0, 0.5, 1000.0, 0.001, -250.0]}),
+        ("a: ['010', \"1:30\", 'yes']\nb: |\n  0x10\n", {"a": ["010", "1:30", "yes"], "b": "0x10\n"}),
+        ("a: [127.0.0.1:4000, 1:99, y, a1_0, x#y]", {"a": ["127.0.0.1:4000", "1:99", "y", "a1_0", "x#y"]}),
+        ("a: [true, False, ~, null]", {"a": [True, False, None, None]}),
+        ("\ufeffa: &x {k: 1}\nb: *x\nc:\n  <<: *x\n  l: 2\n", {"a": {"k": 1}, "b": {"k": 1}, "c": {"k": 1, "l": 2}}),
+    ],
+)  # fmt: skip
+def test_plain_values(text: str, value: object) -> None:
+    assert yaml_text(text) == value
+
+
+@pytest.mark.parametrize(
+    ("written", "fix"),
+    [
+        ("04000", "write 4000, or"),
+        ("-010", "write -10, or"),
+        ("08", "write 8, or"),
+        ("00.5", "write 0.5, or"),
+        ("0x10", "write 16, or"),
+        ("0o17", "write 15, or"),
+        ("0b11", "write 3, or"),
+        ("1_000", "write 1000, or"),
+        ("1_0.5", "write 10.5, or"),
+        ("1:30", "write the number in tens, or"),
+        ("12:30:45", "write the number in tens, or"),
+        ("yes", "write true, or"),
+        ("Off", "write false, or"),
+    ],
+)
+def test_what_readers_of_yaml_do_not_agree_on(written: str, fix: str) -> None:
+    for text in (f"a: 1\nport: {written}\n", f"a: 1\nports: [{written}]\n", f"a: 1\n{written}: 1\n"):
+        with pytest.raises(BadInput) as caught:
+            yaml_text(text, file="lab.yaml")
+        assert str(caught.value).startswith("lab.yaml: line 2, column ")
+        assert f"`{written}` is " in str(caught.value)
+        assert f'{fix} "{written}" in quotes where a text is meant' in str(caught.value.fix)
+    with pytest.raises(BadInput) as caught:
+        yaml_text(f"password: {written}\n")
+    assert written not in str(caught.value)
+
+
+class Part(yamlfile.Strict):
+    port: Count = 1
+    tls: Switch = False
+    name: Annotated[str, spelled("[a-z]+", "a name of small letters")] = "x"
+    levels: Literal["scaled"] | list[int] = "scaled"
+    settings: dict[str, bool | int | float | str | list[str]] = {}
+
+
+class Whole(yamlfile.Strict):
+    """What a file says: some parts, each on lines of its own."""
+
+    title: str = ""
+    parts: dict[str, Part] = Field(default_factory=dict)
+    needed: int = 0
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("port: 1e3", "line 3, parts.one.port: Input should be a valid integer (got 1000.0). Fix: write 1000"),
+        ("port: '22'", "line 3, parts.one.port: Input should be a valid integer (got '22'). Fix: write a whole number"),
+        ("port: true", "line 3, parts.one.port: Input should be a valid integer (got True). Fix: write a whole number"),
+        ("tls: 'yes'", "line 3, parts.one.tls: Input should be a valid boolean (got 'yes'). Fix: write true or false"),
+        ("tls: 1", "line 3, parts.one.tls: Input should be a valid boolean (got 1). Fix: write true or false"),
+        ("name: A-b", "line 3, parts.one.name: must be a name of small letters (got 'A-b'). Fix: give a value"),
+        ("levels: [1,\n      x]", "line 4, parts.one.levels.1: Input should be a valid integer, unable to parse"),
+        ("tls: true\n    prot: 1", "line 4, parts.one.prot: Extra inputs are not permitted (got 1). Fix: remove it"),
+        (
+            "settings:\n      a: 1\n      b: {c: 1}",
+            "line 5, parts.one.settings.b: Input should be true or false, a whole number, a number, a text or a list "
+            "(got {'c': 1}). Fix: give one of these",
+        ),
+        (
+            "port: 0\n    tls: 1",
+            "line 3, parts.one.port: Input should be greater than or equal to 1 (1 more like it) (got 0)",
+        ),
+    ],
+)  # fmt: skip
+def test_a_value_of_another_kind_is_said_with_its_line(tmp_path: Path, lines: str, said: str) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(f"parts:\n  one:\n    {lines}\n")
+    with pytest.raises(BadInput) as caught:
+        yamlfile.load_model(Whole, path)
+    assert str(caught.value).startswith(f"{path}: {said}")
+
+
+def test_the_line_of_a_key() -> None:
+    text = "a: 1\nb:\n  c: [1,\n   2]\nclaims:\n- id: x\n- id: y\n  at: 3\n"
+    assert [line_of(text, keys) for keys in (["b", "c", 1], ["b", "none"], ["claims", "y", "at"], ["none"])] == [
+        4,
+        2,
+        8,
+        None,
+    ]
