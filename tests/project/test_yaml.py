@@ -64,9 +64,21 @@ def test_what_readers_of_yaml_do_not_agree_on(written: str, fix: str) -> None:
         assert str(caught.value).startswith("lab.yaml: line 2, column ")
         assert f"`{written}` is " in str(caught.value)
         assert f'{fix} "{written}" in quotes where a text is meant' in str(caught.value.fix)
+    secrets = ["password: W\n", "password:\n- 1\n- W\n", "a:\n  token: {b: W}\n", "args: [--password, W]\n"]
+    for text in secrets:
+        with pytest.raises(BadInput, match=r"not shown: it may be a secret\).* Fix: put it in quotes") as caught:
+            yaml_text(text.replace("W", written))
+        assert written not in str(caught.value)
+
+
+def test_a_spelling_beside_a_password_is_said_with_its_key_alone() -> None:
+    text = "systems:\n  tidb: {password: s3cret, port: 04000, password_file: own}\n"
     with pytest.raises(BadInput) as caught:
-        yaml_text(f"password: {written}\n")
-    assert written not in str(caught.value)
+        yaml_text(text, file="lab.yaml")
+    assert str(caught.value) == (
+        "lab.yaml: line 2, column 34, systems.tidb.port: `04000` is a number that begins with 0, which some read in "
+        """eights (got '04000'). Fix: write 4000, or "04000" in quotes where a text is meant"""
+    )
 
 
 class Part(yamlfile.Strict):

@@ -18,7 +18,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
-from benchbook.errors import BadInput, tells_secret
+from benchbook.errors import BadInput, names_secret, tells_secret
 
 DEEPEST, MOST_VALUES = 40, 100_000
 # Its parser takes about a second for 200 kB.
@@ -37,7 +37,7 @@ _TRUTH = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 
 
 class _Refused(ValueError):
-    """What a parser lets through and a user does not mean; `mark`: where in YAML, `key`: where in JSON."""
+    """What a parser lets through and a user does not mean; `mark`: where in YAML, `key`: below which keys."""
 
     def __init__(self, problem: str, *, fix: str = "", mark: Any = None, key: str = "", value: object = None) -> None:
         super().__init__(problem)
@@ -52,8 +52,8 @@ def yaml_text(text: str, *, file: object = None, key: str = "", fix: str = _SYNT
         if node is None:
             return None
         _weigh(node, {})
-        for scalar in _scalars(node):
-            _check_spelling(scalar)
+        for scalar, under in _scalars(node, key):
+            _check_spelling(scalar, under)
             _check_value(scalar, reader)
         return reader.constructor.construct_document(node)
     # Without their cause: it quotes the text, in which a password may stand.
@@ -160,14 +160,23 @@ def _parts(node: Node) -> list[Node]:
     return [part for pair in node.value for part in pair]
 
 
-def _scalars(node: Node) -> Iterator[ScalarNode]:
+def _scalars(node: Node, under: str) -> Iterator[tuple[ScalarNode, str]]:
+    """Yield every plain value and key with the keys that it stands under."""
     if isinstance(node, ScalarNode):
-        yield node
-    for part in _parts(node):
-        yield from _scalars(part)
+        yield node, under
+    elif isinstance(node, MappingNode):
+        for key, value in node.value:
+            yield key, under
+            yield from _scalars(value, f"{under}.{key.value}".strip("."))
+    else:
+        option = ""
+        for place, part in enumerate(node.value):
+            yield from _scalars(part, f"{under}.{option or place}".strip("."))
+            # As in [--password, x].
+            option = part.value if isinstance(part, ScalarNode) and names_secret(part.value) else ""
 
 
-def _check_spelling(node: ScalarNode) -> None:
+def _check_spelling(node: ScalarNode, under: str) -> None:
     """Raise _Refused for a number or a truth that readers of YAML understand in different ways."""
     if node.style in ("'", '"', "|", ">"):
         return
@@ -189,9 +198,10 @@ def _check_spelling(node: ScalarNode) -> None:
     else:
         return
     plain = f"write {meant}" if meant else "write the number in tens"
-    raise _Refused(
-        f"`{text}` {what}", fix=f'{plain}, or "{text}" in quotes where a text is meant', mark=node.start_mark
-    )
+    said, fix = f"`{text}` {what}", f'{plain}, or "{text}" in quotes where a text is meant'
+    if names_secret(under):
+        said, fix = f"what stands here {what}", "put it in quotes"
+    raise _Refused(said, fix=fix, mark=node.start_mark, key=under, value=text)
 
 
 def _check_value(node: ScalarNode, reader: YAML) -> None:
@@ -206,14 +216,15 @@ def _check_value(node: ScalarNode, reader: YAML) -> None:
 
 def _not_yaml(problem: YAMLError | _Refused, text: str, file: object, key: str, fix: str) -> BadInput:
     said, number, column = _where(problem, text)
+    place = f"line {number + 1}, column {column + 1}"
+    if isinstance(problem, _Refused) and problem.fix:
+        where = problem.key if key else ", ".join(filter(None, [place, problem.key]))
+        return BadInput(said, file=file, key=where, value=problem.value, fix=problem.fix)
     lines = [_line(text, number - 1), _line(text, number)] if number else [_line(text, 0)]
     said = f"malformed YAML: {said}"
     if any(map(tells_secret, lines)) or tells_secret(f"{key}:"):
         # What is wrong quotes the text at times.
         said, fix = "malformed YAML: the syntax is wrong", "put the value in quotes"
-    elif isinstance(problem, _Refused) and problem.fix:
-        said, fix = str(problem), problem.fix
-    place = f"line {number + 1}, column {column + 1}"
     value = text if key else lines[-1]
     return BadInput(said, file=file, key=key or place, value=value, fix=fix)
 

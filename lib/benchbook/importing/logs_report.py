@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
-import yaml
 
 from benchbook import paths
 from benchbook.campaign.record import Record
@@ -40,7 +39,9 @@ def lay_down(report: str, *, title: str) -> None:
         "design": [],
     }
     package = {"name": report, "title": title, "resources": [_resource(n, records) for n, records in tables.items()]}
-    replace_text(folder / "report.yaml", _HEAD + yaml.safe_dump(facts, sort_keys=False))
+    # A value of JSON is one of YAML, its texts in quotes: a title such as 010 stays a text.
+    lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in facts.items()]
+    replace_text(folder / "report.yaml", _HEAD + "".join(lines))
     replace_text(folder / "datapackage.json", json.dumps(package, indent=1) + "\n")
     for table, records in tables.items():
         path = folder / f"{table}.csv"

@@ -63,9 +63,9 @@ def _offered(load: type[LoadGenerator[Any]], parameters: LoadParameters, profile
     """The rate of the run, 0 for none. Raises BadInput for one that the generator would not keep to."""
     rate = parameters.rate or load.size_in(profile).rate
     if rate and not (load.open_loop or load.keeps_rate):
-        where = {} if parameters.rate else {"file": profile.file}
+        file = None if parameters.rate else profile.file
         key = "rate" if parameters.rate else f"loads.{load.name}.rate"
-        raise BadInput(f"{load.name} keeps to no rate", key=key, value=rate, fix="leave `rate` out", **where)
+        raise BadInput(f"{load.name} keeps to no rate", key=key, value=rate, fix="leave `rate` out", file=file)
     return rate
 
 
