@@ -76,7 +76,7 @@ class TiupInstance(_Part):
     advertise_status_addr: str = ""
     advertise_client_addr: str = ""
     advertise_peer_addr: str = ""
-    offline: bool = False
+    offline: Switch = False
     config: Written = {}
     numa_node: str | int | None = None
     numa_cores: str | int | None = None
