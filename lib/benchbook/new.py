@@ -10,12 +10,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from benchbook import draft, paths
 from benchbook.errors import BadInput, NotWritten
 from benchbook.given import user_file
+from benchbook.given.document import as_yaml
 from benchbook.given.named import one_of
 from benchbook.given.whole_file import replace_text
 from benchbook.hosts.inventory import known_inventories
@@ -141,13 +141,11 @@ def _drafted(name: str, source: str) -> dict[Path, str]:
     head = f"# Read from {Path(source).name} by `benchbook new`. Each guess stands in {draft.GUESSES}, with its line.\n"
     contents = {
         published / "datapackage.json": _as_json(made.package),
-        published / "report.yaml": head + _as_yaml(made.report),
-        **(
-            {published / "claims.yaml": head + _as_yaml({"report": name, "claims": made.claims})} if made.claims else {}
-        ),
+        published / "report.yaml": head + as_yaml(made.report),
+        **({published / "claims.yaml": head + as_yaml({"report": name, "claims": made.claims})} if made.claims else {}),
         published
         / draft.GUESSES: "# Take a guess out once you have held it against the document; `benchbook check` lists those that are left.\n"
-        + _as_yaml({"guesses": guesses}),
+        + as_yaml({"guesses": guesses}),
         **{published / file: text for file, text in made.tables.items()},
     }
     if not made.load:
@@ -167,10 +165,6 @@ def _drafted(name: str, source: str) -> dict[Path, str]:
         env / "hosts" / f"lab_{name}.yaml": _rendered(layout, "inventory.yaml.j2", values),
         env / "profiles" / f"{name}.yaml": _rendered(layout, "profile.yaml.j2", values),
     }
-
-
-def _as_yaml(value: object) -> str:
-    return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=120))
 
 
 def _free_net() -> str:

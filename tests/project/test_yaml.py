@@ -13,7 +13,7 @@ from pydantic import Field
 from benchbook import yamlfile
 from benchbook.errors import BadInput
 from benchbook.given.bounds import Count, Switch, spelled
-from benchbook.given.document import line_of, yaml_text
+from benchbook.given.document import as_yaml, line_of, yaml_text
 
 FILES = sorted(path for part in ("data/published", "env") for path in (ROOT / part).rglob("*.yaml"))
 
@@ -49,6 +49,8 @@ def test_plain_values(text: str, value: object) -> None:
         ("0x10", "write 16, or"),
         ("0o17", "write 15, or"),
         ("0b11", "write 3, or"),
+        ("0x_f", "write 15, or"),
+        ("0x" + "f" * 200, "write the number in tens, or"),
         ("1_000", "write 1000, or"),
         ("1_0.5", "write 10.5, or"),
         ("1:30", "write the number in tens, or"),
@@ -69,6 +71,35 @@ def test_what_readers_of_yaml_do_not_agree_on(written: str, fix: str) -> None:
         with pytest.raises(BadInput, match=r"not shown: it may be a secret\).* Fix: put it in quotes") as caught:
             yaml_text(text.replace("W", written))
         assert written not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["1" + "_" * 90_000 + "x", "_1", "_", "1:" + "0" * 90_000 + "x"])
+def test_what_only_begins_as_a_number_is_a_text(text: str) -> None:
+    assert yaml_text(f"a: {text}") == {"a": text}
+
+
+def test_what_is_written_is_read_again() -> None:
+    texts = [
+        "010",
+        "1:30",
+        "yes",
+        "Off",
+        "0x10",
+        "1_000",
+        "true",
+        "~",
+        "1e3",
+        "",
+        "a: b",
+        "# x",
+        "- a",
+        "x\ny",
+        "é",
+        "x" * 200,
+    ]
+    value = {"z": texts, "a": {"b": [], "c": [True, None, 1, 1.5]}}
+    assert yaml_text(as_yaml(value)) == yaml.safe_load(as_yaml(value)) == value
+    assert as_yaml({"b": "plain", "a": ["1.2"]}) == "b: plain\na:\n- '1.2'\n"
 
 
 def test_a_spelling_beside_a_password_is_said_with_its_key_alone() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,20 +18,19 @@ from ruamel.yaml.composer import MaxDepthExceededError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
+from ruamel.yaml.representer import SafeRepresenter
 
 from benchbook.errors import BadInput, names_secret, tells_secret
 
 DEEPEST, MOST_VALUES = 40, 100_000
-# Its parser takes about a second for 200 kB.
-MOST_YAML_BYTES = 300_000
+# Of a list of small numbers, its parser takes some ten seconds for this much.
+MOST_YAML_BYTES = 100_000
 _MERGE = "tag:yaml.org,2002:merge"
 _SYNTAX = "mend the syntax at this place"
 _TOO_DEEP = f"nested more than {DEEPEST} deep"
 # Spellings of numbers and truth that one version of YAML, or one reader of it, takes for something else than another.
-_BASED = re.compile(r"[-+]?0(?:x[0-9a-f_]+|o[0-7_]+|b[01_]+)", re.IGNORECASE)
-_GROUPED = re.compile(
-    r"[-+]?[0-9][0-9_]*_[0-9_]*(?:\.[0-9_]*)?(?:e[-+]?[0-9]+)?|[-+]?[0-9]*\.[0-9]+_[0-9_]*", re.IGNORECASE
-)
+_BASED = re.compile(r"[-+]?0(?:x_*[0-9a-f][0-9a-f_]*|o_*[0-7][0-7_]*|b_*[01][01_]*)", re.IGNORECASE)
+_GROUPED = re.compile(r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)(?:e[-+]?[0-9]+)?", re.IGNORECASE)
 _ZEROS = re.compile(r"[-+]?0[0-9]+(?:\.[0-9]*)?(?:e[-+]?[0-9]+)?", re.IGNORECASE)
 _SIXTIES = re.compile(r"[-+]?[0-9]+(?::[0-5]?[0-9])+(?:\.[0-9]*)?")
 _TRUTH = {"yes": "true", "on": "true", "no": "false", "off": "false"}
@@ -178,30 +178,53 @@ def _scalars(node: Node, under: str) -> Iterator[tuple[ScalarNode, str]]:
 
 def _check_spelling(node: ScalarNode, under: str) -> None:
     """Raise _Refused for a number or a truth that readers of YAML understand in different ways."""
-    if node.style in ("'", '"', "|", ">"):
+    unclear = None if node.style in ("'", '"', "|", ">") else _unclear(node.value)
+    if unclear is None:
         return
-    text = node.value
-    if text.lower() in _TRUTH:
-        meant, what = _TRUTH[text.lower()], "is true or false to some readers of YAML, and a text to others"
-    elif _BASED.fullmatch(text):
-        meant, what = str(int(text.replace("_", ""), 0)), "is a number that is not written in tens"
-    elif _GROUPED.fullmatch(text):
-        meant, what = text.replace("_", ""), "is a number with _ in it"
-    elif _ZEROS.fullmatch(text):
-        sign = text[: text[0] in "+-"]
-        meant, what = (
-            sign + re.sub(r"^0+(?=[0-9])", "", text.lstrip("+-")),
-            "is a number that begins with 0, which some read in eights",
-        )
-    elif _SIXTIES.fullmatch(text):
-        meant, what = "", "is a number in sixties to some readers of YAML, and a text to others"
-    else:
-        return
+    what, meant = unclear
     plain = f"write {meant}" if meant else "write the number in tens"
-    said, fix = f"`{text}` {what}", f'{plain}, or "{text}" in quotes where a text is meant'
+    said, fix = f"`{node.value}` {what}", f'{plain}, or "{node.value}" in quotes where a text is meant'
     if names_secret(under):
         said, fix = f"what stands here {what}", "put it in quotes"
-    raise _Refused(said, fix=fix, mark=node.start_mark, key=under, value=text)
+    raise _Refused(said, fix=fix, mark=node.start_mark, key=under, value=node.value)
+
+
+def _unclear(text: str) -> tuple[str, str] | None:
+    """Return what some readers take a word for, and how to write what it says, if they do not agree on it."""
+    if text.lower() in _TRUTH:
+        return "is true or false to some readers of YAML, and a text to others", _TRUTH[text.lower()]
+    if _BASED.fullmatch(text):
+        # Python does not write numbers of thousands of digits.
+        meant = str(int(text.replace("_", ""), 0)) if len(text) < 100 else ""
+        return "is a number that is not written in tens", meant
+    if "_" in text and _GROUPED.fullmatch(text):
+        return "is a number with _ in it", text.replace("_", "")
+    if _ZEROS.fullmatch(text):
+        meant = text[: text[0] in "+-"] + re.sub(r"^0+(?=[0-9])", "", text.lstrip("+-"))
+        return "is a number that begins with 0, which some read in eights", meant
+    if _SIXTIES.fullmatch(text):
+        return "is a number in sixties to some readers of YAML, and a text to others", ""
+    return None
+
+
+class _Writer(SafeRepresenter):
+    """Puts every text in quotes that some reader would take for something else."""
+
+    def represent_str(self, data: str) -> Any:
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style='"' if _unclear(data) else None)
+
+
+_Writer.add_representer(str, _Writer.represent_str)
+
+
+def as_yaml(value: object) -> str:
+    """Return the value as YAML in lines of at most 120 letters; `yaml_text` reads it again."""
+    writer: Any = YAML(typ="safe", pure=True)
+    writer.Representer, writer.default_flow_style, writer.width = _Writer, False, 120
+    writer.allow_unicode, writer.sort_base_mapping_type_on_output = True, False
+    text = StringIO()
+    writer.dump(value, text)
+    return text.getvalue()
 
 
 def _check_value(node: ScalarNode, reader: YAML) -> None:

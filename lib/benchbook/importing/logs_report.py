@@ -11,6 +11,7 @@ import pandas as pd
 from benchbook import paths
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import begun, readable
+from benchbook.given.document import as_yaml
 from benchbook.given.whole_file import replace_text
 from benchbook.reports.logs_kind import NAME as KIND
 from benchbook.site.page import TEMPLATES
@@ -39,9 +40,7 @@ def lay_down(report: str, *, title: str) -> None:
         "design": [],
     }
     package = {"name": report, "title": title, "resources": [_resource(n, records) for n, records in tables.items()]}
-    # A value of JSON is one of YAML, its texts in quotes: a title such as 010 stays a text.
-    lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in facts.items()]
-    replace_text(folder / "report.yaml", _HEAD + "".join(lines))
+    replace_text(folder / "report.yaml", _HEAD + as_yaml(facts))
     replace_text(folder / "datapackage.json", json.dumps(package, indent=1) + "\n")
     for table, records in tables.items():
         path = folder / f"{table}.csv"
