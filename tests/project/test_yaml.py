@@ -15,7 +15,7 @@ from benchbook.errors import BadInput
 from benchbook.given.bounds import Count, Switch, spelled
 from benchbook.given.document import as_yaml, line_of, yaml_text
 
-FILES = sorted(path for part in ("data/published", "env") for path in (ROOT / part).rglob("*.yaml"))
+FILES = sorted(path for part in ("data/published", "env", "lib") for path in (ROOT / part).rglob("*.yaml"))
 
 
 def test_what_the_kit_ships_says_the_same_to_readers_of_yaml_1_1() -> None:

@@ -85,7 +85,9 @@ def resolution(value: float, printed: str) -> float:
 def _figure(value: float, printed: str) -> Figure | None:
     """Return the first figure of a printed cell; its comma is a decimal one where only that gives the value."""
     point, comma = (figures(printed, style) for style in ("point", "comma"))
-    of_value = [one for one in [*point[:1], *comma[:1]] if _is(one, value)]
+    # As in 12,34,567 and 12·000.
+    joined = figures(re.sub(r"(?<=\d)[^\w\s.](?=\d)", "", printed))
+    of_value = [one for one in [*point[:1], *comma[:1], *joined[:1]] if _is(one, value)]
     return next(iter([*of_value, *point, *comma]), None)
 
 
@@ -209,7 +211,7 @@ def _same_digits(value: float, printed: str) -> bool:
 def _is(figure: Figure, value: float) -> bool:
     numeral = abs(figure.value)
     alike = math.isclose(numeral * 10.0 ** _power(value, numeral), abs(value), rel_tol=1e-9)
-    return figure.kind != "bound" and alike and ((figure.value < 0) == (value < 0) or not value)
+    return figure.kind in {"number", "about"} and alike and ((figure.value < 0) == (value < 0) or not value)
 
 
 def names_in(expression: str, path: Path, key: str | None = None) -> list[str]:

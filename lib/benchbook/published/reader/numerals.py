@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple
 Style = Literal["point", "comma"]
 Kind = Literal["number", "about", "range", "bound"]
 
-MINUS = "−–—-"  # the hyphen last: they stand in character classes
-_BLANKS = " \u00a0\u202f\u2009\u2007"
-_APOSTROPHES = "'’"
+MINUS = "−–—‐‑‒﹣－-"  # the hyphen last: they stand in character classes
+_BLANKS = " \u00a0\u202f\u2009\u2007\u2005\u2006\u2008\u200a"
+_APOSTROPHES = "'’‘ʼ′˙٬"
 MAGNITUDES = {
     "k": 1e3, "K": 1e3, "M": 1e6, "m": 1e6, "mn": 1e6, "G": 1e9, "B": 1e9, "bn": 1e9, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30,
     "万": 1e4, "亿": 1e8, "千": 1e3, "百万": 1e6, "thousand": 1e3, "million": 1e6, "billion": 1e9, "mil": 1e6,
@@ -216,7 +216,7 @@ def _number(match: re.Match[str], text: str, style: Style) -> Figure | None:
     glued = not match["unit"] and not match["magnitude"] and (rest.isalnum() or rest == "_") and not _cjk(rest)
     if scaled is None or glued:
         return None
-    if rest in {".", ","} and text[end + 1 : end + 2].isdigit():  # 1.2.3, 12,3456: not understood
+    if rest in set(".,·⋅•") and text[end + 1 : end + 2].isdigit():  # 1.2.3, 12,3456, 2·100: not understood
         return None
     value, place, unit = scaled
     sign = match["sign"] or ""
