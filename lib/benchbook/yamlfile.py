@@ -67,6 +67,9 @@ def bad_input(
             f"Input should be {' or '.join(filter(None, [', '.join(kinds[:-1]), kinds[-1]]))}",
             "give one of these",
         )
+    elif first["type"] in {"model_type", "dict_type"}:
+        # pydantic names a class of ours.
+        said, fix = "Input should be keys and values", "write `key: value` lines below it"
     more = f" ({len(found) - 1} more like it)" if len(found) > 1 else ""
     # Of what a key is missing in, its other keys tell where that is.
     value = first.get("input")

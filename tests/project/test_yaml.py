@@ -144,6 +144,7 @@ class Whole(yamlfile.Strict):
             "line 5, parts.one.settings.b: Input should be true or false, a whole number, a number, a text or a list "
             "(got {'c': 1}). Fix: give one of these",
         ),
+        ("- 1", "line 2, parts.one: Input should be keys and values (got [1]). Fix: write `key: value` lines below it"),
         (
             "port: 0\n    tls: 1",
             "line 3, parts.one.port: Input should be greater than or equal to 1 (1 more like it) (got 0)",

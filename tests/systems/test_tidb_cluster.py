@@ -131,10 +131,16 @@ def test_what_says_the_same_in_other_words_is_no_difference(home: Home) -> None:
         "global": None,
         "server_configs": None,
         "pd_servers": [{"host": "192.0.2.1", "config": None, "advertise_client_addr": "http://192.0.2.1:2379"}],
-        "tidb_servers": [{"host": "192.0.2.2", "status_port": 10080}, {"host": "192.0.2.3", "listen_host": "0.0.0.0"}],
+        "tidb_servers": [
+            {"host": "192.0.2.2", "status_port": 10080, "numa_node": ""},
+            {"host": "192.0.2.3", "listen_host": "0.0.0.0", "config": {"log.level": None}},
+        ],
         "tikv_servers": [
             {"host": host, "config": {"log": {"level": "info"}}, "advertise_addr": f"{host}:20160", **more}
-            for host, more in (("192.0.2.4", {"port": 20160, "offline": False}), ("192.0.2.5", {"status_port": None}))
+            for host, more in (
+                ("192.0.2.4", {"port": 20160, "offline": False, "config": {"log.level": "info"}}),
+                ("192.0.2.5", {"status_port": None}),
+            )
         ],
     }  # fmt: skip
     found = read(home, topology)

@@ -101,7 +101,7 @@ class Section:
         for instance in instances:
             self._only_what_is_taken_over(instance)
             self._only_at_its_host(instance)
-        if any(instance.config != instances[0].config for instance in instances):
+        if any(dict(_flat(one.config)) != dict(_flat(instances[0].config)) for one in instances):
             own = [sorted(instance.config) for instance in instances]
             raise self.refused("config", own, "all servers of a kind get the same settings here", REMOVE)
         addresses = [instance.host for instance in instances]
@@ -111,7 +111,7 @@ class Section:
     def _only_what_is_taken_over(self, instance: TiupInstance) -> None:
         fix = f"remove it {IN_A_COPY}, and give the host its `cpus` in the inventory"
         for key, value in (("numa_node", instance.numa_node), ("numa_cores", instance.numa_cores)):
-            if value is not None:
+            if value not in (None, ""):
                 raise self.refused(key, value, "NUMA nodes are not taken over", fix)
         if instance.resource_control:
             raise self.refused("resource_control", instance.resource_control, NO_LIMITS, REMOVE)
@@ -253,9 +253,9 @@ def _mapping(value: object) -> Written:
 
 
 def _flat(config: Mapping[str, object], before: str = "") -> Iterator[tuple[str, object]]:
-    """`{a: {b: 1}}` and `{a.b: 1}` are the same setting."""
+    """`{a: {b: 1}}` and `{a.b: 1}` are the same setting; one with nothing behind it is none."""
     for key, value in config.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{before}{key}.")
-        else:
+        elif value is not None:
             yield f"{before}{key}", value
