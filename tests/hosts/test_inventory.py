@@ -189,6 +189,33 @@ def test_what_is_wrong_is_named_by_its_key(home: Home, changes: dict[str, Any], 
     assert value is None or (problem.key, problem.value) == (key, value)
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "10.0.0.1:22",
+        "me@db1",
+        "ssh://db1",
+        "[::1]",
+        "256.1.1.1",
+        "10.0.0",
+        "2001:db8::g",
+        "a..b",
+        "-x",
+        "*",
+        "0.0.0.0",
+        "::",
+    ],
+)
+def test_what_is_no_address_of_one_host_is_refused(home: Home, address: str) -> None:
+    path = home.write(
+        "broken.yaml", inventory(NET, hosts={"db1": {"address": address, "roles": ["client"]}}, lab=False)
+    )
+    with pytest.raises(
+        BadInput, match=r"hosts\.db1\.address: must be a host name, or the IP address of one host, without"
+    ):
+        load_inventory(str(path))
+
+
 def test_a_misspelt_key_is_answered_with_those_that_are_known_there(home: Home) -> None:
     problem = refused(home, ssh={"prot": 22})
     assert problem.key == "ssh.prot"

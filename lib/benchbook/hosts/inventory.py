@@ -68,10 +68,23 @@ SystemName = Annotated[
         "the name of a system, or of a version of one, such as tidb or tidb:7.1",
     ),
 ]
-# A name or a number on the net. What begins with a dash would be an option to the programs that it is given to.
-Address = Annotated[
-    str, Field(max_length=253), spelled(r"[A-Za-z0-9_:][A-Za-z0-9_.:%-]*", "a host name or an IP address")
-]
+
+
+def _of_one_host(text: str) -> str:
+    # What begins with a dash would be an option to the programs that it is given to.
+    known = re.fullmatch(r"[A-Za-z0-9_:][A-Za-z0-9_.:%-]*", text) and ".." not in text
+    if known and (":" in text or re.fullmatch(r"[0-9]+(\.[0-9]*)+", text)):
+        try:
+            known = not ipaddress.ip_address(text).is_unspecified
+        except ValueError:
+            known = False
+    if not known:
+        raise ValueError("must be a host name, or the IP address of one host, without user, port or brackets")
+    return text
+
+
+# A name or a number on the net.
+Address = Annotated[str, Field(max_length=253), AfterValidator(_of_one_host)]
 Account = Annotated[
     str,
     Field(max_length=100),
