@@ -131,7 +131,12 @@ def test_a_budget_goes_to_what_it_decides(home: Home, cores: Any) -> None:
     # Beside the 30 s before the first trial there is time for five repetitions of one claim's three cells (23 s each),
     # or for three of both claims' six (41 s).
     assert max(each.budgeted or 0 for each in within) <= 5
-    assert not any(each.budgeted for each in forecast(asking, budget_s=31.0).claims)
+    assert made.sources[-1].startswith(
+        "With `repeat: {most_repetitions: 5, budget_min: 2.5}` in its profile a run adds"
+    )
+    none = forecast(asking, budget_s=31.0)
+    assert not any(each.budgeted for each in none.claims)
+    assert none.sources[-1] == forecasts.NO_BUDGET
 
 
 def test_what_came_out_stands_beside_it() -> None:

@@ -40,6 +40,7 @@ from benchbook.reports.planning import Asking, Design
 SPREAD_SHORT, SPREAD_LONG, LONG_S = 0.15, 0.05, 30.0
 # Seconds of wall time beside the loads, medians of the same campaigns: before the first trial, per block, per trial.
 PREPARE_S, BLOCK_S, BESIDE_S = 30.0, 5.0, 4.0
+NO_BUDGET = "The budget is too small to decide any claim."
 
 
 @dataclass(frozen=True)
@@ -79,11 +80,15 @@ def forecast(
                     row = row.model_copy(update=_takes(answer, cells, costs))
                     open_claims[len(claims)] = OpenClaim(str(len(claims)), tuple(cells), _chances(answer))
                 claims.append(row)
+    sources = _sources(found, last, spread)
     if budget_s is not None:
         claims = _budgeted(claims, open_claims, costs, budget_s - prepare_s)
+        most = max((claim.budgeted or 0 for claim in claims), default=0)
+        rule = f"repeat: {{most_repetitions: {most}, budget_min: {budget_s / 60:g}}}"
+        sources.append(f"With `{rule}` in its profile a run adds these repetitions to its own." if most else NO_BUDGET)
     loads_s = costs.of(trial.cell for trial in trials)
     wall_s = prepare_s + len(blocks(trials)) * costs.block_s + loads_s
-    return RunForecast(claims=claims, wall_s=wall_s, sources=_sources(found, last, spread))
+    return RunForecast(claims=claims, wall_s=wall_s, sources=sources)
 
 
 def planned(asking: Asking, trials: Sequence[Trial]) -> Evidence:
