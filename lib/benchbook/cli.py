@@ -635,6 +635,10 @@ def compare(  # noqa: PLR0913, PLR0917 - an option each
         bool, typer.Option("--history", help="Only list the campaigns that repeat A, and how they differ.")
     ] = False,
     without: Annotated[list[str] | None, typer.Option(help="Campaign to leave out of the history; repeatable.")] = None,
+    campaign_effect: Annotated[
+        float,
+        typer.Option(help="Share that campaigns of one system are taken to differ by, before a history shows it."),
+    ] = 0.02,
 ) -> None:
     """Compare two campaigns.
 
@@ -653,6 +657,7 @@ def compare(  # noqa: PLR0913, PLR0917 - an option each
         metric=metric or [],
         margin=margin,
         without=without or [],
+        campaign_effect=campaign_effect,
     )
     if history:
         raise typer.Exit(command.list_history(asked, console, as_json=json_))

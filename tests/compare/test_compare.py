@@ -126,7 +126,7 @@ def test_exactly_the_cell_that_became_slower_is_called(runs: Path) -> None:
     shutil.copytree(runs / FIRST, runs / SECOND)
     with_noise(runs / FIRST)
     with_noise(runs / SECOND, slow="no_dtm-sql_per_branch10-concurrency10", factor=0.8)
-    found = compare(FIRST, SECOND, metrics=["ops"])
+    found = compare(FIRST, SECOND, metrics=["ops"], campaign_effect=0)
     assert dict(zip(found.cells.levels, found.cells.outcome, strict=True)) == {
         "mode dtm, sql_per_branch 2, concurrency 10": "equivalent",
         "mode no_dtm, sql_per_branch 10, concurrency 10": "slower",
@@ -136,7 +136,7 @@ def test_exactly_the_cell_that_became_slower_is_called(runs: Path) -> None:
     assert slower.ratio == pytest.approx(0.8)
     assert (found.verdict, found.exit_status) == ("differs", 4), "of one pair nobody knows whether it is the campaign"
     assert found.sentence().endswith("Without a history this may be the campaign: run both again.")
-    assert compare(SECOND, FIRST, metrics=["ops"]).exit_status == 0, "the other way round it is an improvement"
+    assert compare(SECOND, FIRST, metrics=["ops"], campaign_effect=0).exit_status == 0, "it is faster"
 
 
 def test_a_cell_that_b_was_to_measure_and_has_no_figure_for_is_no_pass(runs: Path) -> None:
@@ -144,25 +144,25 @@ def test_a_cell_that_b_was_to_measure_and_has_no_figure_for_is_no_pass(runs: Pat
     shutil.copytree(runs / FIRST, runs / SECOND)
     for campaign in (FIRST, SECOND):
         with_noise(runs / campaign)
-    assert compare(FIRST, SECOND, metrics=["ops"]).exit_status == 0
+    assert compare(FIRST, SECOND, metrics=["ops"], campaign_effect=0).exit_status == 0
     # A server that breaks at this level leaves no whole record of it.
     for broken in (runs / SECOND / "trials").glob("*-mode dtm-sql_per_branch2-concurrency10"):
         shutil.rmtree(broken)
     for broken in (runs / SECOND / "trials").glob("*dtm-sql_per_branch2-concurrency10"):
         if "no_dtm" not in broken.name:
             shutil.rmtree(broken)
-    found = compare(FIRST, SECOND, metrics=["ops"])
+    found = compare(FIRST, SECOND, metrics=["ops"], campaign_effect=0)
     assert found.lost == ["saga, mariadb, mode dtm, sql_per_branch 2, concurrency 10, ops"]
     assert (found.verdict, found.exit_status) == ("undecided", 4)
     assert found.sentence() == (
         "Undecided in 2 cells: 2 equivalent. Of 1 more B has no figure, or a rate of 0, and was to measure them."
     )
-    assert compare(SECOND, FIRST, metrics=["ops"]).exit_status == 0, "what A lacks is no loss of B's"
+    assert compare(SECOND, FIRST, metrics=["ops"], campaign_effect=0).exit_status == 0, "what A lacks is no loss of B's"
     # Nor is what B was never to measure.
     edit(runs / SECOND / "plan.json", lambda plan: plan.update(trials=[
         trial for trial in plan["trials"] if (runs / SECOND / "trials" / trial["id"]).exists()
     ]))  # fmt: skip
-    assert compare(FIRST, SECOND, metrics=["ops"]).exit_status == 0
+    assert compare(FIRST, SECOND, metrics=["ops"], campaign_effect=0).exit_status == 0
 
 
 def test_a_rate_that_is_zero_in_b_is_no_pass(runs: Path) -> None:
@@ -307,11 +307,12 @@ def repeated(runs: Path) -> Path:
 
 def test_a_difference_as_large_as_between_repeated_campaigns_is_undecided(repeated: Path) -> None:
     found = compare(FIRST, SECOND, metrics=["ops"])
-    # Logs 0, 0.0296, -0.0305: variance 0.00090; repetitions give 0.0001 / 3 of it.
+    # Logs 0, 0.0296, -0.0305: variance 0.00090 with 2 degrees of freedom; repetitions give 0.0001 / 3 of it. With the
+    # prior's 10 it is (10 x 0.02^2 + 2 x (0.00090 - 0.00003)) / 12.
     assert [one.id for one in found.history.campaigns] == REPEATS
-    assert [effect.variance**0.5 for effect in found.effects.values()] == pytest.approx([0.0294] * 2, abs=1e-4)
+    assert [effect.variance**0.5 for effect in found.effects.values()] == pytest.approx([0.0219] * 2, abs=1e-4)
     assert found.history_note().startswith("History: 3 other campaigns repeat these two")
-    assert "differs by 2.9%" in found.history_note()
+    assert "differs by 2.2%" in found.history_note()
     assert set(found.cells.campaigns) == {3}
     assert (found.verdict, found.exit_status) == ("undecided", 4)
     assert "3 of 3 cells are undecided" in found.undecided()
@@ -328,19 +329,27 @@ def test_of_a_cell_measured_once_it_is_the_repetitions_that_are_too_few(repeated
 
 
 def test_without_enough_repeats_it_differs_and_is_no_regression(repeated: Path) -> None:
-    found = compare(FIRST, SECOND, metrics=["ops"], without=REPEATS[:1])
+    asked: dict[str, Any] = {"metrics": ["ops"], "without": REPEATS[:2]}
+    found = compare(FIRST, SECOND, campaign_effect=0, **asked)
     assert (found.verdict, found.counts["slower"], set(found.cells.campaigns)) == ("differs", 3, {0})
-    assert found.history_note() == f"{history.NONE} (2 found, 3 are needed.)"
     assert cell_row.in_words(found.rows[0], "slower") == "slower (no history)"
+    # Two campaigns that differ by 2% are 2.8% apart now and then; nobody knows better.
+    found = compare(FIRST, SECOND, **asked)
+    assert (found.verdict, set(found.cells.outcome)) == ("undecided", {"undecided"})
+    assert "recorded on this inventory (1 found). Campaigns of one system are taken to differ by 2.0%" in (
+        found.history_note()
+    )
+    with pytest.raises(BadInput, match="must be 0 or more, and below 1"):
+        compare(FIRST, SECOND, campaign_effect=1.5)
     with pytest.raises(BadInput, match="no such recorded campaign"):
         compare(FIRST, SECOND, without=["nothing"])
 
 
 def test_a_loss_beyond_what_repeated_campaigns_differ_by_is_a_regression(repeated: Path) -> None:
-    # 0.3 is 1.2 in logs; two campaigns differ by the root of 2 times 2.9%, with 2 degrees of freedom.
+    # 0.95 x 0.85 is 0.21 in logs, 6.9 times what two campaigns differ by: the root of 2 times 2.2%.
     def slowed(record: Any) -> None:
         for quantity in record["summary"].values():
-            quantity["value"] *= 0.3
+            quantity["value"] *= 0.85
 
     for file in (repeated / SECOND).glob("trials/*/record.json"):
         edit(file, slowed)
@@ -364,7 +373,7 @@ def test_repeats_of_either_side_count_and_each_side_keeps_its_level(repeated: Pa
     strata = found.history.values.groupby("campaign").stratum.first()
     assert strata.to_dict() == dict(zip(REPEATS, "abb", strict=True))
     # 1.03 and 0.97 lie 0.0600 apart in logs: variance 0.0018 with one degree of freedom, less 0.0001 / 3.
-    assert next(iter(found.effects.values())).variance == pytest.approx(0.00177, abs=2e-5)
+    assert next(iter(found.effects.values())).variance == pytest.approx((10 * 0.0004 + 0.00177) / 11, abs=2e-6)
 
 
 def test_the_history_is_listed(repeated: Path, says: Callable[..., tuple[int, str]]) -> None:
@@ -386,7 +395,7 @@ def test_the_history_counts_in_words(repeated: Path) -> None:
     for left, said in ((1, f"4 {of} 2 others as"), (2, f"3 {of} 1 other as")):
         assert history.listed(Campaign(repeated / FIRST), without=REPEATS[:left]).sentence().startswith(said)
     alone = history.listed(Campaign(repeated / FIRST), without=[*REPEATS, SECOND]).sentence()
-    assert alone.startswith(f"No other campaign of {REPORT} on this inventory repeats {FIRST}. A comparison needs 3")
+    assert alone.startswith(f"No other campaign of {REPORT} on this inventory repeats {FIRST}. A comparison needs two")
 
 
 # -- what is refused ----------------------------------------------------------------------------------------------

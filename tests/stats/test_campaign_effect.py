@@ -7,40 +7,56 @@ import pandas as pd
 import pytest
 
 from benchbook.errors import BadInput
-from benchbook.stats.campaign_effect import CampaignEffect, campaign_effect
+from benchbook.stats.campaign_effect import CampaignEffect, Repeats, campaign_effects, stated
 from benchbook.stats.cellwise import compare_cells, repetitions_needed
 
 
-def of(means, error2=0.0, strata="aaa"):
-    found = pd.DataFrame(means, dtype=float)
-    return campaign_effect(found, found * 0 + error2, list(strata))
+def repeats(means, error2=0.0, strata="aaa"):
+    found = pd.DataFrame(means, dtype=float).set_axis(pd.MultiIndex.from_arrays([list(strata), range(len(means))]))
+    return Repeats(found, found * 0 + error2)
+
+
+def of(*args, **kwargs):
+    return campaign_effects({"group": repeats(*args, **kwargs)}, 0.02).get("group")
 
 
 def test_campaigns_that_shift_all_cells_alike_have_their_own_degrees_of_freedom():
-    # Deviations 0, 0.03, -0.03: variance 0.0018 / 2 = 0.0009, of which 0.0001 is the repetitions'.
+    # Deviations 0, 0.03, -0.03: variance 0.0018 / 2 = 0.0009 with 2 degrees of freedom, 0.0001 of it the repetitions'.
+    # The prior has 10: (10 x (0.02^2 + 0.0001) + 2 x 0.0009) / 12.
     found = of([[5.0, 7.0], [5.03, 7.03], [4.97, 6.97]], 0.0001)
-    assert found.between == pytest.approx(0.0009)
-    assert found.variance == pytest.approx(0.0008)
-    assert (found.df, found.campaigns) == (pytest.approx(2), 3)
+    assert found.between == pytest.approx(0.0068 / 12)
+    assert found.variance == pytest.approx(0.0056 / 12)
+    assert (found.df, found.campaigns) == (pytest.approx(12), 3)
 
 
 def test_cells_that_vary_by_themselves_add_degrees_of_freedom():
     # Variances 0.0001 and 0.0003 without covariance: (1 + 3)^2 / (1 + 9) = 1.6 cells, times 2.
     found = of([[0.01, 0.01], [-0.01, 0.01], [0.0, -0.02]])
-    assert found.between == pytest.approx(0.0002)
-    assert found.df == pytest.approx(3.2)
+    assert found.between == pytest.approx((10 * 0.0004 + 3.2 * 0.0002) / 13.2)
+    assert found.df == pytest.approx(13.2)
+
+
+def test_tables_that_a_campaign_shifts_alike_are_one_witness_and_others_are_several():
+    alike = [[0.0], [0.03], [-0.03]]
+    found = campaign_effects(dict.fromkeys("abc", repeats(alike)))
+    assert [one.df for one in found.values()] == pytest.approx([12] * 3)
+    assert [one.variance for one in found.values()] == pytest.approx([(10 * 0.0004 + 2 * 0.0009) / 12] * 3)
+    apart = {"a": [0, 1, -1, 0], "b": [0, 1, 1, -2], "c": [3, -1, -1, -1]}
+    known = campaign_effects({name: repeats([[0.01 * v] for v in each], strata="aaaa") for name, each in apart.items()})
+    assert all(one.df > 13 + 3 for one in known.values()), "a table alone has 3 degrees of freedom"
 
 
 def test_strata_differ_in_level_and_only_repeats_within_them_count():
     # Two of each, 0.02 apart: 4 times 0.01^2 on 2 degrees of freedom; that b lies 0.5 higher says nothing.
     found = of([[1.0], [1.02], [1.5], [1.52]], strata="aabb")
-    assert found.between == pytest.approx(0.0002)
-    assert found.df == pytest.approx(2)
+    assert found.between == pytest.approx((10 * 0.0004 + 2 * 0.0002) / 12)
+    assert found.df == pytest.approx(12)
     assert of([[1.0], [1.02], [1.5]], strata="abc") is None, "no two repeat each other"
 
 
-def test_two_campaigns_are_no_history_and_a_gap_is_bad_input():
-    assert of([[1.0], [1.02]], strata="aa") is None
+def test_one_campaign_is_no_history_and_a_gap_is_bad_input():
+    assert of([[1.0]], strata="a") is None
+    assert (stated(0.03).variance, stated(0.03).campaigns) == (pytest.approx(0.0009), 0)
     with pytest.raises(BadInput, match="every campaign needs every cell"):
         of([[1.0], [math.nan], [1.0]])
 
@@ -84,9 +100,8 @@ def campaign(dice, effect, change=0.0):
 
 def repeated(dice, effect, count):
     logs = [np.log(campaign(dice, effect)) for _ in range(count)]
-    means = pd.DataFrame([one.mean(axis=0) for one in logs])
-    errors2 = pd.DataFrame([one.var(axis=0, ddof=1) / REPETITIONS for one in logs])
-    return campaign_effect(means, errors2, ["a"] * count)
+    means = [one.mean(axis=0) for one in logs]
+    return of(means, np.array([one.var(axis=0, ddof=1) / REPETITIONS for one in logs]), strata="a" * count)
 
 
 def compared(a, b, effect=None):
@@ -103,7 +118,8 @@ def compared(a, b, effect=None):
 def share_that_differs(effect, history, times):
     dice = np.random.default_rng(11)
     found = [
-        compared(campaign(dice, effect), campaign(dice, effect), repeated(dice, effect, history)) for _ in range(times)
+        compared(campaign(dice, effect), campaign(dice, effect), repeated(dice, effect, history) if history else None)
+        for _ in range(times)
     ]
     return np.mean([one.different.any() for one in found])
 
@@ -114,7 +130,18 @@ def test_equal_campaigns_show_a_difference_in_at_most_5_percent_once_a_history_i
     assert share_that_differs(0.0, 0, 80) <= 0.05 + 0.05
     assert share_that_differs(0.025, 3, 80) <= 0.05 + 0.05
     assert share_that_differs(0.025, 8, 80) <= 0.05 + 0.05
-    assert share_that_differs(0.025, 0, 40) > 0.3, "what the note on a missing history warns of"
+    assert share_that_differs(0.025, 0, 40) > 0.3, "what campaigns differ by has to be counted"
+
+
+@pytest.mark.slow
+def test_a_loss_of_10_percent_is_found_with_three_others_recorded():
+    dice = np.random.default_rng(13)
+    found = [
+        compared(campaign(dice, 0.02), campaign(dice, 0.02, change=-0.1), repeated(dice, 0.02, 3)).different[0]
+        for _ in range(40)
+    ]
+    # With their own 2 degrees of freedom it would be 1 to 3 of 100.
+    assert np.mean(found) > 0.2
 
 
 @pytest.mark.slow

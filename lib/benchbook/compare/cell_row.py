@@ -19,7 +19,7 @@ class CellRow(BaseModel):
     """A cell of both campaigns. Missing: no interval, no test, or no number of repetitions that would decide it.
 
     `a` and `b` are means in `unit`, `ratio` is b / a, low and high its 95% interval for this cell alone. `campaigns`:
-    how many repeated campaigns the interval and the tests know of; 0 where what campaigns differ by is not known.
+    how many repeated campaigns the interval and the tests know of; 0 where what campaigns differ by is only stated.
     `own_spread`: its repetitions vary unlike those of the other cells, so nothing was borrowed from them.
     """
 

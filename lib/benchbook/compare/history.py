@@ -17,12 +17,9 @@ from benchbook.campaign.store import Campaign, readable, recorded
 from benchbook.compare import cells, gate
 from benchbook.compare.cells import CELL, GROUP, Group
 from benchbook.errors import BadInput, counted
-from benchbook.stats.campaign_effect import LEAST_CAMPAIGNS, CampaignEffect, campaign_effect
+from benchbook.stats.campaign_effect import STATED, CampaignEffect, Repeats, campaign_effects, stated
 
-NONE = (
-    "No history of repeated campaigns on this inventory: differences between campaigns of the same system are not "
-    "known, so small differences may be one."
-)
+NONE = "No history: no two other campaigns of one side are recorded on this inventory ({found} found)."
 
 
 @dataclass(frozen=True)
@@ -43,26 +40,31 @@ class History:
     campaigns: tuple[Campaign, ...]
     values: pd.DataFrame
 
-    def effects(self, compared: pd.DataFrame) -> dict[Group, CampaignEffect]:
-        """The variance component of each group of cells in `compared` (with the columns CELL) that enough repeat."""
+    def effects(self, compared: pd.DataFrame, effect: float = STATED) -> dict[Group, CampaignEffect]:
+        """The variance component of each group of cells in `compared` (with the columns CELL).
+
+        Where no two campaigns of one side repeat it, it is `effect` as it is stated; none where that is 0.
+        """
         wanted = compared[CELL].drop_duplicates()
         known = self.values[self.values.value > 0].merge(wanted, on=CELL)
         cells_of = Counter(Group(*key) for key in wanted[GROUP].itertuples(index=False, name=None))
         groups = [(Group(*map(str, key)), part) for key, part in known.groupby(GROUP, sort=False)]
-        found = {group: _effect(part, cells_of[group]) for group, part in groups}
-        return {group: effect for group, effect in found.items() if effect is not None}
+        repeats = {group: _repeats(part, cells_of[group]) for group, part in groups}
+        seen = campaign_effects({group: found for group, found in repeats.items() if found is not None}, effect)
+        return {**(dict.fromkeys(cells_of, stated(effect)) if effect else {}), **seen}
 
     def sentence(self, effects: Mapping[Group, CampaignEffect]) -> str:
-        """How many campaigns stand behind a comparison and what they differ by, or that nothing is known of it."""
-        if not effects:
-            few = f" ({len(self.campaigns)} found, {LEAST_CAMPAIGNS} are needed.)" if self.campaigns else ""
-            return NONE + few
-        campaigns = _span([effect.campaigns for effect in effects.values()])
-        spreads = [effect.variance**0.5 for effect in effects.values()]
+        """How many campaigns stand behind a comparison and what they differ by, or what is taken for it."""
+        spreads = [effect.variance**0.5 for effect in effects.values()] or [0.0]
         spread = " to ".join(dict.fromkeys(f"{value:.1%}" for value in (min(spreads), max(spreads))))
+        counted = "(standard deviation, on top of repetitions). Intervals and tests count it."
+        campaigns = [effect.campaigns for effect in effects.values() if effect.campaigns]
+        if not campaigns:
+            taken = f"Campaigns of one system are taken to differ by {spread} {counted} --campaign-effect sets it."
+            return f"{NONE.format(found=len(self.campaigns))} {taken}"
         return (
-            f"History: {campaigns} other campaigns repeat these two on this inventory. From one to the next the same "
-            f"cell differs by {spread} (standard deviation, on top of repetitions). Intervals and tests count it."
+            f"History: {_span(campaigns)} other campaigns repeat these two on this inventory. From one to the next the "
+            f"same cell differs by {spread} {counted}"
         )
 
 
@@ -70,15 +72,14 @@ def _span(values: Sequence[int]) -> str:
     return " to ".join(dict.fromkeys(map(str, (min(values), max(values)))))
 
 
-def _effect(part: pd.DataFrame, cells_in_group: int) -> CampaignEffect | None:
+def _repeats(part: pd.DataFrame, cells_in_group: int) -> Repeats | None:
     """Of one group: the campaigns that have all of its cells count, so that each speaks of the same ones."""
     logs = part.assign(log=np.log(part.value)).groupby(["stratum", "campaign", "levels"]).log
     means, errors2 = logs.mean().unstack(), (logs.var(ddof=1) / logs.size()).unstack()
     whole = means.notna().all(axis=1)
     if means.shape[1] < cells_in_group or not whole.any():
         return None
-    kept = means[whole]
-    return campaign_effect(kept, errors2[whole], kept.index.get_level_values("stratum").tolist())
+    return Repeats(means[whole], errors2[whole])
 
 
 def around(
@@ -116,11 +117,11 @@ class Listing:
         count, report = len(self.history.campaigns), self.campaign.report
         if count < 2:
             return (
-                f"No other campaign of {report} on this inventory repeats {self.campaign.id}. A comparison needs "
-                f"{LEAST_CAMPAIGNS} others as its history."
+                f"No other campaign of {report} on this inventory repeats {self.campaign.id}. A comparison needs two "
+                "others as its history."
             )
         left = max(count - 2, 0)
-        enough = "they count." if left >= LEAST_CAMPAIGNS else f"{LEAST_CAMPAIGNS} are needed to count."
+        enough = "they count." if left > 1 else "two are needed to count."
         return (
             f"{count} campaigns of {report} repeat each other on this inventory. A comparison of two of them has "
             f"{counted(left, 'other')} as its history: {enough}"
@@ -134,7 +135,8 @@ def listed(campaign: Campaign, metrics: Sequence[str] = (), without: Sequence[st
     repeats = (*(other.campaign for other in beside if not other.differs), campaign)
     kept = tuple(sorted((one for one in repeats if one.id not in without), key=lambda one: one.place_in_time))
     found = History(kept, _together([_values(one, "a", same, metrics) for one in kept]))
-    return Listing(campaign, beside, found, found.effects(found.values))
+    seen = {group: effect for group, effect in found.effects(found.values).items() if effect.campaigns}
+    return Listing(campaign, beside, found, seen)
 
 
 def effect_rows(effects: Mapping[Group, CampaignEffect]) -> list[dict[str, str]]:

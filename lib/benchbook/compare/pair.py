@@ -16,7 +16,7 @@ from benchbook.compare.gate import Gate
 from benchbook.compare.history import History
 from benchbook.compare.request import CompareParameters
 from benchbook.errors import BadInput
-from benchbook.stats.campaign_effect import CampaignEffect
+from benchbook.stats.campaign_effect import STATED, CampaignEffect
 
 Verdict = Literal["no regression", "regression", "refused", "differs", "undecided"]
 # 2 is every command's status for input that cannot be used.
@@ -31,7 +31,8 @@ class Comparison:
 
     `margin` is the share within which a difference does not matter, `left_out` says which cells were not compared,
     `lost` which of them B was to measure and has no figure for.
-    `effects` is what repeated campaigns of `history` differ by, by group of cells; empty where that is not known.
+    `effects` is what campaigns differ by, by group of cells: as `history` shows it, else as it is stated. Empty within
+    one campaign.
     """
 
     a: Campaign
@@ -123,7 +124,8 @@ class Comparison:
     def _would_decide(self, left: pd.DataFrame) -> str:
         said = []
         # Without an interval it is the repetitions that are too few, whatever campaigns differ by.
-        needed, fixed = left.needed.dropna(), left[left.needed.isna() & (left.campaigns > 0) & left.low.notna()]
+        needed = left.needed.dropna()
+        fixed = left[left.needed.isna() & left.low.notna() & bool(self.effects)]
         if not needed.empty:
             span = f"{needed.min()}" if needed.min() == needed.max() else f"{needed.min()} to {needed.max()}"
             have = int(min(left.n_a.min(), left.n_b.min()))
@@ -142,7 +144,7 @@ class Comparison:
         return " ".join(said)
 
 
-def compare(
+def compare(  # noqa: PLR0913 - what the command asks for, by name
     a: str,
     b: str = "",
     *,
@@ -152,14 +154,19 @@ def compare(
     metrics: Sequence[str] = (),
     margin: float = cells.MARGIN,
     without: Sequence[str] = (),
+    campaign_effect: float = STATED,
 ) -> Comparison:
     """Compare the campaigns at two addresses (see `address`). `mapping` holds `SYSTEM_OF_A=SYSTEM_OF_B` pairs.
 
-    Repeated campaigns count as history, but those in `without`. Raises BadInput for addresses, names and systems that
-    do not exist, and when nothing can be compared.
+    Repeated campaigns count as history, but those in `without`. `campaign_effect` is what campaigns of one system are
+    taken to differ by (standard deviation, as a share) until a history shows more. Raises BadInput for addresses, names
+    and systems that do not exist, and when nothing can be compared.
     """
     if not 0 < margin < 1:
         raise BadInput("must lie between 0 and 1", key="margin", value=margin, fix="write 0.05 for 5%")
+    if not 0 <= campaign_effect < 1:
+        fix = "write 0.02 for 2%"
+        raise BadInput("must be 0 or more, and below 1", key="campaign_effect", value=campaign_effect, fix=fix)
     left, right = address.pair(a, b)
     _check_one_report(left, right)
     systems = matched(left, right, mapping)
@@ -168,7 +175,7 @@ def compare(
     frame = cells.long(left, right, systems, metrics)
     behind = history.around(left, right, systems, metrics, without)
     # What campaigns differ by is the same for two systems that took turns in one.
-    effects = {} if left.folder == right.folder else behind.effects(cells.comparable(frame))
+    effects = {} if left.folder == right.folder else behind.effects(cells.comparable(frame), campaign_effect)
     found = cells.differences(frame, effects=effects, margin=margin)
     lost = cells.lost(frame, left, right, systems)
     return Comparison(left, right, between, found, cells.left_out(frame), lost, margin, behind, effects)
@@ -208,6 +215,7 @@ def asked_for(asked: CompareParameters) -> Comparison:
         metrics=asked.metric,
         margin=asked.margin,
         without=asked.without,
+        campaign_effect=asked.campaign_effect,
     )
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 
 from benchbook.compare import cells
+from benchbook.stats.campaign_effect import STATED
 
 
 class CompareParameters(BaseModel):
     """`a` and `b` are addresses (see `address`), `mapping` holds `SYSTEM_OF_A=SYSTEM_OF_B` pairs.
 
-    `without` names campaigns that the history of repeated campaigns must not count. See also `pair.compare`.
+    `without` names campaigns that the history of repeated campaigns must not count; `campaign_effect` is what campaigns
+    of one system are taken to differ by (a share) until a history shows more. See also `pair.compare`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -22,3 +24,4 @@ class CompareParameters(BaseModel):
     metric: list[str] = []
     margin: float = cells.MARGIN
     without: list[str] = []
+    campaign_effect: float = STATED

@@ -1,0 +1,65 @@
+"""Does compare find what is there, and only that? Campaigns of a system that differ by themselves, few or many."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from rich.console import Console
+
+from benchbook.compare import cells
+from benchbook.compare.cells import CELL
+from benchbook.compare.history import History
+from benchbook.stats.estimates import Array
+
+TABLES, LEVELS, REPETITIONS, NOISE = 3, 5, 5, 0.03
+# What a campaign shifts alike: all of its cells, or each by itself. Shares by which campaigns differ; others recorded.
+SHIFTS = {"all cells alike": (1, 1), "each table": (TABLES, 1), "each cell": (TABLES, LEVELS)}
+EFFECTS, HISTORIES = (0.0, 0.02, 0.03), (0, 2, 3, 6)
+LOSS = 0.1
+
+
+def measure(console: Console, times: int = 100, seed: int = 1) -> dict[str, Any]:
+    """how often equal campaigns are a regression, and a loss of 10% is found, by campaigns' spread and history"""
+    rows = []
+    for shift, effect, history in product(SHIFTS, EFFECTS, HISTORIES):
+        if effect or shift == next(iter(SHIFTS)):
+            dice = np.random.default_rng([seed, int(1000 * effect), history])
+            found = [shares(dice, shift, effect, history) for _ in range(times)]
+            rows.append({"shift": shift, "effect": effect, "others": history, **pd.DataFrame(found).mean().to_dict()})
+            console.print(rows[-1])
+    return {"times": times, "rows": rows}
+
+
+def shares(dice: np.random.Generator, shift: str, effect: float, history: int) -> dict[str, bool]:
+    """Whether equal campaigns are a regression (exit status 1), and whether a loss in one cell of fifteen is called."""
+    repeats = [_values(dice, shift, effect).assign(campaign=str(n), stratum="a") for n in range(history)]
+    behind = History(
+        (), pd.concat(repeats) if repeats else pd.DataFrame(columns=[*CELL, "campaign", "stratum", "value"])
+    )
+    a, same, worse = (_values(dice, shift, effect, loss) for loss in (0.0, 0.0, LOSS))
+    equal, lost = (_outcomes(behind, a, b) for b in (same, worse))
+    return {
+        "regression": bool(((equal.outcome == "slower") & (equal.campaigns > 0)).any()),
+        "differs": bool((equal.outcome == "slower").any()),
+        "found": lost.outcome[0] == "slower",
+    }
+
+
+def _outcomes(behind: History, a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
+    frame = pd.concat([a.assign(arm="a"), b.assign(arm="b")], ignore_index=True)
+    return cells.outcomes(frame, effects=behind.effects(frame))
+
+
+def _values(dice: np.random.Generator, shift: str, effect: float, loss: float = 0.0) -> pd.DataFrame:
+    """A campaign's trials; `loss` is the first cell's."""
+    logs: Array = dice.normal(0, NOISE, (REPETITIONS, TABLES, LEVELS)) + dice.normal(0, effect, SHIFTS[shift])
+    logs[:, 0, 0] += math.log1p(-loss)
+    index = pd.MultiIndex.from_product([range(n) for n in logs.shape], names=["repetition", "table", "levels"])
+    found = (
+        pd.Series(1000 * np.exp(logs.ravel()), index, name="value").reset_index().astype({"table": str, "levels": str})
+    )
+    return found.assign(system="s", metric="tps", unit="1/s")[[*CELL, "value"]]
