@@ -149,15 +149,12 @@ def why_root() -> str:
 def _why_root(project: Path) -> str:
     words = ["python3", "-ISc", "import os, sys; os.stat(sys.argv[1])", f"{project.resolve()}/."]
     try:
-        ran = subprocess.run(words, capture_output=True, text=True, check=False, **_as_account())
+        ran = subprocess.run(words, capture_output=True, check=False, **_as_account())
     except KeyError:
         return f"there is no account {ACCOUNT} to run it: {MAKE_ACCOUNT}"
     except OSError as problem:
         return f"the account {ACCOUNT} finds no python3 ({problem})"
-    said = (ran.stderr.splitlines() or ["no answer"])[-1]
-    if not ran.returncode:
-        return ""
-    return f"the account {ACCOUNT} does not come to this folder ({said}): move it, to /srv for example"
+    return f"the account {ACCOUNT} does not come to {project}: move it, to /srv for example" if ran.returncode else ""
 
 
 def is_sshd_of(config: Path, words: str) -> bool:
