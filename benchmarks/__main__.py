@@ -12,11 +12,22 @@ from rich.console import Console
 from rich.table import Table
 
 from benchbook import paths
-from benchmarks import bare_command, compare_aa, gate, load_share, probe_cpu, site, transfer, verdicts_simulation
+from benchmarks import (
+    bare_command,
+    compare_aa,
+    gate,
+    load_share,
+    planted_errors,
+    probe_cpu,
+    site,
+    transfer,
+    verdicts_simulation,
+)
 
 BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "bare_command": bare_command.measure,
     "load_share": load_share.measure,
+    "planted_errors": planted_errors.measure,
     "gate": gate.measure,
     "compare_aa": compare_aa.measure,
     "probe_cpu": probe_cpu.measure,

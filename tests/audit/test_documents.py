@@ -110,6 +110,19 @@ def test_linear_is_held_against_the_ladder_of_its_section(tmp_path: Path) -> Non
     assert found(tmp_path, hedged) == []
 
 
+def test_linear_is_held_against_a_ladder_elsewhere_that_it_names_from_end_to_end(tmp_path: Path) -> None:
+    table = "## Scale-out\n\n| Replicas | Clients | QPS |\n|--|--|--|\n| 1 | 500 | 7153 |\n| 4 | 800 | 19281 |\n| 8 | 1200 | 30655 |\n"
+    words = "# Report\n\n## Summary\n\nQPS increases linearly when expanding replicas from 1 to {}.\n\n"
+    assert found(tmp_path, words.format(8) + table) == [("sentence", 5)]
+    assert found(tmp_path, words.format(4) + table) == []
+
+
+def test_a_row_that_says_how_far_others_are_apart_is_computed_again(tmp_path: Path) -> None:
+    table = "| tpmC | 150 | 300 | 500 | 800 |\n|--|--|--|--|--|\n| x86 | 30603.8 | 33270.4 | 36813.8 | 36388.6 |\n| Arm | 34114.3 | 36715.2 | 42493.1 | 41275.0 |\n| (Arm-x86)/x86 | 11.47% | 10.35% | {} | 13.43% |\n"
+    assert found(tmp_path, table.format("15.43%")) == []
+    assert found(tmp_path, table.format("18.43%")) == [("percentage", 5)]
+
+
 def test_a_quoted_figure_with_one_slip_is_found_and_a_right_one_counts_as_checked(tmp_path: Path) -> None:
     table = "## Load\n\n| Threads | TPS |\n|--|--|\n| 8 | 12039 |\n| 16 | 15210 |\n\nThroughput is {} TPS.\n"
     assert found(tmp_path, table.format("12,039")) == []
@@ -121,6 +134,7 @@ def test_totals_and_means_are_computed_again(tmp_path: Path) -> None:
     table = "| Query | v1 (s) | v2 (s) | v3 (s) |\n|--|--|--|--|\n| Q1 | 1.5 | 2.5 | 3.5 |\n| Q2 | 2.25 | 3.25 | 4.25 |\n| Q3 | 4.0 | 4.5 | 5.0 |\n| Total | 7.75 | 10.25 | {} |\n"
     assert found(tmp_path, table.format("12.75")) == []
     assert found(tmp_path, table.format("13.75")) == [("sum", 6)]
+    assert found(tmp_path, table.format("13.75s")) == [("sum", 6)]
 
 
 def test_a_share_above_the_whole_is_found_and_cpu_of_many_cores_is_not(tmp_path: Path) -> None:

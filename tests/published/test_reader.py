@@ -44,6 +44,7 @@ NUMERALS = {
     "2.4x": [(2.4, "x", 0.1)],
     "16 GiB": [(16, "GiB", 1)],
     "100 B": [(100, "B", 1)],
+    "40,000 Rows": [(40000, "1", 1)],
 }
 
 
@@ -73,6 +74,7 @@ def test_bounds_ranges_and_estimates_are_no_measurements(printed: str, kind: str
         "1,2,3",
         "c6a.2xlarge",
         "5.7.25-log",
+        "us-east-2",
     ],
 )
 def test_what_is_no_measurement_gives_no_figure(text: str) -> None:
@@ -184,9 +186,33 @@ def test_spans_and_several_header_rows_of_html_are_laid_out(tmp_path: Path) -> N
     assert frame(found)["value"].tolist() == [8, 100, 3, 8, 101, 4]
 
 
+def test_bold_cells_above_the_first_row_are_the_header_of_html(tmp_path: Path) -> None:
+    html = (
+        "<table><tr><td rowspan=2><strong>Query</strong></td><td colspan=2><b>v2 vs. v1</b></td></tr><tr><td><b>Speedup (%)</b></td>"
+        "<td><b>Speedup (times)</b></td></tr><tr><td>Q1</td><td>4.24</td><td>1.0</td></tr></table>"
+    )
+    (table,) = read(tmp_path, "a.html", html).tables
+    assert [(one.heading, one.unit, one.role) for one in table.columns[1:]] == [
+        ("v2 vs. v1 / Speedup (%)", "%", "delta"),
+        ("v2 vs. v1 / Speedup (times)", "x", "delta"),
+    ]
+
+
+def test_the_first_heading_or_the_caption_says_what_columns_of_levels_or_products_hold(tmp_path: Path) -> None:
+    def units(before: str, corner: str) -> list[tuple[str, str]]:
+        text = f"{before}\n\n| {corner} | 150 | 300 |\n|--|--|--|\n| x86 | 306.8 | 332.4 |\n| Arm | 341.3 | 367.2 |\n"
+        return [(one.quantity, one.unit) for one in read(tmp_path, "a.md", text).tables[0].columns[1:]]
+
+    assert units("The results:", "tpmC") == [("throughput", "1/min")] * 2
+    assert units("Average latency in milliseconds:", "") == [("mean", "ms")] * 2
+    assert units("## It improved by 50%", "") == [("", "")] * 2
+
+
 def test_a_table_on_its_side_and_a_list_of_pairs_become_rows(tmp_path: Path) -> None:
     side = "| | v1 | v2 |\n|--|--|--|\n| TPS | 100 | 110 |\n| Latency (ms) | 8.0 | 7.3 |\n"
     assert [column.heading for column in read(tmp_path, "a.md", side).tables[0].columns][1:] == ["TPS", "Latency (ms)"]
+    named = "| Metric | v1 | v2 |\n|--|--|--|\n| Total time | 1s | 2s |\n| Rows read | 100 | 40,000 |\n"
+    assert [column.unit for column in read(tmp_path, "a.md", named).tables[0].columns][1:] == ["s", "1"]
     pairs = "- QPS: 145,062\n- Latency: 1.5 ms\n"
     assert values(tmp_path, "b.md", pairs) == [145062, 1.5]
 
@@ -197,6 +223,18 @@ def test_tool_output_in_a_fence_is_a_table(tmp_path: Path) -> None:
     assert dict(zip(frame(found)["column"], frame(found)["value"], strict=True)) == {
         "transactions": 5400, "TPS": 89.97, "avg latency (ms)": 11.11, "95th percentile latency (ms)": 14.73,
     }  # fmt: skip
+
+
+def test_figures_under_words_that_only_blanks_set_apart_are_a_table(tmp_path: Path) -> None:
+    fence = "```\nbenchmark       old MB/s    speedup\nEncode10x2-8     2011.67     5.23x\nEncode50x5-8     4585.41     3.12x\n```\n"
+    found = read(tmp_path, "a.md", fence)
+    assert [(one.heading, one.unit) for one in found.tables[0].columns] == [
+        ("benchmark", ""),
+        ("old MB/s", "MB/s"),
+        ("speedup", "x"),
+    ]
+    assert [cell.line for cell in (row[1] for row in found.tables[0].rows)] == [3, 4]
+    assert read(tmp_path, "b.md", "```\nls  -l\nrm  -r\ncd  2\n```\n").tables == []
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "gb18030", "utf-8-sig", "latin-1"])

@@ -18,7 +18,7 @@ from benchbook.published.arithmetic import figure as shown
 from benchbook.published.declarations import Severity
 from benchbook.published.reader.columns import Column, factor, is_rate
 from benchbook.published.reader.numerals import Figure, figures
-from benchbook.published.reader.tables import Reading, Table
+from benchbook.published.reader.tables import Reading, Table, with_rows_as_columns
 
 FEWEST = 3
 """The fewest rows in which a relation must hold, before another row is held against it."""
@@ -49,6 +49,8 @@ def relations(read: Reading) -> Iterator[Outcome]:
     """Yield what every table of a document says of itself, and of the others."""
     for table in read.tables:
         yield from percentages(read, table)
+        if turned := with_rows_as_columns(table):
+            yield from percentages(read, turned)
         yield from totals(read, table)
         yield from sums(read, table)
         yield from rates(read, table)
@@ -212,9 +214,12 @@ def totals(read: Reading, table: Table) -> Iterator[Outcome]:
         ]
         held, broken = 0, []
         for place in range(1, len(table.columns)):
-            printed = table.number(row, place)
-            parts = [number for other in above if (number := table.number(other, place))]
-            if printed is None or len(parts) < 2 or len(parts) < len(above):
+            if total and (table.columns[place].role == "delta" or table.columns[place].unit in {"%", "x"}):
+                continue
+            printed = table.rows[row][place].figure
+            parts = [number for other in above if (number := table.rows[other][place].figure)]
+            units = {one.unit for one in [*parts, *([printed] if printed else [])]} - {""}
+            if printed is None or len(units) > 1 or len(parts) < 2 or len(parts) < len(above):
                 continue
             results = [
                 (name, _over(of, parts))
@@ -435,7 +440,12 @@ def _products(table: Table, places: Sequence[int], of: Callable[..., float]) -> 
     for row in range(len(table.rows)):
         numbers = [number for place in places if (number := table.number(row, place)) and number.low > 0]
         if len(numbers) == len(places):
-            corners = [of(*values) for values in product(*((number.low, number.high) for number in numbers))]
+            # A level was set: 1 client is no 0.5 to 1.5 of them.
+            ends = [
+                (number.value,) if table.columns[place].role == "level" else (number.low, number.high)
+                for place, number in zip(places, numbers, strict=True)
+            ]
+            corners = [of(*values) for values in product(*ends)]
             rows.append((row, min(corners), of(*(number.value for number in numbers)), max(corners)))
     return rows
 
@@ -625,7 +635,11 @@ def repeated(read: Reading) -> Iterator[Outcome]:
     """Yield rows with the same figures in two places, and rows of one configuration of which one figure differs."""
     rows: list[_Row] = []
     for table in read.tables:
-        metrics = [place for place, column in enumerate(table.columns) if column.role == "metric"]
+        metrics = [
+            place
+            for place, column in enumerate(table.columns)
+            if column.role == "metric" and column.quantity not in {"cost", "size", "count"}
+        ]
         for row, cells in enumerate(table.rows):
             texts = {
                 table.columns[place].heading: (place, cells[place].text) for place in metrics if cells[place].figure

@@ -115,11 +115,18 @@ def sentences(read: Reading) -> Iterator[Outcome]:
         "from a to b by n%": _change, "a against b, n%": _change, "impossible percentage": _impossible, "linear": _linear,
         "always": _always, "up to n%": _up_to, "n% on average": _average, "peak": _peak,
     }  # fmt: skip
+    printed = {
+        re.sub(r"\D", "", one.printed)
+        for table in read.tables
+        for cells in table.rows
+        for cell in cells
+        for one in cell.figures
+    }
     for sentence in split(read):
         for pattern in PATTERNS:
             for match in pattern.pattern.finditer(sentence.text):
                 yield from checks[pattern.name](read, sentence, match)
-        yield from _quoted(read, sentence)
+        yield from _quoted(read, sentence, printed)
     yield from _told_alike(read)
 
 
@@ -351,6 +358,7 @@ def _linear(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator
     tables = _near(read, sentence)
     ladders = [(table, *ladder) for table in tables for ladder in _ladders(table)]
     bound = [one for one in ladders if _is_about(sentence.text, one[0], one[2])] or ladders
+    bound = bound or [(table, *ladder) for table in read.tables for ladder in _said_ladders(table, sentence.text)]
     if hedged or not bound or len({table.id for table, *_ in bound}) > 1:
         yield NotBound(sentence)
         return
@@ -388,6 +396,22 @@ def _ladders(table: Table) -> Iterator[tuple[int, int, list[int]]]:
     for place, column in enumerate(table.columns):
         if column.quantity in {"throughput", "time"}:
             yield levels[0], place, [row for _, row in x if table.number(row, place)]
+
+
+def _said_ladders(table: Table, text: str) -> Iterator[tuple[int, int, list[int]]]:
+    """Yield ladders of the level that a sentence calls by name and from end to end: "replicas from 1 to 8", QPS."""
+    ends = re.search(r"\bfrom (\d[\d,]*) to (\d[\d,]*)\b", text)
+    for level, head in enumerate(table.columns):
+        x = [number.value for row in range(len(table.rows)) if (number := table.number(row, level))]
+        if (
+            ends is None or head.role != "level" or len(x) < max(3, len(table.rows)) or x != sorted(set(x))
+            or [x[0], x[-1]] != [float(end.replace(",", "")) for end in ends.groups()]
+            or not re.search(rf"\b{re.escape(head.heading)}\b", text, re.IGNORECASE)
+        ):  # fmt: skip
+            continue
+        for place, column in enumerate(table.columns):
+            if column.quantity == "throughput" and re.search(rf"\b{re.escape(column.heading)}\b", text, re.IGNORECASE):
+                yield level, place, [row for row in range(len(table.rows)) if table.number(row, place)]
 
 
 def _always(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[Outcome]:
@@ -467,7 +491,7 @@ def _peak(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[O
     yield NotBound(sentence)
 
 
-def _quoted(read: Reading, sentence: Sentence) -> Iterator[Outcome]:
+def _quoted(read: Reading, sentence: Sentence, known: set[str]) -> Iterator[Outcome]:
     """Yield figures in text that differ from a cell of their section in one digit, and stand nowhere in the tables."""
     tables = _near(read, sentence)
     cells = [
@@ -479,13 +503,6 @@ def _quoted(read: Reading, sentence: Sentence) -> Iterator[Outcome]:
     ]
     if not cells:
         return
-    known = {
-        re.sub(r"\D", "", one.printed)
-        for table in read.tables
-        for cells_ in table.rows
-        for cell in cells_
-        for one in cell.figures
-    }
     for quoted in figures(sentence.text):
         digits = re.sub(r"\D", "", quoted.printed)
         if len(digits.strip("0")) < 4 or not quoted.exact or re.fullmatch(r"(?:19|20)\d\d", digits):

@@ -125,7 +125,7 @@ class Record(_Frozen):
         return self
 
 
-def save(folder: Path, record: Record, series: pd.DataFrame, output: str, *, lasting: bool = True) -> Path:
+def save(folder: Path, record: Record, series: pd.DataFrame | pa.Table, output: str, *, lasting: bool = True) -> Path:
     """Write a record to `folder/<id>`, whole or not at all; an older one of the same name is replaced.
 
     `lasting`: it is on the disk before it has its name, so that a loss of power leaves it whole, too. Raises
@@ -148,11 +148,14 @@ def save(folder: Path, record: Record, series: pd.DataFrame, output: str, *, las
     return target
 
 
-def _write_parts(partial: Path, record: Record, series: pd.DataFrame, output: str) -> None:
+def _write_parts(partial: Path, record: Record, series: pd.DataFrame | pa.Table, output: str) -> None:
     if partial.exists():
         shutil.rmtree(partial)
     partial.mkdir(parents=True)
-    series.to_parquet(partial / "series.parquet", index=False)
+    if isinstance(series, pa.Table):
+        pq.write_table(series, partial / "series.parquet")
+    else:
+        series.to_parquet(partial / "series.parquet", index=False)
     # Not as the locale has it: records go to other machines, and a load generator prints what it likes.
     (partial / "output.txt").write_text(output, encoding="utf-8")
     (partial / "record.json").write_text(record.model_dump_json(indent=1), encoding="utf-8")

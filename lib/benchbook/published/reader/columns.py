@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Literal, NamedTuple
 
 import pint
@@ -37,9 +38,9 @@ class Rule(NamedTuple):
 
 
 RULES = [
-    Rule(r"hit ratio|hit rate|命中率|success(?:ful)? ?(?:rate|ratio|share|%|\(%)|成功率", "share", "%", "more", "metric", "Cache hit ratio"),
+    Rule(r"hit ratio|hit rate|命中率|\befficiency\b ?(?=[(%]|$)|success(?:ful)? ?(?:rate|ratio|share|%|\(%)|成功率", "share", "%", "more", "metric", "Cache hit ratio"),
     Rule(r"improve?ment|提升|speed[- ]?up|\bgain|\bdelta\b|\bdiff(?:erence)?\b|\bchanges?\b(?! ?log)|变化|增幅|差异|regression|overhead|degradation|下降|"
-         r"\bmultip(?:le|lier)\b|\brelative\b|\bratio\b(?!.*hit)|\bvs\.?\s|normali[sz]ed|slow ?down|\bfaster\b|提高|增长|Δ|倍数",
+         r"\bmultip(?:le|lier)\b|\brelative\b|\bratio\b(?!.*hit)|\bvs\.?\s|normali[sz]ed|slow ?down|\bfaster\b|提高|增长|Δ|倍数|\([\w. ]+[-−–][\w. ]+\)\s?/",
          "delta", "", "", "delta", "TPS improvement (%)"),
     Rule(r"\bmin(?:imum)?\b.*(?:latenc|time|\(?(?:ms|us|s)\)?$)|\blat\w* ?(?:\(?\w+\)?)? ?min", "min", "", "less", "metric", "Min latency (ms)"),
     Rule(r"\b(?:max(?:imum)?|slowest|worst)\b.*(?:latenc|time|\(?(?:ms|us|s)\)?$)|\blat\w* ?(?:\(?\w+\)?)? ?max", "max", "", "less", "metric", "Max latency (ms)"),
@@ -52,16 +53,16 @@ RULES = [
     Rule(r"\b(?:tps|qps|rps|ops|iops|eps)\b|(?:transactions|queries|requests|reqs?|ops|operations|messages|msgs?|rows|records|events|docs|points|inserts|reads|writes|txns?)"
          r"\s?(?:/|per|\\)\s?(?:s|sec|second)|throughput|吞吐|每秒|\bthruput", "throughput", "1/s", "more", "metric", "QPS"),
     Rule(r"bandwidth|带宽|(?:[kmg]i?b|bytes|mb)(?:/s|/sec|ps)\b|\bspeed\b|速度|速率", "throughput", "", "more", "metric", "导入速度 (MB/s)"),
-    Rule(r"\bcpu\b|处理器|utili[sz]ation|利用率|使用率|\busage\b", "usage", "", "less", "metric", "CPU Usage"),
-    Rule(r"\berrors?\b|failed|failures|错误", "errors", "", "less", "metric", "Errors"),
+    Rule(r"\bcpu\b(?! ?(?:cores?|types?|model|count|arch))|处理器|utili[sz]ation|利用率|使用率|\busage\b", "usage", "", "less", "metric", "CPU Usage"),
+    Rule(r"\berrors?\b|\bfails?\b|failed|failures|错误", "errors", "", "less", "metric", "Errors"),
     Rule(r"(?:thread|client|connection|worker|concurren|线程|并发|连接|parallelism|goroutine|\bvus?\b|\busers\b|sessions?\b|terminals).{0,20}", "concurrency", "1", "", "level", "Threads"),
-    Rule(r"batch|block size|value size|key size|row size|record size|page size|chunk|warehouses?|scale|pool size|\bnodes?\b|replicas|partitions|shards|cores\b|vcpus?\b"
+    Rule(r"batch|block size|payload|message size|\binstances?\b|value size|key size|row size|record size|page size|chunk|warehouses?|scale|pool size|\bnodes?\b|replicas|partitions|shards|cores\b|vcpus?\b"
          r"|\blength\b|depth\b|pipelin|行数|大小|number of (?:tables|rows|keys|columns|records)|\bversion\b|版本|\btables?\b$|item ?count|\bn\b$|fan-?out|\bsf\b", "setting", "", "", "level", "Batch size"),
     Rule(r"elapsed|run ?time|\btime\b|时间|耗时|用时|takes?\b|\bt\((?:s|ms)\)|seconds|\bmsecs?\b|execution|wall", "time", "", "less", "metric", "Load time (s)"),
     Rule(r"memory|\bmem\b|内存|\brss\b|disk|storage|\bsize\b|space|磁盘|volume|数据量|bytes|\bdata\b", "size", "", "less", "metric", "Memory (MB)"),
-    Rule(r"\bcost|\bprice|\$|价格", "cost", "", "less", "metric", "Cost"),
+    Rule(r"\bcost|\bprice|\$|价格|成本|费用", "cost", "", "less", "metric", "Cost"),
     Rule(r"\b(?:average|mean|avg)\b|平均", "mean", "", "", "metric", "Average"),
-    Rule(r"\b(?:total|sum|count|requests|transactions|rows|events|ops|score|records|queries)\b|总", "count", "1", "", "metric", "Total requests"),
+    Rule(r"\b(?:total|sum|count|iterations|requests|transactions|rows|events|ops|score|records|queries)\b|总", "count", "1", "", "metric", "Total requests"),
 ]  # fmt: skip
 _COMPILED = [(re.compile(rule.pattern, re.IGNORECASE), rule) for rule in RULES]
 _IN_BRACKETS = re.compile(r"[(\[（]\s*(?:in\s+)?([^)\]）(]{1,24}?)\s*[)\]）]")
@@ -127,8 +128,10 @@ def unit_of(heading: str) -> str:
         if re.match(r"(?:μs|us|ms|s|MB/s|KB/s|GB/s)\b", words) and words.split()[0].rstrip(",;") in UNITS:
             return UNITS[words.split()[0].rstrip(",;")]
     last = re.split(r"[,;_\s]\s*(?:in\s+)?", heading.strip().rstrip(":"))[-1]
-    if last in UNITS and last not in {"B", "s", "h", "x", "X", "W", "V", "M/s"}:
+    if last in UNITS and UNITS[last] != "1" and last not in {"B", "s", "h", "x", "X", "W", "V", "M/s"}:
         return UNITS[last]
+    if re.fullmatch(r"[A-Za-z]{3,}/s(?:ec)?", last):
+        return "1/s"
     tail = re.search(
         r"(?<![A-Za-z])(?:in )?(seconds|milliseconds|microseconds|ops/sec|ops/s|MB/s|MB/sec|GB/s|KB/s|%)\s*$",
         heading,
@@ -139,6 +142,7 @@ def unit_of(heading: str) -> str:
     return ""
 
 
+@cache
 def factor(unit: str, other: str) -> float | None:
     """Return what one `unit` is in the other one; None where they are of different dimensions, or not known."""
     if unit == other:

@@ -356,6 +356,10 @@ def _words(element: Any) -> str:
     return " ".join("".join(" " if not isinstance(one, str) else str(one) for one in found).split())
 
 
+def _words_in(element: Any, *tags: str) -> str:
+    return " ".join(_words(one) for one in element.iter(*tags))
+
+
 def _html_table(element: Any) -> Block | None:  # noqa: PLR0912 - the rules of a table, one after another
     rows: list[list[str]] = []
     lines: list[int] = []
@@ -378,13 +382,13 @@ def _html_table(element: Any) -> Block | None:  # noqa: PLR0912 - the rules of a
             if cell is None or len(cells) > MOST_COLUMNS:
                 break
             words = _words(cell)
-            heads += cell.tag == "th"
+            heads += cell.tag == "th" or not words or words == _words_in(cell, "strong", "b")
             for _ in range(min(_span(cell, "colspan"), MOST_COLUMNS - len(cells))):
                 if _span(cell, "rowspan") > 1:
                     open_cells[len(cells)] = (_span(cell, "rowspan") - 1, words)
                 cells.append(words)
         in_head = any(parent.tag == "thead" for parent in row.iterancestors())
-        if own and len(rows) == header and (in_head or heads == len(own)):
+        if own and len(rows) == header and (in_head or (heads == len(own) and any(cells))):
             header += 1
         if cells:
             rows.append(cells)

@@ -57,6 +57,11 @@ UNITS: dict[str, str] = {
         "1/s",
     ),
     **dict.fromkeys(["tpmC", "TPMC", "tpm", "TPM", "tpmc", "TpmC", "/min", "per minute", "transactions per minute"], "1/min"),
+    **dict.fromkeys(
+        ["row", "rows", "Rows", "key", "keys", "records", "node", "nodes", "thread", "threads", "client", "clients", "connections",
+         "core", "cores", "vCPU", "vCPUs", "table", "tables", "requests", "queries", "transactions", "events", "行"],
+        "1",
+    ),
     **dict.fromkeys(["us/op", "µs/op", "micros/op", "us/query"], "us"),
     **dict.fromkeys(["ms/op", "ms/query", "ms/txn"], "ms"),
     **dict.fromkeys(["ns/op"], "ns"),
@@ -85,16 +90,17 @@ _CLOCK = re.compile(
     r"(?:(?P<h>\d+)\s?h(?:ours?|rs?)?\s?)?(?:(?P<m>\d+)\s?m(?:in(?:ute)?s?)?\s?)(?P<s>\d+(?:\.\d+)?)\s?s(?:ec(?:ond)?s?)?\b"
     r"|(?P<h2>\d+)\s?h(?:ours?|rs?)?\s?(?P<m2>\d+)\s?m(?:in(?:ute)?s?)?\b"
 )
+_BEFORE = r"(?<![\w.,])(?<![A-Za-z]-)"  # the 2 of us-east-2 is none
 _FIGURE = {
     style: re.compile(
-        rf"(?<![\w.,])(?P<about>{_ABOUT})?\s?(?P<bound>{_BOUND})?\s?(?P<open>\()?(?P<sign>[+{MINUS}])?\s?"
+        rf"{_BEFORE}(?P<about>{_ABOUT})?\s?(?P<bound>{_BOUND})?\s?(?P<open>\()?(?P<sign>[+{MINUS}])?\s?"
         rf"(?P<currency>[$€£¥])?{_pattern(style)}(?P<plus>\+)?"
     )
     for style in ("point", "comma")
 }
 _RANGE = {
     style: re.compile(
-        rf"(?<![\w.,])(?P<about>{_ABOUT})?\s?{_pattern(style, 'a_')}\s?(?:[~～{MINUS}]|\.\.|to|至|到)\s?{_pattern(style, 'b_')}(?!\w|\.\d)"
+        rf"{_BEFORE}(?P<about>{_ABOUT})?\s?{_pattern(style, 'a_')}\s?(?:[~～{MINUS}]|\.\.|to|至|到)\s?{_pattern(style, 'b_')}(?!\w|\.\d)"
     )
     for style in ("point", "comma")
 }

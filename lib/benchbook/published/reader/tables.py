@@ -10,7 +10,7 @@ import pandas as pd
 
 from benchbook.published.reader.columns import Column, column, rule_of, unit_of
 from benchbook.published.reader.formats import Block, read
-from benchbook.published.reader.numerals import Figure, Style, figures, is_empty, style_of
+from benchbook.published.reader.numerals import UNITS, Figure, Style, figures, is_empty, style_of
 from benchbook.published.reader.tool_output import tables_of
 
 FRAME = [
@@ -45,8 +45,8 @@ class Table:
 
     def number(self, row: int, place: int) -> Figure | None:
         """Return a cell's figure in its column's unit; None where it prints none, or one in a unit of its own."""
-        figure = self.rows[row][place].figure
-        if figure is None or (figure.unit and figure.unit != self.columns[place].unit):
+        figure, unit = self.rows[row][place].figure, self.columns[place].unit
+        if figure is None or (figure.unit and figure.unit != unit and not {figure.unit, unit} <= {"", "1"}):
             return None
         return figure
 
@@ -128,6 +128,23 @@ def frame(read: Reading) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=FRAME)
 
 
+def with_rows_as_columns(table: Table) -> Table | None:
+    """Return a table with its rows as columns, where a row says how far the rows above it are apart; else None."""
+    labels = [cells[0].text for cells in table.rows]
+    rules = [rule_of(label) for label in labels]
+    if not any(rule and rule.role == "delta" for rule in rules) or len(table.columns) < 4:
+        return None
+    heads = [Cell(one.heading, [], table.line) for one in table.columns[1:]]
+    sides = [[cells[place] for cells in table.rows] for place in range(1, len(table.columns))]
+    columns = [
+        column(label, [cell.figures for cell in cells[1:]], [cell.text for cell in cells[1:]], first=False)
+        for label, cells in zip(labels, table.rows, strict=True)
+    ]
+    level = Column(table.columns[0].heading, role="level")
+    rows = [[head, *cells] for head, cells in zip(heads, sides, strict=True)]
+    return Table(table.id, table.section, table.caption, table.line, [level, *columns], rows)
+
+
 def _table(block: Block, id: str, section: str, caption: str, style: Style) -> Table | None:
     header = [row for row in block.rows[: block.header] if any(row)]
     body = block.rows[block.header :]
@@ -169,21 +186,30 @@ def _on_its_side(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Return whether quantities stand in the first column, and not in the header."""
     down = [rule_of(row[0]) for row in rows]
     known = [rule for rule in down if rule and rule.role == "metric"]
-    quantities = {(rule.quantity, rule.unit) for rule in known}
+    said = bool(re.fullmatch(r"\W*(?:metrics?|measurements?|指标)\W*", heads[0], re.IGNORECASE))
+    quantities = {(rule.quantity, rule.unit) for rule in down if rule and (said or rule in known)}
     across = [rule_of(head) for head in heads[1:]]
     units = {unit_of(row[0]) for row in rows} - {""}
     if any(rule and rule.role in {"metric", "delta"} for rule in across) or len(rows) > 60:
         return False
-    return len(known) >= 2 and len(known) >= 0.6 * len(rows) and (len(quantities) > 1 or len(units) > 1)
+    enough = len(known) >= 0.3 * len(rows) if said else len(known) >= max(2, 0.6 * len(rows))
+    return bool(known) and enough and (len(quantities) > 1 or len(units) > 1)
 
 
 def _of_caption(columns: list[Column], about: str) -> list[Column]:
-    """Give columns that are headed by products or levels the quantity that the caption or section names."""
+    """Give columns headed by products or levels the quantity that the first heading, the caption or the section names."""
+    told = re.search(r"\b(?:in|unit:?) \(?(milliseconds?|microseconds?|seconds|ms|us|µs)\b", about, re.IGNORECASE)
+    if told:
+        unit = UNITS[told[1].lower()]
+        columns = [one._replace(unit=unit) if one.quantity in _TIMES and not one.unit else one for one in columns]
     open_ones = [one for one in columns if one.role == "metric" and not one.quantity]
-    if len(open_ones) < 1:
+    if len(open_ones) <= sum(one.role == "metric" for one in columns) / 2:
         return columns
+    corner = rule_of(columns[0].heading) if columns[0].role == "level" else None
+    about = columns[0].heading if corner and corner.quantity in {"throughput", *_TIMES} else about
     rule = rule_of(about)
-    if rule is None or rule.role != "metric":
+    # "improved by 50%" is no percentile.
+    if rule is None or rule.role != "metric" or (rule.quantity == "percentile" and not _RANKED.search(about)):
         return columns
     unit = unit_of(about) or rule.unit
     return [
@@ -192,6 +218,10 @@ def _of_caption(columns: list[Column], about: str) -> list[Column]:
         else one
         for one in columns
     ]
+
+
+_TIMES = {"percentile", "mean", "min", "max", "latency", "spread", "time"}
+_RANKED = re.compile(r"latenc|percentile|\b(?:p|tp)\d|\dth\b|分位|延迟", re.IGNORECASE)
 
 
 _PAIR = re.compile(r"^([^:：=\n]{2,60}?)\s*[:：]\s+(\S.{0,60})$")

@@ -41,8 +41,8 @@ TOOLS = [
     ], "latency average = 1.434 ms"),
     Tool("go-tpc", r"^\[?(?:Summary|Finished)\]?\s*\S+ - Takes\(s\)|tpmC:\s", [
         (rf"tpmC:\s*{_N}", ["tpmC"]), (rf"efficiency:\s*{_N}%", ["efficiency (%)"]),
-        (rf"\[Summary\] (\S+) - Takes\(s\): {_N}, Count: (\d+), TPM: {_N}, Sum\(ms\): {_N}, Avg\(ms\): {_N}, 50th\(ms\): {_N}, 90th\(ms\): {_N}, 95th\(ms\): {_N}, 99th\(ms\): {_N}",
-         ["statement", "time (s)", "transactions", "TPM", "sum (ms)", "avg latency (ms)", "50th percentile (ms)", "90th percentile (ms)", "95th percentile (ms)", "99th percentile (ms)"]),
+        (rf"\[Summary\] (\S+) - Takes\(s\): {_N}, Count: (\d+), TPM: {_N}, Sum\(ms\): {_N}, Avg\(ms\): {_N}(?:, 50th\(ms\): {_N})?(?:, 90th\(ms\): {_N})?(?:, 95th\(ms\): {_N})?(?:, 99th\(ms\): {_N})?(?:, 99\.9th\(ms\): {_N})?",
+         ["statement", "time (s)", "transactions", "TPM", "sum (ms)", "avg latency (ms)", "50th percentile (ms)", "90th percentile (ms)", "95th percentile (ms)", "99th percentile (ms)", "99.9th percentile (ms)"]),
     ], "tpmC: 5120.3, tpmTotal: 11375.9, efficiency: 39.8%", each_line=True),
     Tool("go-ycsb", r"^\s*(?:READ|UPDATE|INSERT|SCAN|TOTAL)\s+- Takes\(s\):", [
         (rf"^\s*(\S+)\s+- Takes\(s\): {_N}, Count: (\d+), OPS: {_N}, Avg\(us\): {_N}, Min\(us\): {_N}, Max\(us\): {_N}(?:, 50th\(us\): {_N}, 90th\(us\): {_N}, 95th\(us\): {_N}, 99th\(us\): {_N})?",
@@ -60,6 +60,10 @@ TOOLS = [
         (rf"^\s*(\w+)\s*:\s+{_N} micros/op\s+{_N} ops/sec;?(?:\s+{_N} seconds)?(?:\s+{_N} operations)?;?(?:\s+{_N} MB/s)?",
          ["benchmark", "micros/op", "ops/sec", "seconds", "operations", "MB/s"]),
     ], "fillseq      :       3.420 micros/op 292385 ops/sec;   32.3 MB/s", each_line=True),
+    Tool("go test -bench", r"^Benchmark\S+\s+\d+\s+[\d.]+ ns/op", [
+        (rf"^(Benchmark\S+)\s+(\d+)\s+{_N} ns/op(?:\s+{_N} MB/s)?(?:\s+(\d+) B/op)?(?:\s+(\d+) allocs/op)?",
+         ["benchmark", "iterations", "time (ns/op)", "MB/s", "memory (B/op)", "allocs/op"]),
+    ], "BenchmarkEncode-8    8406    137911 ns/op    8701.24 MB/s", each_line=True),
     Tool("ab", r"Time per request:|Concurrency Level:", [
         (r"Concurrency Level:\s+(\d+)", ["concurrency"]), (rf"Time taken for tests:\s+{_N} seconds", ["time taken (s)"]), (r"Complete requests:\s+(\d+)", ["requests"]),
         (rf"Requests per second:\s+{_N} ", ["requests/s"]), (rf"Time per request:\s+{_N} \[ms\] \(mean\)\s*$", ["mean response time (ms)"]),
@@ -110,4 +114,21 @@ def tables_of(block: Block) -> list[Block]:
                 Block("table", f"{tool.name} output", lines[0], rows=[wide, *rows], header=1, lines=[lines[0], *lines])
             )
         return made
-    return []
+    return _aligned(block) if block.kind == "code" else []
+
+
+def _aligned(block: Block) -> list[Block]:
+    """Return the tables that are drawn with blanks alone: a line of words over two and more lines of figures."""
+    found: list[Block] = []
+    start, rows = 0, list[list[str]]()
+    for number, line in enumerate([*block.text.split("\n"), ""]):
+        cells = [cell for cell in re.split(r"\s{2,}|\t", line.strip()) if cell]
+        if rows and len(cells) == len(rows[0]) and all(re.match(r"[+-]?\d", cell) for cell in cells[1:]):
+            rows.append(cells)
+            continue
+        if len(rows) > 2:
+            lines = [block.line + start + place for place in range(len(rows))]
+            found.append(Block("table", "", lines[0], rows=rows, header=1, lines=lines))
+        heads = len(cells) > 1 and not any(re.match(r"[+-]?\d", cell) for cell in cells)
+        start, rows = number, [cells] if heads else []
+    return found
