@@ -55,11 +55,11 @@ RULES = [
     Rule(r"bandwidth|带宽|(?:[kmg]i?b|bytes|mb)(?:/s|/sec|ps)\b|\bspeed\b|速度|速率", "throughput", "", "more", "metric", "导入速度 (MB/s)"),
     Rule(r"\bcpu\b(?! ?(?:cores?|types?|model|count|arch))|处理器|utili[sz]ation|利用率|使用率|\busage\b", "usage", "", "less", "metric", "CPU Usage"),
     Rule(r"\berrors?\b|\bfails?\b|failed|failures|错误", "errors", "", "less", "metric", "Errors"),
-    Rule(r"(?:thread|client|connection|worker|concurren|线程|并发|连接|parallelism|goroutine|\bvus?\b|\busers\b|sessions?\b|terminals).{0,20}", "concurrency", "1", "", "level", "Threads"),
+    Rule(r"(?:thread|client|producers|consumers|connection|worker|concurren|线程|并发|连接|parallelism|goroutine|\bvus?\b|\busers\b|sessions?\b|terminals).{0,20}", "concurrency", "1", "", "level", "Threads"),
     Rule(r"batch|block size|payload|message size|\binstances?\b|value size|key size|row size|record size|page size|chunk|warehouses?|scale|pool size|\bnodes?\b|replicas|partitions|shards|cores\b|vcpus?\b"
          r"|\blength\b|depth\b|pipelin|行数|大小|number of (?:tables|rows|keys|columns|records)|\bversion\b|版本|\btables?\b$|item ?count|\bn\b$|fan-?out|\bsf\b", "setting", "", "", "level", "Batch size"),
     Rule(r"elapsed|run ?time|\btime\b|时间|耗时|用时|takes?\b|\bt\((?:s|ms)\)|seconds|\bmsecs?\b|execution|wall", "time", "", "less", "metric", "Load time (s)"),
-    Rule(r"memory|\bmem\b|内存|\brss\b|disk|storage|\bsize\b|space|磁盘|volume|数据量|bytes|\bdata\b", "size", "", "less", "metric", "Memory (MB)"),
+    Rule(r"memory|\bmem\b|内存|\brss\b|disk|storage|size\b|space|磁盘|volume|数据量|bytes|\bdata\b", "size", "", "less", "metric", "Memory (MB)"),
     Rule(r"\bcost|\bprice|\$|价格|成本|费用", "cost", "", "less", "metric", "Cost"),
     Rule(r"\b(?:average|mean|avg)\b|平均", "mean", "", "", "metric", "Average"),
     Rule(r"\b(?:total|sum|count|iterations|requests|transactions|rows|events|ops|score|records|queries)\b|总", "count", "1", "", "metric", "Total requests"),
@@ -89,6 +89,8 @@ def column(heading: str, cells: Sequence[list[Figure]], texts: Sequence[str], *,
     common = max(set(printed), key=printed.count) if printed else ""
     if not unit and common and printed.count(common) > len(printed) / 2:
         unit = common
+    if rule and rule.quantity == "usage" and is_rate(unit):
+        rule = rule_of("throughput")  # "-cpu=4", 3625.6MB/s
     filled = [text for text in texts if not is_empty(text)]
     numeric = sum(bool(cell) and _mostly(cell[0], text) for cell, text in zip(cells, texts, strict=True))
     share = numeric / len(filled) if filled else 0.0
@@ -104,6 +106,8 @@ def column(heading: str, cells: Sequence[list[Figure]], texts: Sequence[str], *,
         role: Role = "level" if first and ladder and not unit else "metric"
         return Column(heading, "", unit, _direction(unit), role, sure=0.4 if role == "level" else 0.5)
     role = rule.role
+    if unit == "x" and role == "metric":
+        role = "delta"  # "S2 throughput", 1.84x: that of another
     if role == "level" and (unit in {"ms", "us", "1/s", "MB/s", "1/min"} or not first):
         role = "metric" if unit in {"ms", "us", "1/s", "MB/s", "1/min"} else role
     if rule.quantity == "concurrency" and role == "metric":

@@ -226,6 +226,8 @@ def _number(match: re.Match[str], text: str, style: Style) -> Figure | None:
         return None
     value, place, unit = scaled
     sign = match["sign"] or ""
+    if sign and text[match.end("sign")].isspace() and text[: match.start("sign")].strip():
+        sign, start = "", match.start("numeral")  # "1316042016 - 539.47MB/s" are two figures
     if match["open"]:
         closed = text[end : end + 1] == ")" and text[: match.start()].strip() == "" and not text[end + 1 :].strip()
         if closed and not sign:

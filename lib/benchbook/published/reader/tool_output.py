@@ -61,7 +61,7 @@ TOOLS = [
          ["benchmark", "micros/op", "ops/sec", "seconds", "operations", "MB/s"]),
     ], "fillseq      :       3.420 micros/op 292385 ops/sec;   32.3 MB/s", each_line=True),
     Tool("go test -bench", r"^Benchmark\S+\s+\d+\s+[\d.]+ ns/op", [
-        (rf"^(Benchmark\S+)\s+(\d+)\s+{_N} ns/op(?:\s+{_N} MB/s)?(?:\s+(\d+) B/op)?(?:\s+(\d+) allocs/op)?",
+        (rf"^(Benchmark\S+)\s+(\d+)\s+{_N} ns/op(?:\s+{_N} MB/s)?(?:\s+[\d.]+ \w+(?=\s))?(?:\s+(\d+) B/op)?(?:\s+(\d+) allocs/op)?",
          ["benchmark", "iterations", "time (ns/op)", "MB/s", "memory (B/op)", "allocs/op"]),
     ], "BenchmarkEncode-8    8406    137911 ns/op    8701.24 MB/s", each_line=True),
     Tool("ab", r"Time per request:|Concurrency Level:", [
@@ -120,15 +120,18 @@ def tables_of(block: Block) -> list[Block]:
 def _aligned(block: Block) -> list[Block]:
     """Return the tables that are drawn with blanks alone: a line of words over two and more lines of figures."""
     found: list[Block] = []
-    start, rows = 0, list[list[str]]()
+    at, rows = list[int](), list[list[str]]()
     for number, line in enumerate([*block.text.split("\n"), ""]):
         cells = [cell for cell in re.split(r"\s{2,}|\t", line.strip()) if cell]
         if rows and len(cells) == len(rows[0]) and all(re.match(r"[+-]?\d", cell) for cell in cells[1:]):
             rows.append(cells)
+            at.append(number)
             continue
+        if len(rows) > 1 and not line.strip() and number < block.text.count("\n") + 1:
+            continue  # a group of rows
         if len(rows) > 2:
-            lines = [block.line + start + place for place in range(len(rows))]
+            lines = [block.line + place for place in at]
             found.append(Block("table", "", lines[0], rows=rows, header=1, lines=lines))
         heads = len(cells) > 1 and not any(re.match(r"[+-]?\d", cell) for cell in cells)
-        start, rows = number, [cells] if heads else []
+        at, rows = [number], [cells] if heads else []
     return found
