@@ -1,7 +1,8 @@
-"""What another user of this machine comes to: run it as that user, with the project folder as its argument.
+"""What another user of this machine comes to: run it as that user, with the project folder and doors (address:port).
 
-Prints JSON: `ports` (address:port of every listening socket that /proc/net names) with what each said to a request,
-`files` of the kit that can be read or written, and `users`, by the command line of each process that names the lab.
+Prints JSON: `ports`, these doors and all others that /proc/net names on their addresses, with what each said to a
+request; `files` of the kit that can be read or written; `users`, by the command lines that name the lab.
+Nobody else's servers are asked for anything.
 """
 
 import json
@@ -57,9 +58,12 @@ def users(folder):
             yield f"{owner}: {line[:200]}"
 
 
-def main(folder):
+def main(folder, *doors):
     lab = f"{folder}/.lab"
-    ports = {f"{address}:{port}": said(address, port) for address, port in sorted(set(listening()))}
+    known = {(door.split(":")[0], int(door.split(":")[1])) for door in doors}
+    mine = {address for address, _ in known}
+    asked = sorted(known | {door for door in listening() if door[0] in mine})
+    ports = {f"{address}:{port}": said(address, port) for address, port in asked}
     found = sorted(path for each in [lab, *Path("/tmp").glob("benchbook-*")] for path in files(each))
     print(json.dumps({"ports": ports, "files": found, "users": sorted(users(lab))}, indent=1))
 

@@ -58,12 +58,14 @@ def test_another_user_comes_to_nothing_and_nothing_runs_as_root(open_lab: Invent
         door = ["python3", "-m", "http.server", "--bind", host.address, "8261"]
         server = session.start(host, "server", Command(door, timeout_s=60))
         until(lambda: _listens(host), "the server listens")
+        doors = [f"{host.address}:{port}" for port in (open_lab.ssh.port, 8261)]
         looked = subprocess.run(
-            [*OTHER, str(TESTS / "helpers" / "other_user.py"), str(lab._folder(open_lab).parents[1])],
+            [*OTHER, str(TESTS / "helpers" / "other_user.py"), str(lab._folder(open_lab).parents[1]), *doors],
             capture_output=True, text=True, check=True, cwd="/",
         )  # fmt: skip
         found = json.loads(looked.stdout)
-        assert not [port for port in found["ports"] if port.startswith(host.address)]
+        assert list(found["ports"]) == sorted(doors)
+        assert all("ConnectionRefused" in said for said in found["ports"].values())
         assert found["files"] == []
         mine = [line for line in found["users"] if "http.server" in line or "agent.py" in line]
         pid = json.loads(host.read(f"{server.folder}/pid"))["group"]

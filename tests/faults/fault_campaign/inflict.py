@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
@@ -13,6 +14,7 @@ import psutil
 
 from fault_campaign import catalogue, small_disks, victims
 from fault_campaign.draw import PlannedRound
+from fault_campaign.home import PORT
 from fault_campaign.moments import RunSigns
 
 # A disk stays full, and a key wrong, until the run has met it, or has recorded so many trials all the same; at most so
@@ -26,10 +28,7 @@ _DONE_AND_UNDONE = {
 # In a PID namespace of its own nobody's probe sees it; it ends with the first process of it.
 _HOG = [*"unshare --pid --fork --kill-child sh -c".split(), "while :; do :; done & while :; do :; done"]
 _LOOK = str(Path(__file__).parents[2] / "helpers" / "other_user.py")
-_OTHER_USER = [
-    *"setpriv --reuid=nobody --regid=nogroup --clear-groups sh -c".split(),
-    f"while :; do /usr/bin/python3 {_LOOK} /; sleep 1; done",
-]
+_AS_NOBODY = "setpriv --reuid=nobody --regid=nogroup --clear-groups sh -c".split()
 Wait = Callable[[Callable[[], bool], float], bool]
 
 
@@ -52,7 +51,7 @@ class Inflictor:
         if kind in _DONE_AND_UNDONE:
             return self._cut(*_DONE_AND_UNDONE[kind])
         if kind in (catalogue.HOG, catalogue.OTHER_USER):
-            return self._beside(_HOG if kind == catalogue.HOG else _OTHER_USER)
+            return self._beside(_HOG if kind == catalogue.HOG else self._other_user())
         hit = victims.victims(self.planned, self.signs, self.run.pid)
         if kind == catalogue.STOP:
             return self._stop(hit)
@@ -90,6 +89,12 @@ class Inflictor:
         finally:
             subprocess.run([*way, "ip", *mend.split()], check=True)
         return True
+
+    def _other_user(self) -> list[str]:
+        """Another user, who tries the doors of the lab's hosts over and over."""
+        home = self.signs.home
+        words = [_LOOK, str(home.home), *(f"{home.net}.{host}:{port}" for host in (1, 11) for port in (PORT, 3306))]
+        return [*_AS_NOBODY, f"while :; do /usr/bin/python3 {shlex.join(words)}; sleep 1; done"]
 
     def _beside(self, words: Sequence[str]) -> bool:
         """What somebody else runs on the machine meanwhile."""
