@@ -96,11 +96,70 @@ def test_a_file_of_several_runs_is_cut_where_each_begins() -> None:
             "sysbench says that it failed: FATAL: mysql_drv_query",
         ),
         ((FIXTURES / "ab" / "interrupted.txt").read_text(), "ApacheBench says that it failed"),
-        (text("hammerdb_4").replace("96747", "0").replace("224827", "0"), "prints no figure that is not 0"),
+        (text("hammerdb_4").replace("96747", "0").replace("224827", "0"), "prints no rate that is not 0"),
+        (
+            text("sysbench_1")
+            .replace("(30.94", "(0.00")
+            .replace("495.03", "0.00")
+            .replace("errors:                      0", "errors: 19820"),
+            "sysbench prints no rate that is not 0 beside 19820 ignored_errors",
+        ),
+        (
+            text("pgbench_12").replace("= 1200.2", "= 0.0").replace("= 1199.1", "= 0.0"),
+            "pgbench prints no rate that is not 0",
+        ),
+        (
+            text("pgbench_12")
+            + "pgbench: fatal: Run was aborted; the above results are incomplete.\n"
+            + text("pgbench_12"),
+            "pgbench says that it failed: pgbench: fatal: Run was aborted",
+        ),
     ],
 )
 def test_what_failed_or_is_cut_is_refused_by_name(whole: str, said: str) -> None:
     assert said in generator_output.runs(whole)[0].problem
+
+
+def test_the_run_behind_one_that_was_given_up_is_whole() -> None:
+    given_up = text("pgbench_12") + "pgbench: fatal: Run was aborted; the above results are incomplete.\n"
+    assert [bool(run.problem) for run in generator_output.runs(given_up + text("pgbench_12"))] == [True, False]
+
+
+def test_colours_of_a_terminal_are_no_text() -> None:
+    (run,) = generator_output.runs("\x1b[32m" + text("sysbench_1").replace("tps", "\x1b[1mtps\x1b[0m"))
+    assert run.version == "1.0.11"
+
+
+FILEIO = """sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta2)
+
+Number of threads: 4
+File operations:
+    reads/s:                      1234.56
+    writes/s:                     823.04
+    fsyncs/s:                     2633.70
+
+Throughput:
+    read, MiB/s:                  19.29
+    written, MiB/s:               12.86
+
+General statistics:
+    total time:                          10.0339s
+    total number of events:              46985
+
+Threads fairness:
+    execution time (avg/stddev):   2.4876/0.00
+"""
+
+
+def test_files_and_memory_have_their_rates() -> None:
+    (run,) = generator_output.runs(FILEIO)
+    assert {name: q.value for name, q in run.figures.items() if name.endswith(("_iops", "_throughput"))} == {
+        "read_iops": 1234.56, "write_iops": 823.04, "fsync_iops": 2633.7,
+        "read_throughput": 19.29, "written_throughput": 12.86,
+    }  # fmt: skip
+    memory = FILEIO.replace(", MiB/s", "").replace("Throughput:", "51200.00 MiB transferred (5120.00 MiB/sec)")
+    (run,) = generator_output.runs(memory)
+    assert run.figures["transferred_throughput"].value == 5120
 
 
 def test_any_other_text_is_refused() -> None:

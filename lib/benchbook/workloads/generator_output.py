@@ -150,7 +150,8 @@ def runs(text: str) -> list[GeneratorRun]:
 
     Raise OutputNotParseable where no known program printed it.
     """
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    # As `script` and the logs of a pipeline keep it.
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r\n", "\n").replace("\r", "\n")
     flat = _flat(text)
     found = [
         (match.start(), -len(match[0]), name, form)
@@ -209,8 +210,11 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
         problem = f"{title} says that it failed: {failed[0].strip()[:200]}"
     elif lacking or (form.ends and not re.search(form.ends, report, re.MULTILINE)):
         problem = f"the output of {title} is cut: it has no {', '.join(lacking) or 'end'}"
-    elif not any(quantity.value for quantity in figures.values()):
-        problem = f"{title} prints no figure that is not 0"
+    elif not any([q.value for q in figures.values() if q.unit.startswith("1/")] or [q.value for q in figures.values()]):
+        errors = [
+            f"{figures[n].value:g} {n}" for n in ("ignored_errors", "failed") if n in figures and figures[n].value
+        ]
+        problem = f"{title} prints no rate that is not 0{' beside ' if errors else ''}{' and '.join(errors)}"
     return GeneratorRun(name, title, whole, version or "", levels, figures, seconds, units, problem)
 
 
