@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -19,6 +21,7 @@ from kit import ASCII_ONLY, FIXTURES, REPORT, Home, inventory, paragraph
 from benchbook import cli, notebook_run, paths, pipeline
 from benchbook.build import fetched, programs
 from benchbook.errors import BadInput, BenchbookError, counted
+from benchbook.given import guard
 from benchbook.hosts.fanout import FanOutFailed
 from benchbook.report import TrialsFailed
 from benchbook.site import publish
@@ -369,8 +372,14 @@ def test_an_output_that_takes_nothing_is_no_defect(home: Home, words: list[str])
             command, cwd=home.path, env=home.environment, text=True, stdout=full, stderr=subprocess.PIPE, check=False
         )
     assert ran.returncode == 1
-    assert "No space left on device. Fix: free space where the output goes" in ran.stderr
+    assert "the output: No space left on device. Fix: free space where the output goes" in ran.stderr
     assert "defect" not in ran.stderr
+
+
+@pytest.mark.parametrize("number", [errno.EDQUOT, errno.EFBIG, errno.EROFS])
+def test_nor_is_a_file_that_takes_nothing(number: int) -> None:
+    said = guard.in_words(OSError(number, os.strerror(number), "page.html"))
+    assert said == f"page.html: {os.strerror(number)}. Fix: free space where the output goes, or send it elsewhere"
 
 
 def test_parameters_are_yaml(ends: Callable[..., Ended], asked: list[Any]) -> None:

@@ -19,6 +19,8 @@ INTERRUPTED = 130
 # What it says of one that SIGPIPE ended: 128 + 13.
 READER_GONE = 141
 _LONGEST = 400
+# A full device, a quota, a limit on the size of a file, and what may be read alone.
+_TAKES_NOTHING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 Say = Callable[[str], None]
 Words = Callable[[BaseException], str]
@@ -69,8 +71,9 @@ def in_words(problem: BaseException) -> str:
     if isinstance(problem, BenchbookError):
         return str(problem)
     said = one_line(str(problem).strip())
-    if isinstance(problem, OSError) and problem.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"{said}. Fix: free space where the output goes, or send it elsewhere"
+    if isinstance(problem, OSError) and problem.errno in _TAKES_NOTHING:
+        where = one_line(str(problem.filename or "the output"))
+        return f"{where}: {problem.strerror}. Fix: free space where the output goes, or send it elsewhere"
     what = f"{type(problem).__name__}: {said[:_LONGEST]}" if said else type(problem).__name__
     return f"{what}. This is a defect of {_blamed(problem)}."
 
