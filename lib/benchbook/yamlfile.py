@@ -95,6 +95,7 @@ _FIXES = {
     "list": "write a list, as in [a, b]",
     "bool": "write true or false, without quotes",
     "int": "write a whole number, as in 10",
+    "slip": "correct its spelling, or remove it",
 }
 
 

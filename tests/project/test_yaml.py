@@ -78,6 +78,14 @@ def test_what_only_begins_as_a_number_is_a_text(text: str) -> None:
     assert yaml_text(f"a: {text}") == {"a": text}
 
 
+@pytest.mark.parametrize("blank", ["\u00a0", "\u3000", "\u200b"])
+def test_a_blank_that_is_no_space_is_refused_where_it_stands(blank: str) -> None:
+    for text in (f"a:\n{blank}{blank}user: x\n", f"a:\n  user: {blank}x\n", f"a:\n  - x{blank}\n"):
+        with pytest.raises(BadInput, match=r"line 2, column .*: a blank that is no space stands here"):
+            yaml_text(text)
+    assert yaml_text(f"a: 'x{blank}'\nb: x{blank}y") == {"a": f"x{blank}", "b": f"x{blank}y"}
+
+
 def test_what_is_written_is_read_again() -> None:
     texts = [
         "010",

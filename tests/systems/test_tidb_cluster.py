@@ -126,6 +126,37 @@ def test_what_a_topology_says_and_is_not_taken_over_is_refused(home: Home, chang
     assert " move it" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [({"tikv_servers": [{"host": "192.0.2.4", "datadir": "/x"}]}, "tikv_servers.0: datadir, did you mean data_dir"),
+     ({"global": {"deploydir": "/x"}}, "global: deploydir, did you mean deploy_dir"),
+     ({"pd_servers": [{"host": "192.0.2.4", "clientport": 1}]}, "pd_servers.0: clientport, did you mean client_port"),
+     ({"server_config": {}}, "the file: server_config, did you mean server_configs")],
+)  # fmt: skip
+def test_a_slip_in_a_topology_is_refused_as_tiup_does(home: Home, changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        read(home, {**TOPOLOGY, **changed})
+    key, slip = said.split(": ")
+    assert f"{key}: there is no such key: {slip}? (got " in str(refused.value)
+    assert refused.value.fix == "correct its spelling, or remove it"
+
+
+def test_other_keys_of_tiup_change_nothing(home: Home) -> None:
+    keys = dict.fromkeys(("log_dir", "arch", "os", "source", "name"), "x")
+    own = {**keys, "imported": True, "patched": True, "ignore_exporter": True}
+    beside = ["tiflash", "tiproxy", "pump", "drainer", "cdc", "kvcdc", "tso", "scheduling", "monitoring", "grafana"]
+    topology = {
+        **TOPOLOGY,
+        "global": {**TOPOLOGY.get("global", {}), "group": "tidb", "os": "linux", "arch": "amd64", "log_dir": "/l"},
+        "monitored": {"node_exporter_port": 1},
+        "component_versions": {"tikv": "v7.1.1"},
+        "tispark_masters": [], "tispark_workers": [], "alertmanager_servers": [],
+        **{f"{name}_servers": [] for name in beside},
+        "tikv_servers": [{**one, **own} for one in TOPOLOGY["tikv_servers"]],
+    }  # fmt: skip
+    assert read(home, topology).hosts == read(home, TOPOLOGY).hosts
+
+
 def test_what_says_the_same_in_other_words_is_no_difference(home: Home) -> None:
     topology = {
         "global": None,

@@ -33,6 +33,8 @@ _BASED = re.compile(r"[-+]?0(?:x_*[0-9a-f][0-9a-f_]*|o_*[0-7][0-7_]*|b_*[01][01_
 _GROUPED = re.compile(r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)(?:e[-+]?[0-9]+)?", re.IGNORECASE)
 _ZEROS = re.compile(r"[-+]?0[0-9]+(?:\.[0-9]*)?(?:e[-+]?[0-9]+)?", re.IGNORECASE)
 _SIXTIES = re.compile(r"[-+]?[0-9]+(?::[0-5]?[0-9])+(?:\.[0-9]*)?")
+# No-break, thin and zero-width ones, and that of a Chinese keyboard.
+_NO_SPACES = "\u00a0\u2007\u2009\u202f\u200b\u2060\ufeff\u3000"
 _TRUTH = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 
 
@@ -178,7 +180,12 @@ def _scalars(node: Node, under: str) -> Iterator[tuple[ScalarNode, str]]:
 
 def _check_spelling(node: ScalarNode, under: str) -> None:
     """Raise _Refused for a number or a truth that readers of YAML understand in different ways."""
-    unclear = None if node.style in ("'", '"', "|", ">") else _unclear(node.value)
+    if node.style in ("'", '"', "|", ">"):
+        return
+    if node.value != node.value.strip(_NO_SPACES):
+        # As copied from a page: it looks like an indent, and YAML takes it for a letter.
+        raise _Refused("a blank that is no space stands here", fix="write spaces", mark=node.start_mark, key=under)
+    unclear = _unclear(node.value)
     if unclear is None:
         return
     what, meant = unclear

@@ -9,11 +9,14 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from benchbook.errors import BadInput
 from benchbook.given.bounds import Switch
+from benchbook.given.named import slip_of
 from benchbook.hosts.endpoint import at
 from benchbook.yamlfile import load_model
 
@@ -35,12 +38,22 @@ class _Part(BaseModel):
     """Of the many keys of a topology only these matter here."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
+    beside: ClassVar[Sequence[str]] = ()
 
     @model_validator(mode="before")
     @classmethod
-    def _without_nothing(cls, given: object) -> object:
-        """A key with nothing behind it (all below is commented out) is none, as for TiUP."""
-        return {key: each for key, each in given.items() if each is not None} if isinstance(given, dict) else given
+    def _as_tiup_reads_it(cls, given: object) -> object:
+        """A key with nothing behind it (all below is commented out) is none; blanks around a folder are none of it."""
+        if not isinstance(given, dict):
+            return given
+        known = {field.alias or name for name, field in cls.model_fields.items()}
+        for key in given:
+            if key not in cls.beside and (near := slip_of(str(key), known)):
+                raise PydanticCustomError(
+                    "slip", "there is no such key: {key}, did you mean {near}?", {"key": key, "near": near}
+                )
+        stripped = {key: each.strip() if isinstance(each, str) else each for key, each in given.items()}
+        return {key: each for key, each in stripped.items() if each is not None}
 
 
 class TiupGlobal(_Part):
@@ -86,6 +99,8 @@ class TiupInstance(_Part):
 class TiupTopology(_Part):
     """The sections that make a cluster."""
 
+    # Which are no slips of those below.
+    beside = ("cdc_servers", "tso_servers", "kvcdc_servers", "router_servers", "tiproxy_servers", "component_versions")
     overall: TiupGlobal = Field(TiupGlobal(), alias="global")
     server_configs: dict[str, Written | None] = {}
     pd_servers: list[TiupInstance] = Field(min_length=1)
