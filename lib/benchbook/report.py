@@ -233,7 +233,7 @@ class Report(Recorded):
         found = self._search(self._knee) if self._knee else max_rate.latest(self.campaign)
         if found is None:
             fix = 'the parameter slo = {"p99_ms": 10} asks for the highest rate at which 99% take at most 10 ms'
-            return show.paragraph(f"No latency was asked to be kept: {fix}.")
+            return show.paragraph(f"No latency target was set: {fix}.")
         return self._shown_knee(found)
 
     def _search(self, asked: KneeSearch) -> Campaign:

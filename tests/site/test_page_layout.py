@@ -156,6 +156,29 @@ def test_a_figure_opens_in_the_whole_window_and_grows_around_the_pointer(page: P
         assert not dialog.is_visible()
 
 
+def test_tables_are_sorted_filtered_by_address_and_saved(page: Path) -> None:
+    with browser() as started:
+        opened = look(started, page, 1440)
+        shown = opened.locator(".bb-claims tbody tr:not([hidden])")
+        opened.get_by_label("state").select_option("fails")
+        assert shown.count() == 4
+        assert opened.url.endswith("?state=fails")
+        assert opened.get_by_role("status").inner_text().startswith("8 of 20 rows")
+        opened.reload()
+        assert shown.count() == 4
+        with opened.expect_download() as saved:
+            opened.get_by_role("button", name="Save table 2 as TEX").click()
+        assert Path(saved.value.path()).read_text().splitlines()[2].startswith("claim & state & effect")
+        assert violations(opened) == []
+        opened.get_by_label("state").select_option("")
+        assert (shown.count(), "?" in opened.url) == (16, False)
+        wide = opened.locator("#table-1")
+        for expected in (["0", "1", "2", "3"], ["3", "2", "1", "0"]):
+            wide.get_by_role("button", name="threads").click()
+            assert wide.locator("tbody tr > :first-child").all_inner_texts() == expected
+        assert wide.get_by_role("columnheader", name="threads").get_attribute("aria-sort") == "descending"
+
+
 def test_without_script_the_figures_are_there_and_no_button_that_does_nothing(page: Path) -> None:
     with browser() as started:
         opened = look(started, page, 800, script=False)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import frictionless
 import nbformat
@@ -398,7 +399,7 @@ def test_a_page_over_the_limit_names_its_biggest_outputs_and_leaves_the_old_page
 
 def test_publishing_leaves_pages_results_notebook_index_and_glossary_and_nothing_else(tmp_path: Path) -> None:
     page = put(tmp_path, "tidb", cells())
-    names = ["glossary.html", "index.html", "tidb", "tidb.html", "tidb.json"]
+    names = ["glossary.html", "index.html", "tidb", "tidb.html", "tidb.json", "tidb.svg", "tidb.xml"]
     assert sorted(path.name for path in page.parent.iterdir()) == names
     own = page.parent / "tidb" / "c1"
     assert sorted(path.name for path in own.iterdir()) == ["executed.ipynb", "index.html", "results.json"]
@@ -648,6 +649,23 @@ def test_seconds_that_no_site_takes_stay_with_their_campaign(
     }  # fmt: skip
     for each in (page, own / "index.html"):
         assert "The seconds are too many to be downloaded here" in each.read_text()
+
+
+@pytest.mark.parametrize(("profile", "said"), [("smoke", "smoke: shows that it runs"), ("lab", "1 of 1 claim holds")])
+def test_a_report_has_a_badge_a_feed_and_words_to_cite(tmp_path: Path, profile: str, said: str) -> None:
+    done = {"planned": 11, "done": 11, "failed": 0}
+    page = put(tmp_path, "tidb", cells(), claims=[CLAIM], profile=profile, trials=done, title="A & B")
+    put(tmp_path, "tidb", cells(), campaign="c2", started="2025-06-13T10:00:00Z", trials=done, title="A & B")
+    badge = ElementTree.parse(page.with_suffix(".svg")).getroot()
+    assert badge.get("aria-label") == f"Benchbook: {said}"
+    atom = "{http://www.w3.org/2005/Atom}"
+    feed = ElementTree.parse(page.with_suffix(".xml")).getroot()
+    assert feed.findtext(f"{atom}title") == "A & B: campaigns"
+    links = [entry.find(f"{atom}link") for entry in feed.findall(f"{atom}entry")]
+    assert [link.get("href") for link in links if link is not None] == ["tidb/c2/index.html", "tidb/c1/index.html"]
+    cited = BeautifulSoup((page.parent / "tidb/c1/index.html").read_text(), "html.parser").select_one("footer pre")
+    assert "title = {A & B: restaged}" in text(cited)
+    assert "note = {Benchbook campaign c1, measured 2025-06-12}" in text(cited)
 
 
 def test_an_empty_site_has_an_index(tmp_path: Path) -> None:

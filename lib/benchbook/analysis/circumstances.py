@@ -102,7 +102,7 @@ def _slowed(records: Sequence[Record]) -> str:
         return ""
     worst = slow.sort_values("less").iloc[-1]
     return (
-        f"The machine itself was slow: {worst.host} did up to {worst.less:.0%} less in the same CPU time than in "
+        f"The machine itself was slow: {worst.host} did up to {worst.less:.0%} less per CPU-second than in "
         f"other loads of the same cell, in {slow.load.nunique()} of {found.load.nunique()} loads."
     )
 

@@ -38,7 +38,7 @@ class LevelScaling(BaseModel):
         shared = ", shared with the load" if self.shared else ""
         share = f"{self.cores_here} cores here{shared}, {self.cores_published} published"
         # Only where the load shares the cores do tables differ in what a level stands for.
-        why = " A table begins with half of the cores free at least." if any(" or " in each for each in said) else ""
+        why = " The lowest level leaves half of the cores idle." if any(" or " in each for each in said) else ""
         return f"Levels are scaled by cores ({share}), published → here: {'; '.join(sorted(said))}.{why}"
 
     @property

@@ -2,6 +2,7 @@
 
 site/<report>/<campaign>/index.html   every campaign that was published, for good: page, results.json, downloads
 site/<report>.html, <report>.json     the latest one that is complete; until there is one, the latest of all
+site/<report>.svg, <report>.xml       its badge, and an Atom feed of the report's campaigns
 site/batches/<batch>.html             a batch: all its cells
 """
 

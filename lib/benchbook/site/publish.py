@@ -108,6 +108,8 @@ def _campaign(results_path: Path | None) -> Campaign | None:
 def build_index(site: Path) -> Path:
     """Write `index.html` over every report of the site that has its JSON and its page, by name; and the glossary.
 
+    A report has a badge (<report>.svg) and a feed of its campaigns (<report>.xml).
+
     A report whose JSON cannot be read costs no other one: the index leads to its page, and it is named. One at a time:
     of pages that are made side by side, whoever comes last has all of them.
     """
@@ -130,6 +132,11 @@ def _write_index(site: Path) -> Path:
         now=datetime.now(UTC),
     )
     replace_text(site / "glossary.html", rendered("glossary.html.j2"))
+    for front in fronts.reports:
+        campaigns = [each.found for each in addresses.editions(site, front.report)]
+        said, look = summary.in_a_badge(front), summary.badge(front).look
+        replace_text(site / f"{front.report}.svg", rendered("badge.svg.j2", said=said, look=look))
+        replace_text(site / f"{front.report}.xml", rendered("feed.xml.j2", front=front, editions=campaigns))
     return replace_text(site / "index.html", html)
 
 

@@ -118,6 +118,14 @@ def badge(found: Results) -> Badge:
     return Badge("good", "✓", "Complete")
 
 
+def in_a_badge(found: Results) -> str:
+    """Return "7 of 16 claims hold", or how a run stands that shows no such thing."""
+    if not found.claims or found.profile == "smoke" or badge(found).look == "bad":
+        return badge(found).text
+    every, holding = len(found.claims), sum(claim.verdict == "holds" for claim in found.claims)
+    return f"{holding} of {every} {'claim holds' if every == 1 else 'claims hold'}"
+
+
 def trust(found: Results) -> list[str]:
     """How far the result can be trusted, a sentence each, the gravest first."""
     said = []

@@ -104,3 +104,99 @@ document.querySelectorAll("figure.bb-figure img, .picture img").forEach((picture
   open.setAttribute("aria-label", `Enlarge: ${picture.alt.split(/[.;:(]/)[0]}`);
   picture.after(open);
 });
+
+// Tables: sorted by any column, filtered by what their rows are of (which stands in the address), saved as they are shown.
+// A row that shares a cell with the row above it cannot leave it.
+const tables = [...document.querySelectorAll(".scroll > table")].filter((table) => table.tHead
+  && !table.querySelector("tbody [rowspan]:not([rowspan='1'])"));
+const heads = (table) => [...table.tHead.rows].at(-1).cells;
+const rows = (table) => [...table.tBodies].flatMap((part) => [...part.rows]);
+const text = (cell) => (cell?.querySelector("summary, .pill") ?? cell)?.textContent.replace(/\s+/g, " ").trim() ?? "";
+const number = (words) => parseFloat(words.replace(/[,\s]/g, "").replace("−", "-"));
+const order = (one, other) => (Number.isNaN(number(one)) || Number.isNaN(number(other))
+  ? one.localeCompare(other) : number(one) - number(other));
+const sort = (table, at) => {
+  const head = heads(table)[at];
+  const way = head.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
+  [...heads(table)].forEach((each) => each.removeAttribute("aria-sort"));
+  head.setAttribute("aria-sort", way);
+  const sign = way === "ascending" ? 1 : -1;
+  const sorted = rows(table).sort((one, other) => sign * order(text(one.cells[at]), text(other.cells[at])));
+  table.tBodies[0].append(...sorted);
+};
+tables.forEach((table) => {
+  const there = rows(table);
+  if (there.length < 3 || there.some((row) => row.cells.length !== heads(table).length)) return;
+  [...heads(table)].forEach((head, at) => {
+    if (!text(head)) return;
+    const button = control("sort", "", () => sort(table, at));
+    button.append(...head.childNodes);
+    head.append(button);
+  });
+});
+
+const KINDS = ["workload", "system", "state"];
+const kind = (words) => words.replace(/[✓✕?–○]|\(smoke\)/g, "").trim();
+const column = (table, name) => [...heads(table)].findIndex((head) => text(head).toLowerCase() === name);
+const chosen = new URLSearchParams(location.search);
+const told = document.createElement("span");
+told.setAttribute("role", "status");
+const filter = () => {
+  let [seen, all] = [0, 0];
+  tables.forEach((table) => rows(table).forEach((row) => {
+    row.hidden = KINDS.some((name) => chosen.has(name) && column(table, name) >= 0
+      && kind(text(row.cells[column(table, name)])) !== chosen.get(name));
+    seen += !row.hidden;
+    all += 1;
+  }));
+  told.textContent = seen < all ? `${seen} of ${all} rows of all tables` : "";
+};
+const choose = (name, value) => {
+  if (value) chosen.set(name, value);
+  else chosen.delete(name);
+  const query = String(chosen);
+  history.replaceState(null, "", `${query ? `?${query}` : location.pathname}${location.hash}`);
+  filter();
+};
+KINDS.forEach((name) => {
+  const having = tables.filter((table) => column(table, name) >= 0);
+  const values = new Set(having.flatMap((table) => rows(table).map((row) => kind(text(row.cells[column(table, name)])))));
+  if (values.size < 2) return;
+  const label = document.createElement("label");
+  const select = document.createElement("select");
+  select.append(new Option("all", ""), ...[...values].sort().map((value) => new Option(value, value)));
+  select.value = values.has(chosen.get(name)) ? chosen.get(name) : "";
+  select.addEventListener("change", () => choose(name, select.value));
+  label.append(`${name} `, select);
+  toggle.before(label);
+});
+toggle.before(told);
+filter();
+
+const quoted = (words) => (/[",]/.test(words) ? `"${words.replaceAll('"', '""')}"` : words);
+const TEX = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}" };
+const tex = (words) => words.replace(/[\\&%$#_{}~^]/g, (sign) => TEX[sign] ?? `\\${sign}`);
+const FORMS = {
+  csv: (lines) => lines.map((line) => line.map(quoted).join(",")),
+  tex: (lines) => [`\\begin{tabular}{${"l".repeat(lines[0].length)}}`, "\\hline",
+    ...lines.flatMap((line, at) => [`${line.map(tex).join(" & ")} \\\\`, ...(at ? [] : ["\\hline"])]),
+    "\\hline", "\\end{tabular}"],
+  md: (lines) => lines.flatMap((line, at) => [`| ${line.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`,
+    ...(at ? [] : [`|${" --- |".repeat(line.length)}`])]),
+};
+tables.forEach((table) => {
+  const frame = table.closest("figure.table");
+  const save = (form) => {
+    const lines = [[...heads(table)], ...rows(table).filter((row) => !row.hidden).map((row) => [...row.cells])];
+    const file = document.createElement("a");
+    file.href = URL.createObjectURL(new Blob([`${FORMS[form](lines.map((line) => line.map(text))).join("\n")}\n`]));
+    file.download = `${frame.id}.${form}`;
+    file.click();
+    URL.revokeObjectURL(file.href);
+  };
+  Object.keys(FORMS).forEach((form) => {
+    const button = control("file", form.toUpperCase(), () => save(form));
+    button.setAttribute("aria-label", `Save ${frame.id.replace("-", " ")} as ${form.toUpperCase()}`);
+    frame.querySelector("figcaption").append(" ", button);
+  });
+});
