@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import pandas as pd
@@ -42,10 +43,14 @@ def ratio(value: float) -> str:
 
 
 def with_interval(measured: Measured | None) -> str:
-    """`mean [low, high]`; with one repetition the mean alone."""
+    """`mean [low, high]`, to two digits of half the interval; with one repetition the mean alone."""
     if measured is None:
         return "–"
     if measured.low is None or measured.high is None:
         return number(measured.value)
+    half = (measured.high - measured.low) / 2
+    # Digits beyond these say nothing: the mean is not known to them.
+    decimals = 1 - math.floor(math.log10(half)) if 0 < half < math.inf else 9
+    value, low, high = (round(each, decimals) for each in (measured.value, max(0.0, measured.low), measured.high))
     # Non-breaking: an interval that is cut in two lines is not read as one.
-    return f"{number(measured.value)}\u00a0[{number(max(0.0, measured.low))},\u00a0{number(measured.high)}]"
+    return f"{number(value)}\u00a0[{number(low)},\u00a0{number(high)}]"

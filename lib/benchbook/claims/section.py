@@ -19,7 +19,7 @@ from benchbook.plots import output
 State = Verdict
 STATES: tuple[State, ...] = get_args(State)
 # By state: what several claims do, a sign that tells it without colours, and a class of the style sheet.
-_PLURAL = {"holds": "hold", "fails": "fail", "needs a bigger machine": "need a bigger machine"}
+PLURAL = {"holds": "hold", "fails": "fail", "needs a bigger machine": "need a bigger machine"}
 _LOOKS = {"holds": ("✓", "good"), "fails": ("✕", "bad"), "open": ("?", "warn")}
 
 _HOW = (
@@ -37,7 +37,7 @@ def state(claim: JudgedClaim) -> State:
 def counts(claims: Sequence[JudgedClaim]) -> str:
     """Return "3 hold, 2 fail, 4 need a bigger machine"."""
     found = Counter(map(state, claims))
-    return ", ".join(f"{found[s]} {s if found[s] == 1 else _PLURAL.get(s, s)}" for s in STATES if found[s])
+    return ", ".join(f"{found[s]} {s if found[s] == 1 else PLURAL.get(s, s)}" for s in STATES if found[s])
 
 
 def rows(claims: Sequence[JudgedClaim]) -> list[dict[str, str]]:
@@ -73,12 +73,13 @@ def html(claims: Sequence[JudgedClaim], folder: Path, *, smoke: bool = False) ->
 
 def _system(name: str, claims: Sequence[JudgedClaim], folder: Path, smoke: bool) -> HTML:
     ordered = sorted(claims, key=lambda claim: STATES.index(state(claim)))
-    caption = f"{name or 'No system'}: of {len(claims)} claims {counts(claims)}{' in a smoke run' if smoke else ''}"
+    of = f"of {len(claims)} claims {counts(claims)}"
+    caption = f"{name or 'No system'}{', smoke run' if smoke else ''}: {of}"
     table = fragment("claims", caption=caption, rows=[_row(claim, smoke) for claim in ordered])
     tested = [claim for claim in claims if claim.unit]
     if not tested:
         return table
-    figure = plots.claims(results.claims_frame(tested))
+    figure = plots.claims(results.claims_frame(tested), smoke=smoke)
     alt, _ = output.words(figure)
     figure = plots.described(figure, alt, f"{name}: each claim's effect. {_HOW.format(error_rate(tested))}")
     output.save(figure, folder / f"{name.replace(':', '_')}-claims.png")

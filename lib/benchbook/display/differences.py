@@ -98,7 +98,7 @@ def _systems(published: Published, about: Environment) -> HTML:
     said = [
         {
             "": "published",
-            "system": f"{s.name} {s.version or ''}".strip(),
+            "product": f"{s.name} {s.version or ''}".strip(),
             "what to know": ", ".join(filter(None, (counted(s.nodes, "node"), s.note))),
         }
         for s in published.report.systems
@@ -106,13 +106,13 @@ def _systems(published: Published, about: Environment) -> HTML:
     here = [
         {
             "": "here",
-            "system": f"{s.title} {s.version}",
+            "product": f"{s.title} {s.version}",
             "what to know": "; ".join([*([f"stands in for {s.stand_in_for}"] if s.stand_in_for else []), *s.notes]),
         }
         for s in about.systems.values()
     ]
     if about.load_generator is not None:
-        here.append({"": "here", "system": about.load_generator, "what to know": "load generator"})
+        here.append({"": "here", "product": about.load_generator, "what to know": "load generator"})
     return show.table(said + here, "Systems")
 
 
@@ -122,8 +122,8 @@ def _sizes(published: Published, campaign: Campaign) -> HTML:
     rows = [
         {
             "setting": key,
-            "published": ", ".join(dict.fromkeys(str(value) for _, value in values)),
-            "here": str(campaign.asked.get(key, "no parameter of this name")),
+            "published": ", ".join(dict.fromkeys(_written(value) for _, value in values)),
+            "here": _written(campaign.asked.get(key, "no parameter of this name")),
         }
         for key, values in grouped(fixed, lambda setting: setting[0]).items()
     ]
@@ -134,6 +134,10 @@ def _sizes(published: Published, campaign: Campaign) -> HTML:
     )
     rows += [{"setting": name, "published": "not stated", "here": str(value)} for name, value in extra]
     return show.table(rows, f"Sizes and durations (profile {campaign.profile})")
+
+
+def _written(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 def _options(published: Published, campaign: Campaign) -> list[dict[str, str]]:

@@ -54,6 +54,7 @@ def _looks() -> dict[str, tuple[Any, str]]:
         "holds": (green, "o"),
         "fails": (red, "X"),
         "open": (blue, "s"),
+        "needs a bigger machine": (PUBLISHED, "D"),
         "slower": (red, "v"),
         "faster": (blue, "^"),
         "changed": (orange, "D"),
@@ -64,29 +65,30 @@ def _looks() -> dict[str, tuple[Any, str]]:
     }
 
 
-def claims(frame: pd.DataFrame) -> Figure:
+def claims(frame: pd.DataFrame, *, smoke: bool = False) -> Figure:
     """Draw each claim's effect and interval against the range that the report claims, ratios above, correlations below.
 
-    `frame`: as `report.claims_frame()`; claims without an effect are left out.
+    `frame`: as `report.claims_frame()`; claims without an effect are left out. The mark tells the claim's state;
+    `smoke`: it is hollow, for nothing is settled by such a run.
     """
-    for name in ("claim", "here", "unit", "effect", "region_low", "published"):
+    for name in ("claim", "verdict", "here", "unit", "effect", "region_low", "published"):
         one_of(name, frame.columns, "column")
     tested = frame[frame.unit.isin(["times", "tau"]) & frame.here.isin(_STATES)]
     if tested.empty:
         return nothing("No claim was tested.")
     several = tested.system.nunique() > 1
     rows = tested.claim.astype(str) + (", " + tested.system.astype(str) if several else "")
-    names = {"here": "who", "effect": "value", "region_low": "claimed_low", "region_high": "claimed_high"}
+    names = {"verdict": "who", "effect": "value", "region_low": "claimed_low", "region_high": "claimed_high"}
     drawn = tested.rename(columns={**names, "published": "printed", "unit": "panel"}).assign(row=rows)
     drawn["who"] = drawn.who.astype(str)
     drawn = drawn.sort_values("panel", ascending=False, kind="stable")
     scales = {str(unit): _claim_scale(str(unit), part) for unit, part in drawn.groupby("panel", sort=False)}
     parts = [
-        f"{row}: {here}, {number(effect)} (published {number(published)})"
-        for row, here, effect, published in zip(rows, tested.here, tested.effect, tested.published, strict=True)
+        f"{row}: {state}, {number(effect)} (published {number(published)})"
+        for row, state, effect, published in zip(rows, tested.verdict, tested.effect, tested.published, strict=True)
     ]
     return described(
-        forest(drawn, scales, _looks()),
+        forest(drawn, scales, _looks(), hollow=smoke),
         f"Effect of each claim against the claimed range. {'; '.join(parts)}.",
         "A line per claim: the measured effect with its interval, widened for the number of claims. Shaded: the range "
         "that the report claims. Tick: the published value.",
@@ -155,13 +157,20 @@ def _cell_names(part: pd.DataFrame) -> list[str]:
 
 @styled()
 def forest(
-    frame: pd.DataFrame, scales: Mapping[str, Scale], looks: Looks, *, width: float = 8.2, row_height: float = 0.3
+    frame: pd.DataFrame,
+    scales: Mapping[str, Scale],
+    looks: Looks,
+    *,
+    width: float = 8.2,
+    row_height: float = 0.3,
+    hollow: bool = False,
 ) -> sns.FacetGrid:
     """Draw a panel per value of `panel` below each other, rows from top to bottom in their order of appearance.
 
     `frame`: [panel, row, who, value, low, high]; who is a key of `looks`; several of them in a row stand apart.
     NaN for a bound: no interval; an infinite bound, or one outside of the scale, ends in an arrow. Optional columns
     [claimed_low, claimed_high, printed]: a range shaded in the row, and a tick. `width`, `row_height`: inches.
+    `hollow`: marks are outlines.
     """
     # A category would bring its names that no row has.
     frame = frame.assign(who=frame.who.astype(str), row=frame.row.astype(str), panel=frame.panel.astype(str))
@@ -180,7 +189,11 @@ def forest(
     # A row as high in every panel, and room for axis labels.
     grid.figure.set_size_inches(width, row_height * sum(heights) + 0.8)
     grid.tight_layout()
-    marks = [Line2D([], [], color=c, marker=m, linestyle="none", label=who) for who, (c, m) in shown.items()]
+    inside = {"markerfacecolor": "white"} if hollow else {}
+    marks = [Line2D([], [], color=c, marker=m, linestyle="none", label=who, **inside) for who, (c, m) in shown.items()]
+    for axis in grid.axes.flat if hollow else ():
+        for dots in axis.collections:
+            dots.set(edgecolor=dots.get_facecolor(), facecolor="white", linewidth=1.5)
     if "claimed_low" in frame:
         marks.append(Line2D([], [], color=_BAND, linewidth=8, label="claimed range"))
     if "printed" in frame:

@@ -37,6 +37,9 @@ _ATTRIBUTES = {
 _STYLES = {"text-align", "width", "max-width", "min-width", "color", "font-weight", "white-space"}
 _NUMBER = re.compile(r"^(?:[-+−]?[\d,.]+(e[-+]?\d+)?%?(\s?\[[^\]]*\])?|nan|–|-|inf)?$", re.IGNORECASE)
 
+# A cell of so many characters is prose, which a phone shows as wide as itself.
+_LONG = 80
+
 
 @dataclass(frozen=True)
 class NotebookError:
@@ -239,6 +242,9 @@ def _plain_table(table: Tag) -> None:
             if in_head and not _text(cell):
                 cell.name = "td"  # an empty header announces nothing
                 del cell["scope"]
+    for cell in table.select("td:not([class])"):
+        if len(_text(cell)) > _LONG:
+            cell["class"] = "text"
 
 
 def _align_numbers(soup: BeautifulSoup) -> None:
@@ -256,6 +262,23 @@ def _align_numbers(soup: BeautifulSoup) -> None:
                     cell["class"] = "number"
 
 
+def _fold_beginning(soup: BeautifulSoup) -> None:
+    """Fold what stands before the first section but for its first paragraph, the source: how to run the notebook."""
+    first = soup.select_one("section.prose")
+    section = next((each for each in soup.select("section.prose") if each.find("h2")), None)
+    if first is None or section is None or first is section or first.find_previous_sibling(True):
+        return
+    cells = [cell for cell in section.find_previous_siblings(True) if cell is not first]
+    if any("failed" in cell.get_attribute_list("class") for cell in cells):
+        return
+    fold = soup.new_tag("details", attrs={"class": "about"})
+    fold.append(soup.new_tag("summary", string="How this notebook is run"))
+    said = soup.new_tag("section", attrs={"class": "cell prose"})
+    said.extend([part.extract() for part in first.find_all(True, recursive=False)[1:]])
+    fold.extend([said, *(cell.extract() for cell in reversed(cells))])
+    section.insert_before(fold)
+
+
 def _fold_appendix(soup: BeautifulSoup) -> None:
     """Move what a reader of results needs last, cells tagged `appendix`, to the end, folded; not one that failed."""
     cells = [cell for cell in soup.select("section.tag-appendix") if "failed" not in cell.get_attribute_list("class")]
@@ -265,6 +288,8 @@ def _fold_appendix(soup: BeautifulSoup) -> None:
     summary = soup.new_tag("summary")
     summary.append(soup.new_tag("h2", string="Appendix: how it was run"))
     appendix.append(summary)
+    for heading in [heading for cell in cells for heading in cell.select("h2")]:
+        heading.name = "h3"
     appendix.extend([cell.extract() for cell in cells])
     soup.append(appendix)
 
@@ -287,6 +312,6 @@ def _text(element: Tag) -> str:
 
 
 _STEPS = (
-    _describe_lost_images, _lower_headings, _join_captions, _number_figures, _frame_tables, _align_numbers,
-    _fold_appendix,
+    _describe_lost_images, _lower_headings, _join_captions, _fold_appendix, _fold_beginning, _number_figures,
+    _frame_tables, _align_numbers,
 )  # fmt: skip

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -294,7 +295,11 @@ def _wall_s(found: Results) -> float | None:
 
 
 def _states(found: Results) -> list[tuple[str, int, str]]:
-    """Return (state, claims, look) of the states that claims are in, for a bar."""
+    """Return (what the claims in a state do, how many, look), for a bar."""
     looks = {"holds": "good", "fails": "bad", "open": "warn"}
-    known = [section.state(claim) for claim in found.claims]
-    return [(state, known.count(state), looks.get(state, "none")) for state in section.STATES if state in known]
+    known = Counter(section.state(claim) for claim in found.claims)
+    return [
+        (state if known[state] == 1 else section.PLURAL.get(state, state), known[state], looks.get(state, "none"))
+        for state in section.STATES
+        if state in known
+    ]

@@ -33,6 +33,17 @@ const reveal = () => {
 addEventListener("hashchange", reveal);
 reveal();
 
+// The contents show where the reader is: the last section whose heading she has passed.
+const links = [...document.querySelectorAll(".contents .aside a")];
+const here = () => {
+  const passed = links.filter((link) => document.getElementById(decodeURIComponent(link.hash.slice(1)))
+    ?.getBoundingClientRect().top < innerHeight / 3);
+  links.forEach((link) => link.removeAttribute("aria-current"));
+  passed.at(-1)?.setAttribute("aria-current", "true");
+};
+addEventListener("scroll", here, { passive: true });
+here();
+
 // What is folded is printed too.
 let folded = [];
 addEventListener("beforeprint", () => {
