@@ -189,8 +189,10 @@ def forest(
     # A row as high in every panel, and room for axis labels.
     grid.figure.set_size_inches(width, row_height * sum(heights) + 0.8)
     grid.tight_layout()
-    inside = {"markerfacecolor": "white"} if hollow else {}
-    marks = [Line2D([], [], color=c, marker=m, linestyle="none", label=who, **inside) for who, (c, m) in shown.items()]
+    marks = [
+        Line2D([], [], color=c, marker=m, linestyle="none", label=who, markerfacecolor="white" if hollow else c)
+        for who, (c, m) in shown.items()
+    ]
     for axis in grid.axes.flat if hollow else ():
         for dots in axis.collections:
             dots.set(edgecolor=dots.get_facecolor(), facecolor="white", linewidth=1.5)
