@@ -68,12 +68,13 @@ def _looks() -> dict[str, tuple[Any, str]]:
 def claims(frame: pd.DataFrame, *, smoke: bool = False) -> Figure:
     """Draw each claim's effect and interval against the range that the report claims, ratios above, correlations below.
 
-    `frame`: as `report.claims_frame()`; claims without an effect are left out. The mark tells the claim's state;
-    `smoke`: it is hollow, for nothing is settled by such a run.
+    `frame`: as `report.claims_frame()`; claims without an effect, or not run, are left out. The mark tells the claim's
+    state; `smoke`: it is hollow, for nothing is settled by such a run.
     """
     for name in ("claim", "verdict", "here", "unit", "effect", "region_low", "published"):
         one_of(name, frame.columns, "column")
-    tested = frame[frame.unit.isin(["times", "tau"]) & frame.here.isin(_STATES)]
+    judged = frame.here.isin(_STATES) & (frame.verdict != "not run")
+    tested = frame[frame.unit.isin(["times", "tau"]) & judged]
     if tested.empty:
         return nothing("No claim was tested.")
     several = tested.system.nunique() > 1
