@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -384,6 +386,28 @@ def test_broken_number(copy: Path):
     assert f"{file}: row 3, tps: is not of type number (got '64B53')" in said
     with pytest.raises(BadInput, match="64B53"):  # the reference implementation refuses it as well
         frictionless_check(copy / "tidb_v7_1_3_sysbench" / "datapackage.json")
+
+
+@pytest.mark.parametrize(
+    ("column", "name", "said"),
+    [
+        (
+            {"type": "string", "constraints": {"minimum": 1}},
+            "t",
+            'constraint "minimum" is not supported by type "string"',
+        ),
+        ({"type": "string", "constraints": {"pattern": "("}}, "t", "a pattern is no regular expression: missing )"),
+        ({"type": "strng"}, "t", 'field type "strng" is not supported'),
+        ({"type": "string"}, "A B", "'A B' is not of small letters, digits and -._/"),
+    ],
+)
+def test_the_reason_of_frictionless_is_said(tmp_path: Path, column: dict[str, Any], name: str, said: str):
+    (tmp_path / "t.csv").write_text("a\nx\n")
+    table = {"name": name, "path": "t.csv", "schema": {"fields": [{"name": "a", **column}]}}
+    descriptor = tmp_path / "datapackage.json"
+    descriptor.write_text(json.dumps({"name": "p", "resources": [table]}))
+    with pytest.raises(BadInput, match=re.escape(said)):
+        frictionless_check(descriptor)
 
 
 @pytest.mark.parametrize("text", ["nan", "1e5", "1_000", "13.89k", " 7"])

@@ -121,7 +121,14 @@ def frictionless_check(descriptor: Path) -> None:
     except FrictionlessException as error:
         reasons = "; ".join(dict.fromkeys(reason.note for reason in error.reasons if reason.note)) or error.error.note
         problem = f"{error.error.message}: {reasons}" if reasons not in error.error.message else error.error.message
+        # Its schema says in a regular expression what a name is made of.
+        problem = re.sub(
+            r"does not match '\^\S*\[-a-z0-9\._/\]\S*'", "is not of small letters, digits and -._/", problem
+        )
         raise BadInput(problem, file=descriptor, fix="make it a valid data package") from error
+    except re.error as error:
+        fix = "correct the `pattern` of a field's constraints"
+        raise BadInput(f"a pattern is no regular expression: {error}", file=descriptor, fix=fix) from error
     for problem in report.errors:
         raise BadInput(problem.message, file=descriptor, fix="make it a valid data package")
     for task in report.tasks:
