@@ -149,7 +149,7 @@ def test_any_other_line_is_no_progress() -> None:
 
 
 def test_what_is_missing_is_named() -> None:
-    with pytest.raises(OutputNotParseable, match="number of transactions actually processed"):
+    with pytest.raises(OutputNotParseable, match="output has no 'number of transactions actually processed'"):
         pgbench.parse("number of clients: 2\n")
 
 

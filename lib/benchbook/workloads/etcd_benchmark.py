@@ -23,7 +23,7 @@ from benchbook.probes import samples
 from benchbook.profiles import LoadSize
 from benchbook.stats import latency
 from benchbook.systems import etcd
-from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran, Store
+from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran, Store, label
 
 BUILD = "etcd"
 KEY, VALUE_BYTES = "YOUR_KEY", 256
@@ -108,7 +108,7 @@ def errors(text: str) -> dict[str, int]:
 def _figure(pattern: str, text: str) -> float:
     match = re.search(pattern, text)
     if match is None:
-        raise OutputNotParseable(f"the output of etcd's benchmark has no {pattern!r}")
+        raise OutputNotParseable(f"the output of etcd's benchmark has no {label(pattern)!r}")
     return float(match[1])
 
 

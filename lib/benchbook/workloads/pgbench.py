@@ -27,7 +27,7 @@ from benchbook.profiles import LoadSize
 from benchbook.stats.latency import percentile
 from benchbook.systems import psql
 from benchbook.systems.statements import reading_s
-from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran, Store, check_end, most_frequent
+from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran, Store, check_end, label, most_frequent
 
 DATABASE, ACCOUNTS = "pgbench", "pgbench_accounts"
 ROWS = 100_000  # accounts of one branch, that is for each unit of scale
@@ -142,7 +142,7 @@ def parse(text: str) -> PgbenchOutput:
 def _figure(pattern: str, text: str) -> float:
     match = re.search(pattern, text)
     if match is None:
-        raise OutputNotParseable(f"pgbench's output has no {pattern!r}")
+        raise OutputNotParseable(f"pgbench's output has no {label(pattern)!r}")
     return float(match[1])
 
 
