@@ -23,7 +23,7 @@ from benchbook.audit.setups import commands
 from benchbook.given import user_file
 from benchbook.published.reader.columns import Column, factor
 from benchbook.published.reader.numerals import Figure, is_empty
-from benchbook.published.reader.tables import Cell, Reading, Table
+from benchbook.published.reader.tables import Cell, Reading, Table, told
 from benchbook.yamlfile import Strict
 
 GUESSES = "guesses.yaml"
@@ -69,7 +69,9 @@ def draft(read: Reading, name: str) -> Draft:
     """Return the files of report `name` as its document says them."""
     guesses: list[Guess] = []
     runs = [run for text, line in commands(read) if (run := _run(text, line))]
-    tables = [table for each in _alike(_measured(read)) if (table := _long(each))]
+    in_words = told(read)
+    printed = [*_alike(_measured(read)), *([in_words] if in_words else [])]
+    tables = [table for each in printed if (table := _long(each))]
     _called_apart(tables)
     design = [entry for table in tables if (entry := _design(read, table, runs, guesses))]
     loads = {entry["load"] for entry in design}

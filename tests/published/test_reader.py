@@ -12,9 +12,9 @@ import pytest
 
 from benchbook.errors import BadInput
 from benchbook.published.reader import formats
-from benchbook.published.reader.columns import RULES, column, factor, rule_of
+from benchbook.published.reader.columns import RULES, column, factor, rule_of, unit_of
 from benchbook.published.reader.numerals import figures, style_of
-from benchbook.published.reader.tables import frame, reading
+from benchbook.published.reader.tables import frame, reading, told
 from benchbook.published.reader.tool_output import TOOLS
 
 NUMERALS = {
@@ -110,6 +110,11 @@ def test_a_column_has_quantity_unit_direction_and_role() -> None:
     )
     threads = column("Threads", [figures(text) for text in ("50", "100")], ["50", "100"], first=True)
     assert (threads.role, threads.quantity) == ("level", "concurrency")
+
+
+@pytest.mark.parametrize(("heading", "unit"), [("Transactions per second", "1/s"), ("MB per second", "MB/s"), ("Orders per minute", "1/min"), ("Load time in seconds", "s"), ("fail/s", "1/s")])  # fmt: skip
+def test_a_heading_names_its_unit(heading: str, unit: str) -> None:
+    assert unit_of(heading) == unit
 
 
 def test_units_are_converted_where_they_are_of_one_dimension() -> None:
@@ -216,6 +221,26 @@ def test_a_table_on_its_side_and_a_list_of_pairs_become_rows(tmp_path: Path) -> 
     assert [column.unit for column in read(tmp_path, "a.md", named).tables[0].columns][1:] == ["s", "1"]
     pairs = "- QPS: 145,062\n- Latency: 1.5 ms\n"
     assert values(tmp_path, "b.md", pairs) == [145062, 1.5]
+
+
+def test_figures_that_three_passages_tell_by_the_same_names_are_rows(tmp_path: Path) -> None:
+    passage = (
+        "# Load\n\nThe number of transactions completed per second is {}, so the DB-TPS is {} and all is well.\n\n"
+    )
+    three = read(tmp_path, "a.md", passage.format(935, "1,870") + passage.format(575, 2300) + passage.format(531, 2124))
+    table = told(three)
+    assert table is not None
+    assert [(one.heading, one.unit) for one in table.columns[1:]] == [
+        ("transactions completed per second", "1/s"),
+        ("DB-TPS", "1/s"),
+    ]
+    assert [[cell.figures[0].value for cell in row[1:]] for row in table.rows] == [
+        [935, 1870],
+        [575, 2300],
+        [531, 2124],
+    ]
+    assert [row[0].line for row in table.rows] == [3, 7, 11]
+    assert told(read(tmp_path, "b.md", passage.format(935, 1870) * 2)) is None
 
 
 def test_tool_output_in_a_fence_is_a_table(tmp_path: Path) -> None:

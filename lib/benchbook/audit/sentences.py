@@ -18,7 +18,7 @@ from benchbook.published.declarations import Severity
 from benchbook.published.reader.columns import factor
 from benchbook.published.reader.formats import Block
 from benchbook.published.reader.numerals import Figure, figures
-from benchbook.published.reader.tables import Reading, Table
+from benchbook.published.reader.tables import SAID, Reading, Table
 
 
 class Sentence(NamedTuple):
@@ -581,10 +581,6 @@ def _one_slip(one: str, other: str) -> bool:
 
 # -- the same said of several cases ---------------------------------------------------------------------------------------
 
-_SAID = re.compile(
-    r"\b([A-Z][\w-]{1,12}|[a-z]+(?: [a-z]+){0,3}) (?:is|are|was|were) (?:about |around )?(\d[\d,]*(?:\.\d+)?)(?![\w.]*\d)(?!\s?%)"
-)
-
 
 def _told_alike(read: Reading) -> Iterator[Outcome]:
     """Yield the paragraph whose figures are not whole multiples of each other, where those of all paragraphs like it are."""
@@ -593,7 +589,7 @@ def _told_alike(read: Reading) -> Iterator[Outcome]:
         if block.kind in {"paragraph", "item"}:
             named = {
                 " ".join(name.split()[-3:]): figures(number)[0]
-                for name, number in _SAID.findall(" ".join(block.text.split()))
+                for name, number in SAID.findall(" ".join(block.text.split()))
             }
             rows.append((block, named))
     often = [name for name, count in Counter(name for _, named in rows for name in named).items() if count >= 5]

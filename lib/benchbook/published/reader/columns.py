@@ -50,7 +50,7 @@ RULES = [
     Rule(r"std\.? ?dev|stddev|\bsd\b|variance|标准差|±|error bar|\bCI\b", "spread", "", "less", "metric", "Std dev (ms)"),
     Rule(r"latenc|延迟|response time|响应时间|duration|rtt\b|\blat\b", "latency", "", "less", "metric", "Latency (us)"),
     Rule(r"tpm-?c|\btpm\b|new[- ]?orders?/min", "throughput", "1/min", "more", "metric", "tpmC"),
-    Rule(r"\b(?:tps|qps|rps|ops|iops|eps)\b|(?:transactions|queries|requests|reqs?|ops|operations|messages|msgs?|rows|records|events|docs|points|inserts|reads|writes|txns?)"
+    Rule(r"\b(?:tps|qps|rps|ops|iops|eps)\b|(?:transactions|queries|requests|reqs?|ops|operations|messages|msgs?|rows|records|events|docs|points|inserts|reads|writes|txns?)(?: completed)?"
          r"\s?(?:/|per|\\)\s?(?:s|sec|second)|throughput|吞吐|每秒|\bthruput", "throughput", "1/s", "more", "metric", "QPS"),
     Rule(r"bandwidth|带宽|(?:[kmg]i?b|bytes|mb)(?:/s|/sec|ps)\b|\bspeed\b|速度|速率", "throughput", "", "more", "metric", "导入速度 (MB/s)"),
     Rule(r"\bcpu\b(?! ?(?:cores?|types?|model|count|arch))|处理器|utili[sz]ation|利用率|使用率|\busage\b", "usage", "", "less", "metric", "CPU Usage"),
@@ -131,6 +131,10 @@ def unit_of(heading: str) -> str:
             return UNITS[words]
         if re.match(r"(?:μs|us|ms|s|MB/s|KB/s|GB/s)\b", words) and words.split()[0].rstrip(",;") in UNITS:
             return UNITS[words.split()[0].rstrip(",;")]
+    if rate := re.search(r"(\w+) per (second|sec|minute)\b", heading, re.IGNORECASE):
+        amount = UNITS.get(rate[1], "")
+        per = "min" if rate[2].lower() == "minute" else "s"
+        return f"{amount}/s" if "B" in amount and per == "s" else f"1/{per}"
     last = re.split(r"[,;_\s]\s*(?:in\s+)?", heading.strip().rstrip(":"))[-1]
     if last in UNITS and UNITS[last] != "1" and last not in {"B", "s", "h", "x", "X", "W", "V", "M/s"}:
         return UNITS[last]
@@ -141,9 +145,7 @@ def unit_of(heading: str) -> str:
         heading,
         re.IGNORECASE,
     )
-    if tail:
-        return UNITS.get(tail[1], UNITS.get(tail[1].lower(), ""))
-    return ""
+    return UNITS.get(tail[1], UNITS.get(tail[1].lower(), "")) if tail else ""
 
 
 @cache

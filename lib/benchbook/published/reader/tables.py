@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -111,6 +112,37 @@ def of_blocks(source: str, text: str, blocks: list[Block]) -> Reading:
                 notes += _unread(table)
                 caption = ""
     return Reading(source, text, blocks, tables, style, notes)
+
+
+SAID = re.compile(
+    r"\b([A-Z][\w-]{1,12}|[a-z]+(?: [a-z]+){0,3}) (?:is|are|was|were) (?:about |around )?(\d[\d,]*(?:\.\d+)?)(?![\w.]*\d)(?!\s?%)"
+)
+"""A figure that is told by its name: "the TPS is 935"."""
+
+
+def told(read: Reading) -> Table | None:
+    """Return what three and more paragraphs tell by the same names, two at least, as a table with a row for each."""
+    rows: list[tuple[str, int, dict[str, str]]] = []
+    section = ""
+    for block in read.blocks:
+        if block.kind == "heading":
+            section = block.text.strip()
+        elif block.kind in {"paragraph", "item"}:
+            said = SAID.findall(" ".join(block.text.split()))
+            rows.append((section, block.line, {name: number for name, number in said if _is_metric(name)}))
+    names = [name for name, count in Counter(name for *_, said in rows for name in said).items() if count >= 3]
+    kept = [row for row in rows if len(row[2].keys() & set(names)) >= 2]
+    if len(kept) < 3:
+        return None
+    texts = [["passage", *names], *([where, *(said.get(name, "") for name in names)] for where, _, said in kept)]
+    lines = [line for _, line, _ in kept]
+    block = Block("table", "", lines[0], rows=texts, header=1, lines=[lines[0], *lines])
+    return _table(block, "told in words", "", "", read.style)
+
+
+def _is_metric(heading: str) -> bool:
+    rule = rule_of(heading)
+    return rule is not None and rule.role == "metric"
 
 
 def frame(read: Reading) -> pd.DataFrame:
