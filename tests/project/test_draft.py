@@ -149,6 +149,15 @@ def test_versions_in_columns_become_rows_and_a_sentence_a_claim_that_the_table_b
     assert "dominates" not in {claim["hypothesis"] for claim in opposite.claims}
 
 
+def test_a_command_in_a_loop_of_the_shell_is_read_and_what_follows_it_is_not(tmp_path: Path) -> None:
+    command = "pgbench -h $HOST -U postgres -c 32 -j 4 -T 60 -S -M prepared bench"
+    assert command in PGBENCH
+    loop = PGBENCH.replace(command, f"for c in 8 16; do PGPASSWORD=x {command} > $c.log; done")
+    (entry,) = drafted(tmp_path, loop).report["design"]
+    assert (entry["workload"], entry["options"]) == ("select_only", ["--protocol=prepared", "--jobs=4"])
+    assert entry["fixed"] == {"scale": 50, "time_s": 60}
+
+
 def test_a_report_of_pgbench_names_its_load_and_its_system(home: Home) -> None:
     laid_down(home, PGBENCH)
     found = published.load("mine")

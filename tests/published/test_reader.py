@@ -261,6 +261,14 @@ def test_figures_under_words_that_only_blanks_set_apart_are_a_table(tmp_path: Pa
     ]
     assert [cell.line for cell in (row[1] for row in found.tables[0].rows)] == [3, 4]
     assert read(tmp_path, "b.md", "```\nls  -l\nrm  -r\ncd  2\n```\n").tables == []
+    groups = "```\nfile    out level  size    mb/s\na.tar   zskp    1   62   611.17\n\na.tar   zstd    2   61   322.49\n```\n"
+    (table,) = read(tmp_path, "c.md", groups).tables
+    assert [[cell.text for cell in row] for row in table.rows] == [
+        ["a.tar", "zskp", "1", "62", "611.17"],
+        ["a.tar", "zstd", "2", "61", "322.49"],
+    ]
+    one = "```\n_elapsed_______tpmC____efc__avg(ms)__p99(ms)\n 1800.0s   160420.0  96.0%    303.1    285.2\n```\n"
+    assert values(tmp_path, "d.md", one) == [1800, 160420, 96, 303.1, 285.2]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "gb18030", "utf-8-sig", "latin-1"])

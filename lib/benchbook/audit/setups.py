@@ -67,7 +67,8 @@ def commands(read: Reading) -> list[tuple[str, int]]:
             continue
         joined = re.sub(r"\\\s*\n\s*", lambda m: " " * len(m[0]), block.text)
         for match in re.finditer(
-            r"^[ \t$#>]*((?:\S*/)?(?:sysbench|pgbench|go-tpc|redis-benchmark|ycsb|go-ycsb|benchmark|fio|db_bench)\s[^\n]*)",
+            r"(?:^|;|&&|\bdo\b)[ \t$#>]*(?:\w+=\S*\s+|sudo\s+|time\s+)*"
+            r"((?:\S*/)?(?:sysbench|pgbench|go-tpc|redis-benchmark|ycsb|go-ycsb|benchmark|fio|db_bench)\s(?:(?!;|&&|\s[>|])[^\n])*)",
             joined,
             re.MULTILINE,
         ):

@@ -57,7 +57,7 @@ RULES = [
     Rule(r"\berrors?\b|\bfails?\b|failed|failures|错误", "errors", "", "less", "metric", "Errors"),
     Rule(r"(?:thread|client|producers|consumers|connection|worker|concurren|线程|并发|连接|parallelism|goroutine|\bvus?\b|\busers\b|sessions?\b|terminals).{0,20}", "concurrency", "1", "", "level", "Threads"),
     Rule(r"batch|block size|payload|message size|\binstances?\b|value size|key size|row size|record size|page size|chunk|warehouses?|scale|pool size|\bnodes?\b|replicas|partitions|shards|cores\b|vcpus?\b"
-         r"|\blength\b|depth\b|pipelin|行数|大小|number of (?:tables|rows|keys|columns|records)|\bversion\b|版本|\btables?\b$|item ?count|\bn\b$|fan-?out|\bsf\b", "setting", "", "", "level", "Batch size"),
+         r"|\blength\b|\blevel\b|depth\b|pipelin|行数|大小|number of (?:tables|rows|keys|columns|records)|\bversion\b|版本|\btables?\b$|item ?count|\bn\b$|fan-?out|\bsf\b", "setting", "", "", "level", "Batch size"),
     Rule(r"elapsed|run ?time|\btime\b|时间|耗时|用时|takes?\b|\bt\((?:s|ms)\)|seconds|\bmsecs?\b|execution|wall", "time", "", "less", "metric", "Load time (s)"),
     Rule(r"memory|\bmem\b|内存|\brss\b|disk|storage|size\b|space|磁盘|volume|数据量|bytes|\bdata\b", "size", "", "less", "metric", "Memory (MB)"),
     Rule(r"\bcost|\bprice|\$|价格|成本|费用", "cost", "", "less", "metric", "Cost"),

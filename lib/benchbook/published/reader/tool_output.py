@@ -6,6 +6,7 @@ The rules are a table: who prints it, by what it is known, and the lines that ar
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from benchbook.published.reader.formats import Block
@@ -45,8 +46,8 @@ TOOLS = [
          ["statement", "time (s)", "transactions", "TPM", "sum (ms)", "avg latency (ms)", "50th percentile (ms)", "90th percentile (ms)", "95th percentile (ms)", "99th percentile (ms)", "99.9th percentile (ms)"]),
     ], "tpmC: 5120.3, tpmTotal: 11375.9, efficiency: 39.8%", each_line=True),
     Tool("go-ycsb", r"^\s*(?:READ|UPDATE|INSERT|SCAN|TOTAL)\s+- Takes\(s\):", [
-        (rf"^\s*(\S+)\s+- Takes\(s\): {_N}, Count: (\d+), OPS: {_N}, Avg\(us\): {_N}, Min\(us\): {_N}, Max\(us\): {_N}(?:, 50th\(us\): {_N}, 90th\(us\): {_N}, 95th\(us\): {_N}, 99th\(us\): {_N})?",
-         ["operation", "time (s)", "count", "OPS", "avg latency (us)", "min latency (us)", "max latency (us)", "50th percentile (us)", "90th percentile (us)", "95th percentile (us)", "99th percentile (us)"]),
+        (rf"^\s*(\S+)\s+- Takes\(s\): {_N}, Count: (\d+), OPS: {_N}, Avg\(us\): {_N}, Min\(us\): {_N}, Max\(us\): {_N}(?:, 50th\(us\): {_N})?(?:, 90th\(us\): {_N})?(?:, 95th\(us\): {_N})?(?:, 99th\(us\): {_N})?(?:, 99\.9th\(us\): {_N})?",
+         ["operation", "time (s)", "count", "OPS", "avg latency (us)", "min latency (us)", "max latency (us)", "50th percentile (us)", "90th percentile (us)", "95th percentile (us)", "99th percentile (us)", "99.9th percentile (us)"]),
     ], "READ   - Takes(s): 10.0, Count: 5000, OPS: 500.1, Avg(us): 850, Min(us): 300, Max(us): 9000", each_line=True),
     Tool("YCSB", r"\[OVERALL\], Throughput", [
         (rf"\[OVERALL\], RunTime\(ms\), {_N}", ["run time (ms)"]), (rf"\[OVERALL\], Throughput\(ops/sec\), {_N}", ["throughput (ops/sec)"]),
@@ -118,20 +119,38 @@ def tables_of(block: Block) -> list[Block]:
 
 
 def _aligned(block: Block) -> list[Block]:
-    """Return the tables that are drawn with blanks alone: a line of words over two and more lines of figures."""
+    """Return the tables that are drawn with blanks alone: a line of words over lines of figures, in groups perhaps."""
     found: list[Block] = []
-    at, rows = list[int](), list[list[str]]()
-    for number, line in enumerate([*block.text.split("\n"), ""]):
-        cells = [cell for cell in re.split(r"\s{2,}|\t", line.strip()) if cell]
-        if rows and len(cells) == len(rows[0]) and all(re.match(r"[+-]?\d", cell) for cell in cells[1:]):
+    head, at = "", 0
+    lines: list[int] = []
+    rows: list[list[str]] = []
+    for number, line in enumerate([*block.text.split("\n"), "the end"]):
+        cells = _under(head, line, rows)
+        if cells:
             rows.append(cells)
-            at.append(number)
-            continue
-        if len(rows) > 1 and not line.strip() and number < block.text.count("\n") + 1:
-            continue  # a group of rows
-        if len(rows) > 2:
-            lines = [block.line + place for place in at]
-            found.append(Block("table", "", lines[0], rows=rows, header=1, lines=lines))
-        heads = len(cells) > 1 and not any(re.match(r"[+-]?\d", cell) for cell in cells)
-        at, rows = [number], [cells] if heads else []
+            lines.append(block.line + number)
+        elif line.strip() or not rows:
+            if len(rows) > 1 or (rows and head.startswith("_")):
+                header = next(cut(head) for cut in _CUTS if len(cut(head)) == len(rows[0]))
+                found.append(Block("table", "", at, rows=[header, *rows], header=1, lines=[at, *lines]))
+            head, at, rows, lines = line, block.line + number, [], []
     return found
+
+
+_CUTS: list[Callable[[str], list[str]]] = [
+    lambda line: [one for one in re.split(r"_+" if line.startswith("_") else r"\s{2,}|\t", line.strip()) if one],
+    lambda line: line.split() if len(line.split()) > 2 else [],
+]
+
+
+def _under(head: str, line: str, rows: list[list[str]]) -> list[str]:
+    """Return the cells of a line that has figures where the head has words, as the rows above it are cut; else nothing."""
+    for cut in _CUTS:
+        words, cells = cut(head), cut(line)
+        figures = [bool(re.match(r"[+-]?\d", cell)) for cell in cells]
+        if (
+            1 < len(words) == len(cells) and not any(re.match(r"[+-]?\d", word) for word in words)
+            and figures[-1] and sum(figures) >= len(cells) / 2 and (not rows or len(rows[0]) == len(cells))
+        ):  # fmt: skip
+            return cells
+    return []
