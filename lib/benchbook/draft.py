@@ -646,8 +646,8 @@ def _host(found: dict[str, dict[str, Any]], said: list[tuple[str, str]], line: i
         if not address and not called:
             continue
         host |= {"address": address} if address else {"name": called}
-        if not address and re.fullmatch(_SYSTEMS, called, re.IGNORECASE):
-            host["runs"] = host["runs"] or [called]
+        named = [text for name, text in said if name == "name" and re.fullmatch(_SYSTEMS, text, re.IGNORECASE)]
+        host["runs"] = host["runs"] or named
         key = address or called
         old = found.setdefault(key, host)
         if old is not host:
