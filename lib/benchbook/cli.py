@@ -405,13 +405,13 @@ def import_logs(
         ),
     ] = "",
     system: Annotated[
-        str, typer.Option(help="What was measured, NAME:VERSION; {system} in --levels goes before.")
+        str, typer.Option(help="System that was measured, as NAME:VERSION; a {system} in --levels comes first.")
     ] = "",
-    name: Annotated[str, typer.Option(help="Of the report that they become; without, logs_ and the folder's.")] = "",
+    name: Annotated[str, typer.Option(help="Name of the report (default: logs_FOLDER).")] = "",
 ) -> None:
     """Take what load generators printed, as a campaign: sysbench, pgbench, go-tpc, YCSB, redis-benchmark, wrk, fio, ...
 
-    They are told by what is in them. Exit status: 2 when one was left out.
+    The generator of a file is recognised by its content. Exit status: 2 if a file was left out.
     """
     from benchbook.importing import logs
 
@@ -421,18 +421,14 @@ def import_logs(
 @_command(OWN, "benchbook cite README.md docs/*.md --check")
 def cite(
     files: Annotated[list[Path], typer.Argument(help="Markdown, HTML, LaTeX: any text with bound figures.")],
-    check_: Annotated[
-        bool, typer.Option("--check", help="Only check, which is what it does without --update.")
-    ] = False,
-    update: Annotated[
-        bool, typer.Option("--update", help="Write what was measured where something else stands.")
-    ] = False,
-    receipt: Annotated[Path | None, typer.Option(help="Write what was cited, of which records, as JSON.")] = None,
+    check_: Annotated[bool, typer.Option("--check", help="Only check (the default).")] = False,
+    update: Annotated[bool, typer.Option("--update", help="Replace figures that differ by what was measured.")] = False,
+    receipt: Annotated[Path | None, typer.Option(help="Write which figures come from which records, as JSON.")] = None,
     badge: Annotated[Path | None, typer.Option(help="Write a badge as SVG.")] = None,
 ) -> None:
-    """Hold figures in documents against the campaigns that they are bound to. Exit status: 1 when one differs.
+    """Check the figures in your documents against the campaigns that they come from. Exit status: 1 if one differs.
 
-    A figure: <!-- bb: REPORT@CAMPAIGN cell tps workload=oltp_insert threads=100 -->9,101<!-- /bb -->
+    A bound figure: <!-- bb: REPORT@CAMPAIGN cell tps workload=oltp_insert threads=100 -->9,101<!-- /bb -->
     """
     from benchbook import cite as citing
 
@@ -541,7 +537,7 @@ def audit(
         try:
             read += documents.audit_files([source])
         except BadInput as error:
-            print(error, file=sys.stderr)
+            print(error.in_lines(), file=sys.stderr)
             status = error.exit_status
     audits = [one for _, one in read]
     if page:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from benchbook.errors import BadInput
 from benchbook.given import user_file
 from benchbook.given.document import MOST_YAML_BYTES, line_of, yaml_text
+from benchbook.given.named import meant
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -122,7 +123,8 @@ def _line(file: object, keys: Sequence[str | int]) -> int | None:
 def _fix(error: Any, model: type[BaseModel]) -> str:
     kind, value = error["type"], error.get("input")
     if kind == "extra_forbidden":
-        return f"remove it or correct its spelling; known here: {', '.join(_siblings(error['loc'], model))}"
+        known = _siblings(error["loc"], model)
+        return f"{meant(str(error['loc'][-1]), known)}remove it or correct its spelling; known here: {', '.join(known)}"
     if kind == "string_type" and isinstance(value, (bool, int, float, date)):
         # YAML takes a version for a number, and a day for a date.
         return "put it in quotes"

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from benchbook import paths
 from benchbook.campaign.store import Campaign, begun, readable
+from benchbook.claims import section
 from benchbook.overview.terminal_table import show
 
 _HEADS = ("campaign", "report", "profile", "inventory", "trials", "verdicts", "page made")
@@ -64,11 +65,13 @@ def _states(results: Path) -> list[str] | None:
 
 
 def _verdicts(results: Path) -> str:
-    """ "7 holds, 3 open"."""
+    """Return "7 hold, 3 open"."""
     found = _states(results)
     if found is None:
         return "–"
-    return ", ".join(f"{count} {state}" for state, count in Counter(found).items()) or "no claims"
+    count = Counter(found)
+    said = [f"{count[s]} {s if count[s] == 1 else section.PLURAL.get(s, s)}" for s in section.STATES if count[s]]
+    return ", ".join(said) or "no claims"
 
 
 def _has_page(campaign: Campaign) -> bool:
