@@ -618,7 +618,8 @@ def test_addresses(runs: Path) -> None:
 
 @pytest.mark.parametrize("wrong", ["nothing", f"{REPORT}~2", "../.."])
 def test_one_address_that_is_none_is_said_to_be_none(runs: Path, wrong: str) -> None:
-    with pytest.raises(BadInput, match=rf"^a: no such recorded campaign \(got '{re.escape(wrong)}'\)\. Fix: use one"):
+    said = rf"^a: no such recorded campaign \(got '{re.escape(wrong)}'\)\. Fix: (did you mean {REPORT}\? )?use one"
+    with pytest.raises(BadInput, match=said):
         compare(wrong)
 
 
