@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from toy_report import evidence, ledger
 
-from benchbook.claims.contrasts import Contrast, pool, with_pooled
+from benchbook.claims.contrasts import Contrast, Pool, pool, with_pooled
 from benchbook.claims.evidence import Evidence
 from benchbook.claims.figures import Term
 from benchbook.claims.hypothesis import Arm
@@ -22,7 +22,7 @@ def test_pooled_variance_is_that_of_the_residuals_of_cell_and_repetition() -> No
     found = pool(pd.DataFrame([[1.0, 1.1], [2.0, 2.2], [5.0, 5.6]]))
     assert found is not None
     assert found.variance == pytest.approx(0.035)
-    assert found.most_df == pytest.approx(2)
+    assert found.df == pytest.approx(2)
 
 
 def test_two_cells_know_nothing_of_each_other() -> None:
@@ -33,16 +33,15 @@ def test_a_cell_that_lacks_a_repetition_takes_part_with_the_others() -> None:
     found = pool(pd.DataFrame([[1.0, 1.1, 1.3], [2.0, 2.2, math.nan], [5.0, 5.6, 5.2], [3.0, 3.1, 3.3]]))
     assert found is not None
     # 11 values less 4 cells and 3 repetitions, of which one constant is shared.
-    assert found.most_df == pytest.approx(11 - 4 - 2)
+    assert found.df == pytest.approx(11 - 4 - 2)
 
 
-def test_a_prior_weighs_as_much_as_the_own_repetitions_at_least() -> None:
-    found = pool(pd.DataFrame([[1.0, 1.1], [2.0, 2.2], [5.0, 5.6]]))
-    assert found is not None
-    variance, df = found.with_own(0.001, 2, 2.0)
-    weight = max(found.df, 1.0)
-    assert variance == pytest.approx((weight * 2 * 0.035 + 0.001) / (weight + 1))
-    assert df == pytest.approx(min(found.df + 1, 2.0))
+def test_the_lent_spread_weighs_twice_the_own_and_gives_four_degrees_of_freedom() -> None:
+    # s^2 = 0.035, a ratio has two figures: (2 x 0.07 + 0.001) / 3.
+    found = Pool(0.035, 20.0)
+    assert found.with_own(0.001, 3, 2.0) == pytest.approx((0.047, 4))
+    assert found.with_own(0.001, 8, 2.0)[1] == 7, "its own repetitions know more"
+    assert Pool(0.035, 2.0).with_own(0.001, 2, 2.0)[1] == 2, "no more than there are residuals"
 
 
 def test_contrasts_of_one_trial_and_of_two_units_keep_their_own() -> None:

@@ -199,7 +199,7 @@ def _assumed(
     None where nobody knows a spread: of ranks, before a first campaign.
     """
     if theirs and all(contrast.n > 1 for contrast in theirs):
-        return [_as_two(c, c.variance, max(1.0, c.df - (c.n - 2))) for c in theirs]
+        return [_as_two(c, c.variance, min(c.df, contrasts.LENT_DF) if c.pooled else 1.0) for c in theirs]
     if not all(contrast.weights for contrast in mine):
         return None
     return [_as_two(c, max(c.rounding, spread**2 * contrasts.figures_in(c, arm.trial_of)), 1.0) for c in mine]
