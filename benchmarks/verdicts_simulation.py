@@ -378,6 +378,7 @@ def judged(
                 _busy(name, work, *level, site.cores) for name, work in real.items() for level in site.clients.items()
             ],
             scaling=scaling,
+            published_cores=PUBLISHED.cores,
         )
         here = hold(claims, real, site, report)
         shows = here if real is works else hold(claims, works, site, report)

@@ -137,6 +137,26 @@ def test_figures_that_are_printed_alike_and_had_room_speak_both_ways(of_threads:
         assert found.speaks == speaks
 
 
+@pytest.mark.parametrize(("published", "verdict"), [(14, "not run"), (15, "holds"), (32, "holds"), (None, "holds")])
+@pytest.mark.parametrize("truth", [RISE, FLAT])
+def test_more_cores_in_use_than_the_report_had_say_nothing_of_it(
+    of_threads: Published, published: int | None, verdict: str, truth: list[float]
+) -> None:
+    # 40% of 32 cores are 12.8 in use: 91% of 14, 85% of 15.
+    (found,) = judge.judge(
+        ledger(RISES),
+        of_threads,
+        measured(truth),
+        judge.JudgedSystem("s"),
+        busy=busy(0.1, 0.2, 0.3, 0.4, cores=32),
+        published_cores=published,
+    )
+    assert found.here == ("holds" if truth is RISE else "fails")
+    assert found.verdict == (found.here if verdict == "holds" else verdict)
+    if verdict == "not run":
+        assert found.reason == "13 cores were in use at 8 threads, and the published servers had 14"
+
+
 def test_what_nobody_saw_says_nothing_and_leaves_it_open(of_threads: Published) -> None:
     (found,) = judge.judge(ledger(RISES), of_threads, measured(RISE), judge.JudgedSystem("s"))
     assert (found.here, found.speaks, found.verdict) == ("holds", "nothing", "open")

@@ -6,6 +6,9 @@ how busy the cores were and from asymptotic bounds, by one rule for every claim,
 What the machine can say is then asked of the published figures alone: would these, seen here, confirm the claim? Would
 figures as far beyond its bound refute it? So the answer cannot depend on what was measured.
 
+The published cores are held to the same rule: where more of them were in use here than the report's servers had to
+spare, its figures are the bound, and what more cores show says nothing of them.
+
     W = 1                                                          below FULL
     W = min(1 / (1 - U^m), N max over k < N of X(k) / k / X(N))    of a rate with N clients on m cores
     W = min(1 / (1 - U^m), R(N) / min over k < N of R(k))          of a time
@@ -58,27 +61,21 @@ class Scope:
 class Capacity:
     """The busy cells of a campaign, with the published levels that they stand for, and how its levels were scaled.
 
-    `verb`: "were" of cores that were seen; "may be" before the run.
+    `verb`: "were" of cores that were seen; "may be" before the run. `published_cores`: of the report's servers.
     """
 
     arm: Arm
     busy: Sequence[BusyCell]
     scaling: LevelScaling | None = None
     verb: str = "were"
+    published_cores: int | None = None
 
     def scope(self, claim: Hypothesis, contrasts: Sequence[Contrast]) -> Scope:
         """Return what these hosts can say of a claim, from their cores and the published figures alone."""
         if claim.in_tables():
             return self._of_ranks(claim)
-        if said := next((said for contrast in contrasts for said in self._scaled(claim, contrast)), None):
+        if said := next(self._silent(claim, contrasts), None):
             return said
-        if unseen := next((t for c in contrasts for t in self._slowed(c) if not self._machines(t)), None):
-            return Scope(
-                "nothing",
-                f"how busy the servers' CPU was at {counted(unseen.rows) or unseen.table} is not known",
-                "servers that can be logged in to, so that their CPU is seen",
-                "open",
-            )
         unbounded = [self.withheld(contrast) for contrast in contrasts]
         if not any(map(any, unbounded)):
             return Scope("both ways")
@@ -90,6 +87,18 @@ class Capacity:
             return Scope("both ways")
         speaks: Speaks = "confirm only" if confirms else "refute only" if refutes else "nothing"
         return self._full(speaks, [term for contrast in contrasts for term in self._slowed(contrast)])
+
+    def _silent(self, claim: Hypothesis, contrasts: Sequence[Contrast]) -> Iterator[Scope]:
+        """Why nothing that these hosts can show says anything of a claim."""
+        for contrast in contrasts:
+            yield from self._scaled(claim, contrast)
+        slowed = [term for contrast in contrasts for term in self._slowed(contrast)]
+        for term in slowed:
+            if not self._machines(term):
+                said = f"how busy the servers' CPU was at {counted(term.rows) or term.table} is not known"
+                yield Scope("nothing", said, "servers that can be logged in to, so that their CPU is seen", "open")
+        for term in slowed:
+            yield from self._outgrown(term)
 
     def withheld(self, contrast: Contrast, log_value: LogValue | None = None) -> tuple[float, float]:
         """Return the least and the most that an unlimited machine would add to an effect, in logs.
@@ -221,6 +230,16 @@ class Capacity:
                 shown = " and ".join(f"{here} for {value}" for here, value in (pairs[0], pairs[-1]))
                 said = f"it hangs on how many {name.replace('_', ' ')} there are, of which {shown} were run"
                 yield Scope("nothing", said, needs)
+
+    def _outgrown(self, term: Term) -> Iterator[Scope]:
+        """That more cores were in use than are FULL of the published ones, which had no more to give."""
+        machines = [machine for machine in self._machines(term) if machine.server]
+        used = sum(machine.share * machine.cores for machine in machines)
+        published = self.published_cores or math.inf
+        if sum(machine.cores for machine in machines) > published and used >= FULL * published:
+            at = f" at {said}" if (said := counted(self._ran(term))) else ""
+            said = f"{used:.0f} cores {self.verb} in use{at}, and the published servers had {published}"
+            yield Scope("nothing", said, f"servers with {published} cores", "not run")
 
     def _of_ranks(self, claim: Hypothesis) -> Scope:
         """Of a rank correlation over cells: what one full machine withholds moves ranks by an unknown amount."""

@@ -26,6 +26,7 @@ from benchbook.claims.decisions import Decision
 from benchbook.claims.evidence import Evidence, NotMeasured
 from benchbook.claims.hypothesis import Arm, Hypothesis
 from benchbook.claims.ledger import Ledger
+from benchbook.published.hardware import server_cores
 from benchbook.published.tables import Published
 
 
@@ -73,6 +74,7 @@ def of_campaign(campaign: Campaign, published: Published, kind: InTables) -> lis
     judged = [system_of(name, campaign) for name in found.systems] or [JudgedSystem("", asked=campaign.asked)]
     beside = {system.name: system.stand_ins for system in judged}
     how: dict[str, Any] = {"shares": campaign.shares, "busy": busy, "scaling": campaign.scaling}
+    how["published_cores"] = server_cores(published.report)
     return [
         claim for system in judged for claim in judge(known, published, found, replace(system, beside=beside), **how)
     ]
@@ -101,14 +103,16 @@ def judge(
     shares: int = 1,
     busy: Sequence[BusyCell] = (),
     scaling: LevelScaling | None = None,
+    published_cores: int | None = None,
 ) -> list[results.JudgedClaim]:
     """Return the ledger's claims on one system: the family over which Holm corrects.
 
     A claim that names the systems it compares is judged once, with those of the first one that it names. `busy` says
-    how much CPU was in use in the cells, `scaling` which levels stand for the published ones.
+    how much CPU was in use in the cells, `scaling` which levels stand for the published ones, `published_cores` how
+    many cores the published servers had.
     """
     arm = Arm(published, found, system.name)
-    capacity = Capacity(arm, busy, scaling)
+    capacity = Capacity(arm, busy, scaling, published_cores=published_cores)
     compared, missing = compare(known, arm)
     answers = dict(
         zip(compared, decisions.decide(list(compared.values()), alpha=known.alpha, shares=shares), strict=True)

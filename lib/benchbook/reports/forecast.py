@@ -32,6 +32,7 @@ from benchbook.claims.hypothesis import Arm, Hypothesis
 from benchbook.claims.judge import JudgedSystem
 from benchbook.claims.ledger import Ledger
 from benchbook.hosts import capacity
+from benchbook.published.hardware import server_cores
 from benchbook.reports.planning import Asking, Design
 
 # Standard deviation of the log of one figure between repetitions. Of recorded smoke campaigns (loads of 2 and 3 s on
@@ -70,7 +71,8 @@ def forecast(
         busy = _busy(asking, found, experiment, last)
         for system in _systems(expected.systems, found, last):
             arm = Arm(asking.published, expected, system.name)
-            may = Capacity(arm, busy, of_plan(found.asked), "were" if last else "may be")
+            verb = "were" if last else "may be"
+            may = Capacity(arm, busy, of_plan(found.asked), verb, server_cores(asking.published.report))
             likely = _Likely.of(known, arm, found, last, spread)
             for claim in judge.judged_on(known, arm):
                 row = _says(claim, system, may, likely)
