@@ -137,12 +137,14 @@ def test_figures_that_are_printed_alike_and_had_room_speak_both_ways(of_threads:
         assert found.speaks == speaks
 
 
-@pytest.mark.parametrize(("published", "verdict"), [(14, "not run"), (15, "holds"), (32, "holds"), (None, "holds")])
+@pytest.mark.parametrize(
+    ("published", "speaks"), [(12, "refute only"), (14, "both ways"), (32, "both ways"), (None, "both ways")]
+)
 @pytest.mark.parametrize("truth", [RISE, FLAT])
-def test_more_cores_in_use_than_the_report_had_say_nothing_of_it(
-    of_threads: Published, published: int | None, verdict: str, truth: list[float]
+def test_more_cores_in_use_than_the_report_had_cannot_confirm_a_rise(
+    of_threads: Published, published: int | None, speaks: str, truth: list[float]
 ) -> None:
-    # 40% of 32 cores are 12.8 in use: 91% of 14, 85% of 15.
+    # 40% of 32 cores are 12.8 in use: all of 12. Of 14 they are 91%, where 1 / (1 - 0.91^14) = 1.4 is no reason.
     (found,) = judge.judge(
         ledger(RISES),
         of_threads,
@@ -152,9 +154,10 @@ def test_more_cores_in_use_than_the_report_had_say_nothing_of_it(
         published_cores=published,
     )
     assert found.here == ("holds" if truth is RISE else "fails")
-    assert found.verdict == (found.here if verdict == "holds" else verdict)
-    if verdict == "not run":
-        assert found.reason == "13 cores were in use at 8 threads, and the published servers had 14"
+    assert found.speaks == speaks
+    assert found.verdict == ("open" if speaks == "refute only" and truth is RISE else found.here)
+    if speaks == "refute only":
+        assert found.reason == "100% of the 12 cores that the report's servers had were in use at 8 threads"
 
 
 def test_what_nobody_saw_says_nothing_and_leaves_it_open(of_threads: Published) -> None:

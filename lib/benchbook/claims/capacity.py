@@ -6,8 +6,8 @@ how busy the cores were and from asymptotic bounds, by one rule for every claim,
 What the machine can say is then asked of the published figures alone: would these, seen here, confirm the claim? Would
 figures as far beyond its bound refute it? So the answer cannot depend on what was measured.
 
-The published cores are held to the same rule: where more of them were in use here than the report's servers had to
-spare, its figures are the bound, and what more cores show says nothing of them.
+The published cores are held to the same rule. Where a machine with more of them used as many as the report's servers
+had, the published figures are the bound: these would show a rate between X / W and X, U their share that was used here.
 
     W = 1                                                          below FULL
     W = min(1 / (1 - U^m), N max over k < N of X(k) / k / X(N))    of a rate with N clients on m cores
@@ -97,19 +97,23 @@ class Capacity:
             if not self._machines(term):
                 said = f"how busy the servers' CPU was at {counted(term.rows) or term.table} is not known"
                 yield Scope("nothing", said, "servers that can be logged in to, so that their CPU is seen", "open")
-        for term in slowed:
-            yield from self._outgrown(term)
 
     def withheld(self, contrast: Contrast, log_value: LogValue | None = None) -> tuple[float, float]:
-        """Return the least and the most that an unlimited machine would add to an effect, in logs.
+        """Return the least and the most that the published machine would add to an effect, in logs.
 
         What cores withhold from one figure does not shrink with more clients, and is the same for all rates of one
         server in one trial. `log_value` gives the figures that asymptotic bounds are drawn from; none without it.
         """
         terms = list(contrast.terms) if contrast.weights else []
-        most = [self.log_withheld(term, log_value) for term in terms]
+        here = self._extremes(contrast, [self.log_withheld(term, log_value) for term in terms])
+        there = self._extremes(contrast, [_log_waiting(self._of_published(term)) for term in terms])
+        return here[0] - there[1], here[1] - there[0]
+
+    def _extremes(self, contrast: Contrast, most: Sequence[float]) -> tuple[float, float]:
+        """The least and the most that an effect changes by if up to so much is withheld from each of its figures."""
         if not any(most):
             return 0.0, 0.0
+        terms = contrast.terms
         powers = [-time_power(term, self.arm.published) for term in terms]
         signs = np.array([w * p for w, p in zip(contrast.weights, powers, strict=True)])
         rules = [
@@ -193,9 +197,22 @@ class Capacity:
         seen = any(machine.server for cell in cells for machine in cell.machines)
         return [machine for cell in cells for machine in cell.machines] if seen else []
 
+    def _of_published(self, term: Term) -> Machine:
+        """The published servers, if they did what was done here; idle if these have no more cores than they had."""
+        machines = [machine for machine in self._machines(term) if machine.server]
+        cores, published = sum(machine.cores for machine in machines), self.published_cores or 0
+        used = sum(machine.share * machine.cores for machine in machines)
+        share = min(1.0, used / published) if cores > published > 0 else 0.0
+        return Machine(share, published, client=False, server=True)
+
     def _full(self, speaks: Speaks, terms: Sequence[Term]) -> Scope:
         """Because of the cell whose cores were fullest."""
         found = [(machine, term) for term in terms for machine in self._machines(term) if machine.share >= FULL]
+        if not found:
+            machine, term = max(((self._of_published(t), t) for t in terms), key=lambda each: each[0].share)
+            at = f" at {said}" if (said := counted(self._ran(term))) else ""
+            of = f"{machine.share:.0%} of the {machine.cores} cores that the report's servers had"
+            return Scope(speaks, f"{of} {self.verb} in use{at}", f"servers with {machine.cores} cores", "open")
         machine, term = max(found, key=lambda each: _log_waiting(each[0]))
         clients = int(self.clients(term))
         at = f" at {said}" if (said := counted(self._ran(term))) else ""
@@ -230,16 +247,6 @@ class Capacity:
                 shown = " and ".join(f"{here} for {value}" for here, value in (pairs[0], pairs[-1]))
                 said = f"it hangs on how many {name.replace('_', ' ')} there are, of which {shown} were run"
                 yield Scope("nothing", said, needs)
-
-    def _outgrown(self, term: Term) -> Iterator[Scope]:
-        """That more cores were in use than are FULL of the published ones, which had no more to give."""
-        machines = [machine for machine in self._machines(term) if machine.server]
-        used = sum(machine.share * machine.cores for machine in machines)
-        published = self.published_cores or math.inf
-        if sum(machine.cores for machine in machines) > published and used >= FULL * published:
-            at = f" at {said}" if (said := counted(self._ran(term))) else ""
-            said = f"{used:.0f} cores {self.verb} in use{at}, and the published servers had {published}"
-            yield Scope("nothing", said, f"servers with {published} cores", "not run")
 
     def _of_ranks(self, claim: Hypothesis) -> Scope:
         """Of a rank correlation over cells: what one full machine withholds moves ranks by an unknown amount."""
