@@ -191,7 +191,7 @@ def test_the_command_prints_one_line_a_claim(recorded: Campaign) -> None:
     said = console.export_text().splitlines()
     start, end = (n for n, line in enumerate(said) if line.startswith(("mariadb: ", "tidb: ")))
     lines = {line.split()[0]: line.split() for line in said[start:end] if "0.251x" in line}
-    assert lines["rises-insert"][1:6] == ["open", "fails", "nothing", "0.251x", "0.25"]
+    assert lines["rises-insert"][1:6] == ["open", "fails", "nothing", "0.251x", "0.251"]
     assert sum(line.startswith(" rises-") for line in said) == 12, (
         "a reason each for five on two systems, and two figures"
     )
