@@ -4,7 +4,7 @@
 MAKEFLAGS += --no-builtin-rules
 
 REPORT ?=
-# `make report ALL=1`: every report; without either, those that there are are listed.
+# `make report ALL=1`: every report; without REPORT and ALL, the reports are listed.
 ALL ?=
 PROFILE ?= smoke
 # Where: a name in env/hosts; without one, what the notebook says (the local lab).
