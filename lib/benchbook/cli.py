@@ -1,6 +1,6 @@
-"""`python -m benchbook`: everything that the Makefile's targets do.
+"""The command line: `benchbook`, or `python -m benchbook`.
 
-What is more than a plain module of ours is imported by the command that needs it: only that one waits for it.
+A command imports what it needs itself, so that no other command waits for it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from benchbook.given import guard
 from benchbook.given.named import one_of
 from benchbook.given.whole_file import replace_text
 
-# Commands by what one wants, in the order of `--help`.
+# Groups of commands, in the order of `--help`.
 START, OWN, RUN, RESULTS = "Start here", "Documents, and reports of your own", "Run", "Results"
 _HELP: dict[str, object] = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(context_settings=_HELP, pretty_exceptions_enable=False)
@@ -38,7 +38,7 @@ lab_app = typer.Typer(
     no_args_is_help=True,
 )
 import_app = typer.Typer(
-    help="Take in what was measured elsewhere: campaigns, or logs.",
+    help="Import what was measured elsewhere: campaigns, or logs.",
     epilog="Example: benchbook import logs results/ --system mysql:8.0.36",
     no_args_is_help=True,
 )
@@ -96,7 +96,7 @@ def _known_lists() -> list[str]:
 def _known_parameters(ctx: typer.Context) -> list[str]:
     from benchbook.reports.kinds import kind_of
 
-    # While a shell completes, click holds the report's name among what it has not yet read.
+    # While a shell completes, click has the report's name among the arguments that it has not parsed.
     named = [word for word in ctx.args if word in _known_reports()]
     return list(dict.fromkeys(f"{name}=" for report in named for name in kind_of(report).Parameters.model_fields))
 
@@ -165,7 +165,7 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
-    debug: Annotated[bool, typer.Option(guard.OPTION, help="Show the stack of an error; may stand anywhere.")] = False,
+    debug: Annotated[bool, typer.Option(guard.OPTION, help="Show the stack of an error (may stand anywhere).")] = False,
 ) -> None:
     """Restage published database benchmark reports."""
     if ctx.invoked_subcommand is None:
@@ -291,14 +291,14 @@ def plan(
     inventory: Where = "",
     profile: HowBig = "smoke",
     budget: Annotated[
-        str, typer.Option(help="Wall time to spend, as 30min or 2h: which claims would it decide best?")
+        str, typer.Option(help="Wall time for the run, as 30min or 2h; shows which claims to spend it on.")
     ] = "",
     parameter: Pairs = None,
     as_json: AsJson = False,
 ) -> None:
     """Forecast a run: what these hosts can say of each claim, what would decide it, and how long it takes.
 
-    Hosts are asked for their cores; nothing runs on them.
+    Hosts are asked for their cores; nothing else runs on them.
     """
     from benchbook.overview import plan_list
 
@@ -409,7 +409,7 @@ def import_logs(
     ] = "",
     name: Annotated[str, typer.Option(help="Name of the report (default: logs_FOLDER).")] = "",
 ) -> None:
-    """Take what load generators printed, as a campaign: sysbench, pgbench, go-tpc, YCSB, redis-benchmark, wrk, fio, ...
+    """Import outputs of load generators as a campaign: sysbench, pgbench, go-tpc, YCSB, redis-benchmark, wrk, fio, ...
 
     The generator of a file is recognised by its content. Exit status: 2 if a file was left out.
     """
@@ -507,14 +507,14 @@ def audit(
         list[str] | None,
         typer.Argument(
             metavar="SOURCE",
-            help="Files, folders, addresses, - for standard input; or reports (default: all reports).",
+            help="Files, folders, URLs, - for standard input; or reports (default: all reports).",
             autocompletion=_known_reports,
         ),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Reports: exit with 1 if anything was found.")] = False,
     as_json: AsJson = False,
     as_sarif: Annotated[
-        bool, typer.Option("--sarif", help="Documents: print findings as SARIF, for code hosts.")
+        bool, typer.Option("--sarif", help="Documents: print findings as SARIF, for code scanning.")
     ] = False,
     page: Annotated[
         Path | None,
@@ -562,7 +562,7 @@ def claims(names: Reports = None, campaign: Which = "", as_json: AsJson = False)
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Lower-case letters, digits and underscores.")],
     kind: Annotated[
-        str, typer.Option(help="sysbench, or versions: two versions of a system side by side.")
+        str, typer.Option(help="sysbench, or versions: two versions side by side (not with --from).")
     ] = "sysbench",
     source: Annotated[
         str,
@@ -573,9 +573,10 @@ def new(
         ),
     ] = "",
 ) -> None:
-    """Create a report of your own, with placeholder numbers or read from a document. It runs at once in the lab.
+    """Create a report of your own, with placeholder numbers or read from a document.
 
-    What was read from a document is guessed; `benchbook check NAME` lists what nobody has confirmed.
+    With placeholders it runs at once in the lab. What was read from a document is guessed; `benchbook check NAME` lists what
+    nobody has confirmed.
     """
     from benchbook import draft, paths
     from benchbook.new import lay_down
@@ -625,7 +626,7 @@ def compare(  # noqa: PLR0913, PLR0917 - an option each
     ] = None,
     metric: Metrics = None,
     margin: Annotated[float, typer.Option(help="Share within which a difference does not matter.")] = 0.05,
-    json_: AsJson = False,
+    as_json: AsJson = False,
     page: Annotated[bool, typer.Option("--page", help="Make its page in site/, too.")] = False,
     history: Annotated[
         bool, typer.Option("--history", help="Only list the campaigns that repeat A, and how they differ.")
@@ -656,8 +657,8 @@ def compare(  # noqa: PLR0913, PLR0917 - an option each
         campaign_effect=campaign_effect,
     )
     if history:
-        raise typer.Exit(command.list_history(asked, console, as_json=json_))
-    raise typer.Exit(command.run(asked, console, as_json=json_, page=page))
+        raise typer.Exit(command.list_history(asked, console, as_json=as_json))
+    raise typer.Exit(command.run(asked, console, as_json=as_json, page=page))
 
 
 @_command(RESULTS, "benchbook archive tidb_v7_1_3_sysbench --out crate.zip")
@@ -671,7 +672,7 @@ def archive(
         ),
     ],
     out: Annotated[str, typer.Option(help="Zip to write (default: crate.zip beside the campaign's page).")] = "",
-    license: Annotated[str, typer.Option(help="Address of your data's licence (default: the kit's).")] = "",
+    license: Annotated[str, typer.Option(help="URL of your data's licence (default: the kit's).")] = "",
 ) -> None:
     """Pack a campaign for a deposit: records, tables and notebook in one zip, described as an RO-Crate."""
     with _extra("archive"):
@@ -691,7 +692,7 @@ def history(
         str, typer.Option(help="Profile they ran with (default: the latest's).", autocompletion=_known_profiles)
     ] = "",
     metric: Metrics = None,
-    json_: AsJson = False,
+    as_json: AsJson = False,
     page: Annotated[bool, typer.Option("--page", help="Make its page in site/, too.")] = False,
 ) -> None:
     """Show where a report's results changed from campaign to campaign, and what else changed there."""
@@ -699,7 +700,7 @@ def history(
     from benchbook.compare.report_history import HistoryParameters
 
     asked = HistoryParameters(report=report, inventory=inventory, profile=profile, metric=metric or [])
-    raise typer.Exit(history_command.run(asked, console, as_json=json_, page=page))
+    raise typer.Exit(history_command.run(asked, console, as_json=as_json, page=page))
 
 
 app.add_typer(lab_app, name="lab", rich_help_panel=RUN)
@@ -752,7 +753,7 @@ def _labs() -> list[str]:
 
     found = []
     for name in known_inventories():
-        # One that somebody is still writing keeps no lab from being stopped.
+        # An inventory that is still being written keeps no other lab from being stopped.
         try:
             found += [name] if load_inventory(name).lab else []
         except BadInput as problem:
@@ -761,9 +762,9 @@ def _labs() -> list[str]:
 
 
 def _recorded(names: list[str] | None, campaign: str) -> tuple[list[str], str]:
-    """The reports that are named, else the one of this campaign, else all that have records; and the campaign's id.
+    """Return the reports that are named, else the one of this campaign, else all with records; and the campaign's id.
 
-    `campaign` is an address as `compare` takes it, and so may be a name that stands alone. Raises BadInput.
+    `campaign` is an address as `compare` takes it, and so may be a name that stands alone. Raise BadInput.
     """
     from benchbook.compare import address
     from benchbook.pipeline import has_records, reports
@@ -786,7 +787,7 @@ def _is_address(name: str) -> bool:
 
 
 def _check_names(names: list[str]) -> None:
-    """Raises BadInput for the first name that is no report: before the first report begins, not after it."""
+    """Raise BadInput for the first name that is no report, before any report begins."""
     from benchbook.pipeline import begun_reports, reports
 
     known = reports()
@@ -798,7 +799,7 @@ def _check_names(names: list[str]) -> None:
 
 
 def _each(names: list[str] | None, step: Callable[[str], int]) -> list[int]:
-    """Every report is tried: one that cannot run must not keep the others from it."""
+    """Return the exit status of each report: one that cannot run does not keep the others from it."""
     from benchbook.pipeline import reports
 
     found = names or reports()
@@ -845,7 +846,7 @@ def _say(head: str, text: str) -> None:
 
 
 def main() -> None:
-    """The console script: an error is one paragraph and its exit status, an interrupt is 130, a reader gone is 141."""
+    """The console script: an error is a message and its exit status, an interrupt is 130, a reader gone is 141."""
     say = partial(_say, "")
     guard.begin(say)
     # papermill cleans up after Ctrl-C only; a terminated run must end the same way.
