@@ -575,8 +575,8 @@ def new(
 ) -> None:
     """Create a report of your own, with placeholder numbers or read from a document.
 
-    With placeholders it runs at once in the lab. What was read from a document is guessed; `benchbook check NAME` lists what
-    nobody has confirmed.
+    With placeholders it runs at once in the lab. What was read from a document is guessed; `benchbook check NAME` lists
+    what nobody has confirmed.
     """
     from benchbook import draft, paths
     from benchbook.new import lay_down

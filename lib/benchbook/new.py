@@ -78,7 +78,7 @@ def _check_name(name: str) -> None:
             "not a name for a report",
             key="name",
             value=name,
-            fix="use 2 to 60 small letters, digits and underscores, a letter first",
+            fix="use 2 to 60 lower-case letters, digits and underscores, a letter first",
         )
     if name in _PAGES or name.startswith((COMPARISON, HISTORY)):
         said, fix = "the site has a page or a folder of its own of this name", "choose another name"

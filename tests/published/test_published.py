@@ -398,7 +398,7 @@ def test_broken_number(copy: Path):
         ),
         ({"type": "string", "constraints": {"pattern": "("}}, "t", "a pattern is no regular expression: missing )"),
         ({"type": "strng"}, "t", 'field type "strng" is not supported'),
-        ({"type": "string"}, "A B", "'A B' is not of small letters, digits and -._/"),
+        ({"type": "string"}, "A B", "'A B' is not of lower-case letters, digits and -._/"),
     ],
 )
 def test_the_reason_of_frictionless_is_said(tmp_path: Path, column: dict[str, Any], name: str, said: str):

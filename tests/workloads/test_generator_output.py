@@ -96,17 +96,17 @@ def test_a_file_of_several_runs_is_cut_where_each_begins() -> None:
             "sysbench says that it failed: FATAL: mysql_drv_query",
         ),
         ((FIXTURES / "ab" / "interrupted.txt").read_text(), "ApacheBench says that it failed"),
-        (text("hammerdb_4").replace("96747", "0").replace("224827", "0"), "prints no rate that is not 0"),
+        (text("hammerdb_4").replace("96747", "0").replace("224827", "0"), "prints no rate above 0"),
         (
             text("sysbench_1")
             .replace("(30.94", "(0.00")
             .replace("495.03", "0.00")
             .replace("errors:                      0", "errors: 19820"),
-            "sysbench prints no rate that is not 0 beside 19820 ignored_errors",
+            "sysbench prints no rate above 0, and 19820 ignored_errors",
         ),
         (
             text("pgbench_12").replace("= 1200.2", "= 0.0").replace("= 1199.1", "= 0.0"),
-            "pgbench prints no rate that is not 0",
+            "pgbench prints no rate above 0",
         ),
         (
             text("pgbench_12")

@@ -135,7 +135,7 @@ class Hypothesis(Strict, ABC):
     """
 
     hypothesis: str
-    id: Annotated[str, spelled(ID, "a name of small letters, digits and -")]
+    id: Annotated[str, spelled(ID, "a name of lower-case letters, digits and -")]
     statement: str
     where: str
     not_run: list[NotRun] = Field(default_factory=list)

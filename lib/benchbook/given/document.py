@@ -28,18 +28,18 @@ MOST_YAML_BYTES = 150_000
 _MERGE = "tag:yaml.org,2002:merge"
 _SYNTAX = "mend the syntax at this place"
 _TOO_DEEP = f"nested more than {DEEPEST} deep"
-# Spellings of numbers and truth that one version of YAML, or one reader of it, takes for something else than another.
+# Spellings of numbers and booleans that versions of YAML, or readers of it, take for different things.
 _BASED = re.compile(r"[-+]?0(?:x_*[0-9a-f][0-9a-f_]*|o_*[0-7][0-7_]*|b_*[01][01_]*)", re.IGNORECASE)
 _GROUPED = re.compile(r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)(?:e[-+]?[0-9]+)?", re.IGNORECASE)
 _ZEROS = re.compile(r"[-+]?0[0-9]+(?:\.[0-9]*)?(?:e[-+]?[0-9]+)?", re.IGNORECASE)
-_SIXTIES = re.compile(r"[-+]?[0-9]+(?::[0-5]?[0-9])+(?:\.[0-9]*)?")
+_BASE_60 = re.compile(r"[-+]?[0-9]+(?::[0-5]?[0-9])+(?:\.[0-9]*)?")
 # No-break, thin and zero-width ones, and that of a Chinese keyboard.
 _NO_SPACES = "\u00a0\u2007\u2009\u202f\u200b\u2060\ufeff\u3000"
-_TRUTH = {"yes": "true", "on": "true", "no": "false", "off": "false"}
+_BOOLEANS = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 
 
 class _Refused(ValueError):
-    """What a parser lets through and a user does not mean; `mark`: where in YAML, `key`: below which keys."""
+    """What a parser lets through and a user does not mean; `mark`: its place in YAML, `key`: the keys above it."""
 
     def __init__(self, problem: str, *, fix: str = "", mark: Any = None, key: str = "", value: object = None) -> None:
         super().__init__(problem)
@@ -179,17 +179,17 @@ def _scalars(node: Node, under: str) -> Iterator[tuple[ScalarNode, str]]:
 
 
 def _check_spelling(node: ScalarNode, under: str) -> None:
-    """Raise _Refused for a number or a truth that readers of YAML understand in different ways."""
+    """Raise _Refused for a number or a boolean that readers of YAML understand in different ways."""
     if node.style in ("'", '"', "|", ">"):
         return
     if node.value != node.value.strip(_NO_SPACES):
         # As copied from a page: it looks like an indent, and YAML takes it for a letter.
-        raise _Refused("a blank that is no space stands here", fix="write spaces", mark=node.start_mark, key=under)
+        raise _Refused("this only looks like a space", fix="write spaces", mark=node.start_mark, key=under)
     unclear = _unclear(node.value)
     if unclear is None:
         return
     what, meant = unclear
-    plain = f"write {meant}" if meant else "write the number in tens"
+    plain = f"write {meant}" if meant else "write a decimal number"
     said, fix = f"`{node.value}` {what}", f'{plain}, or "{node.value}" in quotes where a text is meant'
     if names_secret(under):
         said, fix = f"what stands here {what}", "put it in quotes"
@@ -198,24 +198,24 @@ def _check_spelling(node: ScalarNode, under: str) -> None:
 
 def _unclear(text: str) -> tuple[str, str] | None:
     """Return what some readers take a word for, and how to write what it says, if they do not agree on it."""
-    if text.lower() in _TRUTH:
-        return "is true or false to some readers of YAML, and a text to others", _TRUTH[text.lower()]
+    if text.lower() in _BOOLEANS:
+        return "is true or false to some readers of YAML, and a text to others", _BOOLEANS[text.lower()]
     if _BASED.fullmatch(text):
         # Python does not write numbers of thousands of digits.
         meant = str(int(text.replace("_", ""), 0)) if len(text) < 100 else ""
-        return "is a number that is not written in tens", meant
+        return "is a number that is not decimal", meant
     if "_" in text and _GROUPED.fullmatch(text):
         return "is a number with _ in it", text.replace("_", "")
     if _ZEROS.fullmatch(text):
         meant = text[: text[0] in "+-"] + re.sub(r"^0+(?=[0-9])", "", text.lstrip("+-"))
-        return "is a number that begins with 0, which some read in eights", meant
-    if _SIXTIES.fullmatch(text):
-        return "is a number in sixties to some readers of YAML, and a text to others", ""
+        return "is a number that begins with 0, which some readers of YAML take for octal", meant
+    if _BASE_60.fullmatch(text):
+        return "is a number in base 60 to some readers of YAML, and a text to others", ""
     return None
 
 
 class _Writer(SafeRepresenter):
-    """Puts every text in quotes that some reader would take for something else."""
+    """A writer of YAML that puts each text in quotes that some reader would take for something else."""
 
     def represent_str(self, data: str) -> Any:
         return self.represent_scalar("tag:yaml.org,2002:str", data, style='"' if _unclear(data) else None)

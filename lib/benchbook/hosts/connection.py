@@ -167,7 +167,7 @@ def _config_file(inventory: Inventory) -> Path | None:
 
 
 def _settings(inventory: Inventory, options: Sequence[str], destination: str) -> dict[str, list[str]]:
-    """What `ssh -G` says, by key in small letters. Raise BadInput with the words of ssh where it refuses."""
+    """What `ssh -G` says, by key in lower case. Raise BadInput with the words of ssh where it refuses."""
     words = ["ssh", "-G", *options, "--", destination]
     try:
         said = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)

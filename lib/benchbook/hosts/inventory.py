@@ -83,12 +83,12 @@ def _of_one_host(text: str) -> str:
     return text
 
 
-# A name or a number on the net.
+# A host name or an IP address.
 Address = Annotated[str, Field(max_length=253), AfterValidator(_of_one_host)]
 Account = Annotated[
     str,
     Field(max_length=100),
-    spelled(r"[^\s\x00-\x1f\x7f-][^\x00-\x1f\x7f]*", "one line of text that begins with no blank and no -"),
+    spelled(r"[^\s\x00-\x1f\x7f-][^\x00-\x1f\x7f]*", "one line of text that does not begin with a blank or -"),
 ]
 # The name of an environment variable.
 Variable = Annotated[str, spelled(r"[A-Za-z_][A-Za-z0-9_]*", "a name of letters, digits and _, such as DB_PASSWORD")]

@@ -162,7 +162,7 @@ def up_while_used(inventory: Inventory, say: Callable[[str], None], *, own_netwo
             why = f" ({why_no_network()})" if why_no_network() else ""
             say(f"other users of this machine reach its servers{why}, some without a login: docs/shared-machines.md")
         if why_root():
-            say(f"all that runs in it is root's: {why_root()}")
+            say(f"all that is in it runs as root: {why_root()}")
         try:
             yield
         finally:
@@ -244,7 +244,7 @@ def _up(inventory: Inventory, *, by_hand: bool, own_network: bool) -> list[LabHo
 
 
 def _give(lab: Path, host: LabHost, work: Path) -> None:
-    """Let the account come to its host's folder, and own where it works.
+    """Let the account reach its host's folder, and own the folder that it works in.
 
     A folder with files that are not the kit's is left as it is: the host's preflight refuses it.
     """

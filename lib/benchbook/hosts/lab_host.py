@@ -61,7 +61,7 @@ class LabHost:
 
     @property
     def user(self) -> str | None:
-        """Who logs in there; None where it was never started."""
+        """Account that logs in there; None where it was never started."""
         config = self.folder / "sshd_config"
         lines = config.read_text().splitlines() if config.exists() else []
         return next((line.split()[1] for line in lines if line.startswith("AllowUsers ")), None)
@@ -115,12 +115,12 @@ def why_no_network() -> str:
 
 
 def ask_agent(*words: str, as_root: bool = False) -> str:
-    """Return what a host's agent says on this machine to who logs in to this user's labs, or to root.
+    """Run the agent on this machine as the account that logs in to this user's labs, or as root; return its output.
 
     In a session of its own, for a Ctrl-C is ours to answer.
     """
     account = has_account() and not as_root
-    # Root's own Python may lie where only root comes.
+    # Root's own Python may lie where only root can reach it.
     argv = ["python3" if account else sys.executable, "-S", "-", *words]
     with Path(agent.__file__).open() as program:
         ran = subprocess.run(
@@ -131,7 +131,7 @@ def ask_agent(*words: str, as_root: bool = False) -> str:
 
 
 def has_account() -> bool:
-    """Return whether an account of its own logs in to the labs that this user starts."""
+    """Return whether the account `benchbook` logs in to the labs that this user starts."""
     return os.geteuid() == 0 and not why_root()
 
 
@@ -141,7 +141,7 @@ def _as_account() -> dict[str, Any]:
 
 
 def why_root() -> str:
-    """Return why what runs in this project's labs is root's; "" where it is not."""
+    """Return why root runs all that is in this project's labs; "" where the account does, or this user is not root."""
     return "" if os.geteuid() else _why_root(paths.home())
 
 
@@ -151,10 +151,10 @@ def _why_root(project: Path) -> str:
     try:
         ran = subprocess.run(words, capture_output=True, check=False, **_as_account())
     except KeyError:
-        return f"there is no account {ACCOUNT} to run it: {MAKE_ACCOUNT}"
+        return f"there is no account {ACCOUNT}; make it: {MAKE_ACCOUNT}"
     except OSError as problem:
         return f"the account {ACCOUNT} finds no python3 ({problem})"
-    return f"the account {ACCOUNT} does not come to {project}: move it, to /srv for example" if ran.returncode else ""
+    return f"the account {ACCOUNT} cannot reach {project}: move it, to /srv for example" if ran.returncode else ""
 
 
 def is_sshd_of(config: Path, words: str) -> bool:

@@ -111,7 +111,9 @@ def _name(name: str) -> str:
     """Raise BadInput for what is no name, or that of a report which is no import."""
     fix = "give another one: --name my_logs"
     if not re.fullmatch(r"[a-z][a-z0-9_]{1,59}", name):
-        raise BadInput("not a name for a report (small letters, digits, underscores)", key="name", value=name, fix=fix)
+        raise BadInput(
+            "not a name for a report (lower-case letters, digits, underscores)", key="name", value=name, fix=fix
+        )
     if name in published.known_reports() and published.facts(name).restaged_by != KIND:
         raise BadInput("a report of this name is there, and is no import", key="name", value=name, fix=fix)
     return name

@@ -123,7 +123,7 @@ def frictionless_check(descriptor: Path) -> None:
         problem = f"{error.error.message}: {reasons}" if reasons not in error.error.message else error.error.message
         # Its schema says in a regular expression what a name is made of.
         problem = re.sub(
-            r"does not match '\^\S*\[-a-z0-9\._/\]\S*'", "is not of small letters, digits and -._/", problem
+            r"does not match '\^\S*\[-a-z0-9\._/\]\S*'", "is not of lower-case letters, digits and -._/", problem
         )
         raise BadInput(problem, file=descriptor, fix="make it a valid data package") from error
     except re.error as error:

@@ -214,7 +214,7 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
         errors = [
             f"{figures[n].value:g} {n}" for n in ("ignored_errors", "failed") if n in figures and figures[n].value
         ]
-        problem = f"{title} prints no rate that is not 0{' beside ' if errors else ''}{' and '.join(errors)}"
+        problem = f"{title} prints no rate above 0{', and ' if errors else ''}{' and '.join(errors)}"
     return GeneratorRun(name, title, whole, version or "", levels, figures, seconds, units, problem)
 
 

@@ -116,6 +116,6 @@ def _printed(job: Job, name: str, on_look: Callable[[], None] = lambda: None) ->
 
 def python_path(host: Host) -> str:
     """As `python`, without asking the host again."""
-    # Root's own Python may lie where the account that runs root's labs does not come.
+    # Root's own Python may lie where the account that runs root's labs cannot reach it.
     own = host.inventory.lab and not has_account()
     return host.inventory.programs.get(PROGRAM, sys.executable if own else "python3")
