@@ -22,7 +22,7 @@ from benchbook.build import artefacts
 from benchbook.campaign import store
 from benchbook.claims import claims_terminal, judge, ledger, section
 from benchbook.compare import address
-from benchbook.errors import BadInput, BenchbookError, HostReserved
+from benchbook.errors import BadInput, BenchbookError, HostReserved, counted
 from benchbook.given import guard, user_file
 from benchbook.grouping import grouped
 from benchbook.hosts import lab, open_ports
@@ -257,8 +257,8 @@ def publish_campaigns(campaign: str, console: Console) -> int:
         made_up = runnable.placeholders(report) if paths.published_dir(report).is_dir() else {}
         for file, lines in made_up.items():
             fix = "put in what was published there, and run it again"
-            said = f"{lines} that {'says' if lines == 1 else 'say'} PLACEHOLDER"
-            raise BadInput("its numbers are made up", file=file, key="lines", value=said, fix=fix)
+            said = f"{counted(lines, 'line')} still {'says' if lines == 1 else 'say'} PLACEHOLDER"
+            raise BadInput(f"{said}: its numbers are made up", file=file, fix=fix)
         page = publish.publish(report, folder / paths.EXECUTED, folder / paths.RESULTS, paths.public_dir())
         console.print(f"{report}: {page}", markup=False, highlight=False)
     console.print("deploy it: commit public/, push, and run the workflow `pages`")

@@ -224,7 +224,7 @@ def test_made_up_numbers_are_not_published(ends: Callable[..., Ended], runs: Pat
     table.write_text(f"{table.read_text()}# PLACEHOLDER\n")
     status, said = ends("publish", "dm_1_0_ga")
     assert status == 2
-    assert "report.yaml: lines: its numbers are made up (got '1 that says PLACEHOLDER'). Fix: put in what was" in said
+    assert "report.yaml: 1 line still says PLACEHOLDER: its numbers are made up. Fix: put in what was" in said
 
 
 @pytest.mark.parametrize(
