@@ -23,7 +23,7 @@ from benchbook.audit.setups import commands
 from benchbook.given import user_file
 from benchbook.published.reader.columns import Column, factor
 from benchbook.published.reader.numerals import Figure, is_empty
-from benchbook.published.reader.tables import Cell, Reading, Table, told
+from benchbook.published.reader.tables import Cell, Reading, Table, table_in_sentences
 from benchbook.yamlfile import Strict
 
 GUESSES = "guesses.yaml"
@@ -46,7 +46,7 @@ class _Guesses(Strict):
 
 @dataclass
 class Draft:
-    """The files of a report as data; `load` is the load generator that can run it ("": none of ours can)."""
+    """Files of a report as data; `load` is the load generator that can run it ("" where none of the kit's can)."""
 
     package: dict[str, Any]
     tables: dict[str, str]
@@ -69,15 +69,15 @@ def draft(read: Reading, name: str) -> Draft:
     """Return the files of report `name` as its document says them."""
     guesses: list[Guess] = []
     runs = [run for text, line in commands(read) if (run := _run(text, line))]
-    in_words = told(read)
-    printed = [*_alike(_measured(read)), *([in_words] if in_words else [])]
+    in_sentences = table_in_sentences(read)
+    printed = [*_joined(_measured(read)), *([in_sentences] if in_sentences else [])]
     tables = [table for each in printed if (table := _long(each))]
-    _called_apart(tables)
+    _name_tables(tables)
     design = [entry for table in tables if (entry := _design(read, table, runs, guesses))]
     loads = {entry["load"] for entry in design}
     versions = bool(design) and all(len(entry["factors"].get("version", [])) == 2 for entry in design)
     for table in tables:
-        _told(table, guesses)
+        _guess_columns(table, guesses)
     systems = _systems(read, guesses)
     report = {
         "name": name,
@@ -156,7 +156,7 @@ class _Column:
 
 
 @dataclass
-class _Long:
+class _LongTable:
     """A drafted table: a row per printed row, or, where products stand in columns, one per row and product."""
 
     name: str
@@ -207,8 +207,8 @@ def _measured(read: Reading) -> list[Table]:
     ]
 
 
-def _alike(tables: list[Table]) -> list[Table]:
-    """Return the tables; of those of one row under the same headings one alone, with all of their rows."""
+def _joined(tables: list[Table]) -> list[Table]:
+    """Return the tables, those of one row under the same headings joined in one."""
     found: list[Table] = []
     for table in tables:
         heads = [column.heading for column in table.columns]
@@ -262,8 +262,8 @@ def _products(table: Table) -> dict[int, str]:
     return own
 
 
-def _long(table: Table) -> _Long | None:
-    made = _Long("", table, [], [{} for _ in table.rows])
+def _long(table: Table) -> _LongTable | None:
+    made = _LongTable("", table, [], [{} for _ in table.rows])
     products = _products(table)
     names = list(dict.fromkeys(products.values()))
     if products:
@@ -295,14 +295,14 @@ def _long(table: Table) -> _Long | None:
     return made
 
 
-def _free(made: _Long, name: str, other: str) -> str:
+def _free(made: _LongTable, name: str, other: str) -> str:
     """Return a name that no column has: the short one, else that of the heading, else a numbered one."""
     taken = {column.name for column in made.columns}
     tries = [name, *([other] if other else []), *(f"{name}_{number}" for number in range(2, 1000))]
     return next(one for one in tries if one and one not in taken)
 
 
-def _setting(made: _Long, column: Column, cells: Sequence[Cell]) -> None:
+def _setting(made: _LongTable, column: Column, cells: Sequence[Cell]) -> None:
     numbers = [cell.figure if cell.figure and _plain(cell) else None for cell in cells]
     empty = any(is_empty(cell.text) for cell in cells)
     filled = [(one, cell) for one, cell in zip(numbers, cells, strict=True) if not is_empty(cell.text)]
@@ -351,9 +351,9 @@ def _digits(one: Figure, scale: float = 1.0) -> str:
     return f"{one.value * scale:.{decimals}f}"
 
 
-def _metric(made: _Long, column: Column, cells: Sequence[Cell], name: str, at: int, role: str = "metric") -> None:
-    told = [one.unit for cell in cells for one in cell.figures[:1] if one.unit and one.unit != "%"]
-    unit = column.unit or (max(told, key=told.count) if told else "1")
+def _metric(made: _LongTable, column: Column, cells: Sequence[Cell], name: str, at: int, role: str = "metric") -> None:
+    units = [one.unit for cell in cells for one in cell.figures[:1] if one.unit and one.unit != "%"]
+    unit = column.unit or (max(units, key=units.count) if units else "1")
     column = column._replace(unit="" if unit == "1" else unit)
     own = _own(column.heading)
     short = _named(column, "")
@@ -393,7 +393,7 @@ def _metric(made: _Long, column: Column, cells: Sequence[Cell], name: str, at: i
             )
 
 
-def _column(made: _Long, name: str, unit: str, role: str, source: Column | None) -> None:
+def _column(made: _LongTable, name: str, unit: str, role: str, source: Column | None) -> None:
     known = next((column for column in made.columns if column.name == name), None)
     if known is None:
         kind = "string" if source is None else "number"
@@ -404,7 +404,7 @@ def _column(made: _Long, name: str, unit: str, role: str, source: Column | None)
         known.heading += f", {source.heading}"
 
 
-def _called_apart(tables: list[_Long]) -> None:
+def _name_tables(tables: list[_LongTable]) -> None:
     for number, table in enumerate(tables, start=1):
         words = re.search(r"\boltp_[a-z_]{1,40}", f"{table.source.caption} {table.source.section}")
         table.name = words[0] if words else _slug(table.source.section.rpartition(" > ")[2]) or f"table_{number}"
@@ -412,7 +412,7 @@ def _called_apart(tables: list[_Long]) -> None:
             table.name = f"table_{number}" if not re.match("[a-z]", table.name) else f"{table.name}_{number}"
 
 
-def _told(table: _Long, guesses: list[Guess]) -> None:
+def _guess_columns(table: _LongTable, guesses: list[Guess]) -> None:
     for column in table.columns:
         if column.heading or column.name == "row":
             said = f"{column.role}, {column.type}" + (f", in {column.unit}" if column.unit not in {"", "1"} else "")
@@ -443,7 +443,7 @@ _TOOLS = {
     "redis-benchmark": _Tool("", {"c": "threads", "n": "requests", "d": "value_bytes", "P": "pipeline"}, "[hpa]"),
     "benchmark": _Tool("", {"clients": "threads", "conns": "connections", "total": "requests", "val-size": "value_bytes", "key-size": "key_bytes"}, "endpoints"),
 }  # fmt: skip
-_LONG_NAMES = {"M": "protocol", "j": "jobs"}
+_LONG_OPTIONS = {"M": "protocol", "j": "jobs"}
 
 
 class _Run(NamedTuple):
@@ -485,7 +485,7 @@ def _run(text: str, line: int) -> _Run | None:
             if value and (number := _seconds(value)) is not None:
                 settings[tool.settings[name]] = number
         elif not re.fullmatch(tool.private, name) and "$" not in (value or ""):
-            options.append(f"--{_LONG_NAMES.get(name, name)}" + (f"={value}" if value else ""))
+            options.append(f"--{_LONG_OPTIONS.get(name, name)}" + (f"={value}" if value else ""))
     test = re.search(r"--test=(\S+)", text)
     script = (
         test[1] if test else next((word for word in bare if not re.fullmatch("run|prepare|cleanup|prewarm", word)), "")
@@ -533,7 +533,7 @@ def _workload(table: Table, runs: Sequence[_Run]) -> tuple[str, float]:
     return (scripts.pop(), 0.6) if len(scripts) == 1 else ("", 0.0)
 
 
-def _design(read: Reading, table: _Long, runs: Sequence[_Run], guesses: list[Guess]) -> dict[str, Any] | None:
+def _design(read: Reading, table: _LongTable, runs: Sequence[_Run], guesses: list[Guess]) -> dict[str, Any] | None:
     """Return how a table was measured, where a printed command says it and a load generator of ours can run it."""
     before = [run for run in runs if run.load and run.line <= table.source.line] or [run for run in runs if run.load]
     metrics = {column.name for column in table.columns if column.role == "metric"}
@@ -697,7 +697,7 @@ _ALWAYS = re.compile(
 _BY = re.compile(r"(\d+(?:\.\d+)?)\s?[%％]", re.IGNORECASE)
 
 
-def _claims(read: Reading, table: _Long, guesses: list[Guess]) -> Iterator[dict[str, Any]]:
+def _claims(read: Reading, table: _LongTable, guesses: list[Guess]) -> Iterator[dict[str, Any]]:
     """Yield what the sentences of a table's section say of it, as far as the printed figures bear it out; else what it shows."""
     said = [one for one in split(read) if one.section == table.source.section]
     metric = next(
@@ -760,7 +760,7 @@ def _claims(read: Reading, table: _Long, guesses: list[Guess]) -> Iterator[dict[
 
 
 def _claim(
-    table: _Long,
+    table: _LongTable,
     id: str,
     words: str,
     sentence: Sentence | None,

@@ -14,7 +14,7 @@ from benchbook.errors import BadInput
 from benchbook.published.reader import formats
 from benchbook.published.reader.columns import RULES, column, factor, rule_of, unit_of
 from benchbook.published.reader.numerals import figures, style_of
-from benchbook.published.reader.tables import frame, reading, told
+from benchbook.published.reader.tables import frame, reading, table_in_sentences
 from benchbook.published.reader.tool_output import TOOLS
 
 NUMERALS = {
@@ -228,7 +228,7 @@ def test_figures_that_three_passages_tell_by_the_same_names_are_rows(tmp_path: P
         "# Load\n\nThe number of transactions completed per second is {}, so the DB-TPS is {} and all is well.\n\n"
     )
     three = read(tmp_path, "a.md", passage.format(935, "1,870") + passage.format(575, 2300) + passage.format(531, 2124))
-    table = told(three)
+    table = table_in_sentences(three)
     assert table is not None
     assert [(one.heading, one.unit) for one in table.columns[1:]] == [
         ("transactions completed per second", "1/s"),
@@ -240,7 +240,7 @@ def test_figures_that_three_passages_tell_by_the_same_names_are_rows(tmp_path: P
         [531, 2124],
     ]
     assert [row[0].line for row in table.rows] == [3, 7, 11]
-    assert told(read(tmp_path, "b.md", passage.format(935, 1870) * 2)) is None
+    assert table_in_sentences(read(tmp_path, "b.md", passage.format(935, 1870) * 2)) is None
 
 
 def test_tool_output_in_a_fence_is_a_table(tmp_path: Path) -> None:

@@ -120,8 +120,8 @@ SAID = re.compile(
 """A figure that is told by its name: "the TPS is 935"."""
 
 
-def told(read: Reading) -> Table | None:
-    """Return what three and more paragraphs tell by the same names, two at least, as a table with a row for each."""
+def table_in_sentences(read: Reading) -> Table | None:
+    """Return figures that three paragraphs or more give under the same two names or more: a row per paragraph, else None."""
     rows: list[tuple[str, int, dict[str, str]]] = []
     section = ""
     for block in read.blocks:
