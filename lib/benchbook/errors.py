@@ -1,4 +1,4 @@
-"""Every error the kit raises on purpose has one root, `BenchbookError`; a terminal shows its cause and fix on lines.
+"""Every error the kit raises on purpose is a `BenchbookError`; a terminal shows cause and fix on lines of their own.
 
 `BadInput` and its children are the user's to mend, and end the command with exit status 2 before any load has
 run; everything else that goes wrong, and whatever goes wrong later, ends it with 1.
@@ -89,7 +89,7 @@ class BenchbookError(Exception):
     exit_status = 1
 
     def in_lines(self) -> str:
-        """The message for a terminal."""
+        """Return the message for a terminal."""
         return str(self)
 
     def _render_traceback_(self) -> list[str]:
@@ -120,13 +120,13 @@ class BadInput(BenchbookError):
         where = [one_line(str(part)) for part in (file, place) if part]
         said = "" if value is _NOTHING else f" (got {shown(key or '', value)})"
         text = f"{': '.join([*where, one_line(problem)])}{said}."
-        # The file has a line of its own.
+        # In a terminal the file has a line of its own.
         self.place = where[0] if file else ""
         self.cause = text.removeprefix(f"{self.place}: ") if self.place else text
         super().__init__(f"{text} Fix: {one_line(fix)}" if fix else text)
 
     def in_lines(self) -> str:
-        """The file, what is wrong in it, and the fix, on a line each."""
+        """Return the file, what is wrong in it, and the fix, on a line each."""
         return "\n  ".join(filter(None, [self.place, self.cause, f"Fix: {one_line(self.fix)}" if self.fix else ""]))
 
 

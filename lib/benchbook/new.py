@@ -47,9 +47,9 @@ _NETS = range(100, 255)
 
 
 def lay_down(name: str, kind: str = "sysbench", source: str = "") -> list[Path]:
-    """Write the files of a new report of this kind, or as the document `source` says; returns them.
+    """Write the files of a new report of this kind, or as the document `source` says; return them.
 
-    Raises BadInput for a bad name, an unknown kind, or if any file exists already; NotWritten, and then there is none.
+    Raise BadInput for a bad name, an unknown kind, or if any file exists already; NotWritten, and then there is none.
     """
     _check_name(name)
     contents = _drafted(name, source) if source else _contents(name, LAYOUTS[one_of(kind, LAYOUTS, "kind")])
@@ -86,7 +86,7 @@ def _check_name(name: str) -> None:
 
 
 def _contents(name: str, layout: NewLayout) -> dict[Path, str]:
-    """Every file with its text."""
+    """Return every file with its text."""
     values = _values(name)
     published, env = paths.published_dir(name), paths.env_dir()
     return {
@@ -122,12 +122,12 @@ def _rendered(layout: NewLayout, template: str, values: dict[str, str]) -> str:
     return environment.get_template(template).render(values)
 
 
-# Which of our systems a load generator drives, where the document names none of ours.
+# The system that a load generator drives in a drafted report, unless sysbench drives the TiDB of the document.
 _DRIVES = {"sysbench": "mariadb", "pgbench": "postgresql", "go_tpc": "tidb"}
 
 
 def _drafted(name: str, source: str) -> dict[Path, str]:
-    """Every file with its text, as a document says; those of a run only where something of ours can run it."""
+    """Return every file with its text, as a document says; those of a run only where a generator of ours can run it."""
     read = reading(source)
     made = draft.draft(read, name)
     if not made.tables:
@@ -152,7 +152,7 @@ def _drafted(name: str, source: str) -> dict[Path, str]:
         return contents
     layout = LAYOUTS["versions" if made.versions else "sysbench"]
     tidb = made.load == "sysbench" and made.report["document"]["product"] == "TiDB"
-    # It stands in a cell of Markdown, and in JSON.
+    # The title goes into a cell of Markdown, inside JSON.
     title = json.dumps(re.sub(r"[<>`\[\]]", "", made.report["title"]), ensure_ascii=False)[1:-1]
     values = _values(name) | {
         "source": f"Source: {title} (read from a document).",

@@ -1,4 +1,4 @@
-"""What a campaign came to: results.json, and its series cut out for figures."""
+"""What a campaign came to, as results.json."""
 
 from __future__ import annotations
 

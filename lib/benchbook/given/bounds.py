@@ -25,12 +25,12 @@ Megabytes = Annotated[int, Field(ge=1, le=100_000_000, strict=True)]
 Minutes = Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)]
 # Rows of all tables of a data set together: at 200 B each, 20 TB.
 MOST_ROWS = 100_000_000_000
-# Else pydantic takes "yes", "off" and 1 as well.
+# Strict, for pydantic takes "yes", "off" and 1 as well.
 Switch = Annotated[bool, Field(strict=True)]
 
 
 def spelled(pattern: str, form: str) -> AfterValidator:
-    """Return a check that a text is wholly of this pattern; who gives another is told the `form` in words."""
+    """Return a check that a whole text matches a pattern; `form` says in words what the text must be."""
     whole = re.compile(pattern)
 
     def check(text: str) -> str:

@@ -19,7 +19,7 @@ INTERRUPTED = 130
 # What it says of one that SIGPIPE ended: 128 + 13.
 READER_GONE = 141
 _LONGEST = 400
-# A full device, a quota, a limit on the size of a file, and what may be read alone.
+# A full device, a quota, a limit on the size of a file, and a read-only file system.
 _TAKES_NOTHING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 Say = Callable[[str], None]
@@ -42,7 +42,7 @@ def begin(say: Say) -> None:
 
 
 def status_of(step: Callable[[], int | None], say: Say, words: Words | None = None) -> int:
-    """The exit status of `step`: what it returns, or that of what it raises, which is said in these words."""
+    """Return the exit status of `step`: what it returns, or that of what it raises, which `say` gets in `words`."""
     try:
         return step() or 0
     except BenchbookError as problem:
@@ -79,7 +79,7 @@ def in_words(problem: BaseException) -> str:
 
 
 def in_lines(problem: BaseException) -> str:
-    """The same for a terminal: the file, what is wrong and the fix on lines of their own."""
+    """Return the same for a terminal: the file, what is wrong and the fix on lines of their own."""
     return problem.in_lines() if isinstance(problem, BenchbookError) else in_words(problem)
 
 

@@ -30,7 +30,7 @@ def one_of(
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """The beginning of a fix: "did you mean X? " for a name that is near one of those known, else ""."""
+    """Return how a fix begins: "did you mean X? " for a name that is near one of those known, else ""."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f"did you mean {near[0]}? " if near else ""
 

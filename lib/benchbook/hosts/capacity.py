@@ -28,7 +28,7 @@ class Capacity:
 
 @dataclass(frozen=True)
 class MachineCores:
-    """A machine by its boot, the cores that any of its hosts may use at least, and what runs there."""
+    """A machine by its boot id, the fewest cores that any of its hosts may use, and what runs there."""
 
     boot: str
     cores: int
@@ -75,7 +75,7 @@ def _meet(one: Cpus, other: Cpus) -> bool:
 
 
 def _located(inventory: Inventory, step: Callable[[Host], HostFacts]) -> dict[str, tuple[str, int]]:
-    """The boot of each host's machine, and the cores that a process may use there."""
+    """Return the boot id of each host's machine, and the cores that a process may use there."""
     if inventory.lab:
         return dict.fromkeys(inventory.hosts, ("", len(os.sched_getaffinity(0))))
     return {name: (about.boot_id or name, about.cores_allowed) for name, about in _facts(inventory, step).items()}

@@ -30,7 +30,7 @@ class FanOutFailed(BenchbookError):
         super().__init__(f"{self.head}: {said}{rest}")
 
     def in_lines(self) -> str:
-        """A line for each host; a fix, or a file, that several hosts share is said once."""
+        """Return a line for each host; a fix, or a file, that several hosts share is said once."""
         refused = {name: problem for name, problem in self.failed.items() if isinstance(problem, BadInput)}
         lines = [f"{name}: {problem}" for name, problem in self.failed.items() if name not in refused]
         for (file, fix), names in grouped(refused, lambda name: (refused[name].place, refused[name].fix)).items():

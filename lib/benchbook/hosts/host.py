@@ -201,7 +201,7 @@ class Host:
 
     @property
     def by_root(self) -> Host:
-        """The host by root's login, for what only root may set: in a lab that root has started; else this host."""
+        """This host by root's login, for what only root may set, in a lab that root has started; else this host."""
         inside = lab_host(self.inventory, self.name)
         if os.geteuid() or not self.inventory.lab or inside.user != ACCOUNT:
             return self

@@ -43,7 +43,7 @@ class _Part(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _as_tiup_reads_it(cls, given: object) -> object:
-        """A key with nothing behind it (all below is commented out) is none; blanks around a folder are none of it."""
+        """Leave out keys with nothing behind them (all below commented out), and blanks around a text, as TiUP does."""
         if not isinstance(given, dict):
             return given
         known = {field.alias or name for name, field in cls.model_fields.items()}
@@ -99,7 +99,7 @@ class TiupInstance(_Part):
 class TiupTopology(_Part):
     """The sections that make a cluster."""
 
-    # Which are no slips of those below.
+    # Keys that are near those below, and are no slips of them.
     beside = ("cdc_servers", "tso_servers", "kvcdc_servers", "router_servers", "tiproxy_servers", "component_versions")
     overall: TiupGlobal = Field(TiupGlobal(), alias="global")
     server_configs: dict[str, Written | None] = {}
@@ -268,7 +268,7 @@ def _mapping(value: object) -> Written:
 
 
 def _flat(config: Mapping[str, object], before: str = "") -> Iterator[tuple[str, object]]:
-    """`{a: {b: 1}}` and `{a.b: 1}` are the same setting; one with nothing behind it is none."""
+    """Yield settings by full name: `{a: {b: 1}}` and `{a.b: 1}` are the same; one without a value is left out."""
     for key, value in config.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{before}{key}.")

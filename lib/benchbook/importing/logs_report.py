@@ -67,7 +67,7 @@ def _resource(table: str, records: list[Record]) -> dict[str, object]:
 
 
 def _csv(records: list[Record], path: Path) -> str:
-    """A row per cell, whose published figures are empty; those that somebody typed into the file that is there stay."""
+    """Return a row per cell: published figures that were typed into the existing file stay, the others are empty."""
     levels = list(_levels(records))
     metrics = list(dict.fromkeys(name for record in records for name in record.summary))
     cells = pd.DataFrame([record.levels for record in records], columns=levels).astype(str).drop_duplicates()

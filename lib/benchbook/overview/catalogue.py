@@ -21,13 +21,13 @@ from benchbook.probes import probe_file
 
 @dataclass(frozen=True)
 class Listed:
-    """One list: the names in it, and what stands beside each, by the head of its column."""
+    """One list: its names, and what stands beside each, by the heading of its column."""
 
     names: Callable[[], Sequence[str]]
     describe: Callable[[str], Mapping[str, str | int]]
 
     def rows(self) -> list[dict[str, str | int]]:
-        """A row for each name; one that cannot be read says why."""
+        """Return a row for each name; one that cannot be read says why."""
         found: list[dict[str, str | int]] = []
         for name in self.names():
             try:

@@ -27,7 +27,7 @@ def print_runs(reports: Sequence[str], console: Console) -> None:
 
 
 def print_json(reports: Sequence[str], console: Console) -> None:
-    """The same as JSON: of each campaign its trials, planned and done, and its claims by state."""
+    """Print the same as JSON: of each campaign its trials, planned and done, and its claims by state."""
     rows = [
         {
             "campaign": each.id,
@@ -57,7 +57,7 @@ def _row(campaign: Campaign) -> tuple[str, ...]:
 
 
 def _states(results: Path) -> list[str] | None:
-    """The states of a results.json's claims; None where there is none that can be read."""
+    """Return the states of the claims in a results.json; None where there is none that can be read."""
     try:
         return [claim["verdict"] for claim in json.loads(results.read_text(encoding="utf-8"))["claims"]]
     except (OSError, ValueError, KeyError, TypeError):
