@@ -164,7 +164,7 @@ def _whole(level: Any) -> Any:
 
 
 def few_points(frame: pd.DataFrame, x: str) -> tuple[pd.DataFrame, str]:
-    """Of a curve's points [x, who, ...] those at published levels and, evenly, others; a sentence where some lack."""
+    """Return a curve's points [x, who, ...] at published levels and, evenly, others; a sentence if some lack."""
     if frame[x].nunique() <= MOST_POINTS:
         return frame, ""
     levels = sorted(set(frame[x]))
@@ -173,7 +173,7 @@ def few_points(frame: pd.DataFrame, x: str) -> tuple[pd.DataFrame, str]:
 
 
 def curves_apart(frame: pd.DataFrame, *, x: str, panel: str, levels: Iterable[str]) -> pd.DataFrame:
-    """The frame with a `panel` of its own for each curve, where one would hold several points at an `x`.
+    """Return the frame with a `panel` of its own for each curve, where one would hold several points at an `x`.
 
     Of `levels`, columns as well, those that tell the points apart are named: "mixed, value_bytes 64".
     """
@@ -186,5 +186,5 @@ def curves_apart(frame: pd.DataFrame, *, x: str, panel: str, levels: Iterable[st
 
 
 def _value(level: str | float | None) -> str:
-    """A number without a point of no use; a dash for a table without this level."""
+    """Return a number without needless decimals; a dash for a table without this level."""
     return "-" if pd.isna(level) else f"{level:g}" if isinstance(level, float) else str(level)

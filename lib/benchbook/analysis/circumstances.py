@@ -209,7 +209,7 @@ CAPTION = "Disturbed measurements: kept, not counted"
 
 
 def of_disturbed(records: Sequence[Record]) -> list[dict[str, str]]:
-    """A row per disturbed measurement: the trial, which try, and what interfered."""
+    """Return a row per disturbed measurement: the trial, which try, and what interfered."""
     split = [(record.id.rpartition("."), record) for record in records]
     return [{"trial": trial, "try": number, "why": "; ".join(record.disturbed)} for (trial, _, number), record in split]
 
@@ -243,7 +243,7 @@ def _others_took(one: Record) -> bool:
 
 
 def stalls_in_words(records: Sequence[Record]) -> str:
-    """How often, and how long at most, the systems under test did nothing under load; empty where they never did."""
+    """Return how often, and how long at most, the systems under test did nothing under load; "" if they never did."""
     seen = [(record.proof["stalls"], record) for record in records if "stalls" in record.proof]
     if not seen:
         return ""
@@ -262,7 +262,7 @@ COMPARABLE = 0.01
 
 
 def forecast(campaign: Campaign) -> str:
-    """How long the load of the missing trials will take, in words; empty where nobody can know it."""
+    """Return how long the load of the missing trials will take, in words; "" where nobody can know it."""
     left, each_s = len(campaign.missing()), campaign.asked.get("time_s")
     if not left or not each_s:
         # Where a load ends when its work is done, nobody knows beforehand how long it takes.
@@ -272,13 +272,13 @@ def forecast(campaign: Campaign) -> str:
 
 
 def load_s(record: Record) -> float:
-    """Seconds of load; a transfer or a ladder rung has no total time of its own, and counts from start to end."""
+    """Return seconds of load: the total time, or from start to end of what prints none (a transfer, a ladder rung)."""
     said = record.summary.get("total_time_s")
     return said.value if said else float((record.ended or 0) - (record.started or 0))
 
 
 def account(published: Published, campaign: Campaign) -> MachineTime:
-    """What the recorded trials took, and how long they would have taken at the report's durations."""
+    """Return what the recorded trials took, and how long they would have taken at the report's durations."""
     records = campaign.records()
     stated = [seconds for record in records if (seconds := published.duration_s(record.table))]
     load = sum(map(load_s, records))
@@ -295,7 +295,7 @@ def account(published: Published, campaign: Campaign) -> MachineTime:
 
 
 def time_in_words(spent: MachineTime) -> str:
-    """The account as sentences."""
+    """Return the account as sentences."""
     said = [f"{spent.load_s / 60:.1f} min of load in {spent.wall_s / 60:.1f} min of wall time."]
     if spent.published_s and spent.share is not None and spent.share >= COMPARABLE:
         saved = (spent.published_s - spent.load_s) / 3600

@@ -185,7 +185,7 @@ class BusyCell:
 
 
 def busy_cells(records: Sequence[Record], use: OfRecord, boots: Mapping[str, str]) -> list[BusyCell]:
-    """One per cell of `records`, its repetitions averaged; `boots` maps every host to the boot id of its machine.
+    """Return one per cell of `records`, its repetitions averaged; `boots` maps a host to the boot id of its machine.
 
     Hosts that share a boot are one machine, and each of them sees the whole of it: their shares are averaged.
     """
@@ -220,6 +220,6 @@ def _cell(records: Sequence[Record], use: OfRecord, boots: Mapping[str, str]) ->
 
 
 def _mean(hosts: Sequence[HostUse], figure: Literal["share", "cores"]) -> float:
-    """Over the samples of all of them."""
+    """Return the mean over the samples of all of them."""
     weighted = sum(getattr(host, figure) * host.samples for host in hosts)
     return float(weighted / sum(host.samples for host in hosts))

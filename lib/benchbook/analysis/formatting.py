@@ -43,7 +43,7 @@ def ratio(value: float) -> str:
 
 
 def with_interval(measured: Measured | None) -> str:
-    """`mean [low, high]`, to two digits of half the interval; with one repetition the mean alone."""
+    """Return `mean [low, high]`, to two digits of half the interval; with one repetition the mean alone."""
     if measured is None:
         return "–"
     if measured.low is None or measured.high is None:

@@ -61,7 +61,7 @@ class Recorded(ABC):
 
     @abstractmethod
     def claims(self) -> list[JudgedClaim]:
-        """Every claim of the report's ledger on every system, with its verdict."""
+        """Return every claim of the report's ledger on every system, with its verdict."""
 
     def trials(self, *names: str, disturbed: bool = False) -> pd.DataFrame:
         """Return a row per trial that counts: its levels, when and where it ran, CPU, and a column per metric.
@@ -81,22 +81,22 @@ class Recorded(ABC):
         return self._labelled(figures_of(of_records(self.records, self.campaign.scaling), metrics))
 
     def _unmeasured(self, records: Sequence[Record]) -> list[str]:
-        """The metrics of the published tables that were planned, and of which there is no record."""
+        """Return the metrics of the published tables that were planned, and of which there is no record."""
         left = {trial.cell.table for trial in self.campaign.trials} - {record.table for record in records}
         return [name for table in self.published.tables.values() if table.id in left for name in table.metrics]
 
     def seconds(self, *metrics: str, source: str = "", trials: Chosen = None, load_only: bool = True) -> pd.DataFrame:
-        """A row per sample: trial, table, system, levels, repetition, and what the series holds.
+        """Return a row per sample: trial, table, system, levels, repetition, and what the series holds.
 
         That is t (s since the epoch), since_s (s into the load), host, source, metric, value, unit.
-        Name what you need: `seconds("tps", source="sysbench")` reads no more into memory. A name that no trial has
-        raises BadInput, which lists those that there are.
+        Name what you need: `seconds("tps", source="sysbench")` reads no more into memory. Raise BadInput for a
+        name that no trial has, with a list of those that there are.
         """
         found = samples.seconds(self.campaign, self.records, metrics, source=source, only=trials, load_only=load_only)
         return self._labelled(found)
 
     def histograms(self, trials: Chosen = None) -> pd.DataFrame:
-        """A row per bucket of a latency histogram: trial, levels, latency_ms (ms), count (requests).
+        """Return a row per bucket of a latency histogram: trial, levels, latency_ms (ms), count (requests).
 
         `trials`: ids of those that are meant, none of them for an empty list; as in `seconds`.
         """
@@ -104,7 +104,7 @@ class Recorded(ABC):
         return self._labelled(samples.histograms(self.records, trials, planned))
 
     def cpu(self) -> pd.DataFrame:
-        """A row per trial and host: busy_cores (cores in use, mean over the load), share (of those it got), cores."""
+        """Return a row per trial and host: busy_cores (in use, mean over the load), share (of those it got), cores."""
         return self._labelled(samples.cpu(self.campaign, self.records))
 
     def percentiles(self, of: Sequence[float] = (50, 95, 99), trials: Chosen = None) -> pd.DataFrame:
@@ -118,11 +118,11 @@ class Recorded(ABC):
         return self._labelled(samples.disturbances(self.campaign.disturbed(), planned))
 
     def published_frame(self) -> pd.DataFrame:
-        """A row per published number: table, levels, metric, value, unit, and the number as printed."""
+        """Return a row per published number: table, levels, metric, value, unit, and the number as printed."""
         return self._labelled(published_frame(self.published), campaign=False)
 
     def beside_frame(self) -> pd.DataFrame:
-        """A row per cell, system and metric: published, measured (mean), low, high (95% interval), n, unit.
+        """Return a row per cell, system and metric: published, measured (mean), low, high (95% interval), n, unit.
 
         Levels are the published ones; where others were run for them, `<level>_run` has those, and `attrs["scaled"]`
         says so in a sentence. `attrs["titles"]` has what each metric is called.
@@ -168,11 +168,11 @@ class Recorded(ABC):
         return "\n".join(f"@{head},\n{_fields(fields)}}}\n" for head, fields in entries)
 
     def claims_frame(self) -> pd.DataFrame:
-        """A row per claim and system: verdict, effect, its interval, the claimed range, n, p_value, leaning."""
+        """Return a row per claim and system: verdict, effect, its interval, the claimed range, n, p_value, leaning."""
         return self._labelled(claims_frame(self.claims()))
 
     def _labelled(self, frame: pd.DataFrame, *, campaign: bool = True) -> pd.DataFrame:
-        """Where a frame comes from stands in its `attrs`, and stays with what is made of it."""
+        """Return the frame; where it comes from stands in its `attrs`, and stays with what is made of it."""
         frame.attrs["report"] = self.published.report.name
         if campaign:
             frame.attrs["campaign"] = self.campaign.id
@@ -180,7 +180,7 @@ class Recorded(ABC):
 
 
 def published_frame(report: Published) -> pd.DataFrame:
-    """A row per published number; see `schema.PUBLISHED`."""
+    """Return a row per published number; see `schema.PUBLISHED`."""
     tables = report.tables.values()
     rows = [row for table in tables for row in _printed(table)]
     names = dict.fromkeys(as_level(name) for table in tables for name in [*table.fixed, *table.levels])
@@ -198,9 +198,9 @@ def _printed(table: PublishedTable) -> Iterator[dict[str, object]]:
 
 
 def with_columns(trials: pd.DataFrame, names: Collection[str], published: Published) -> pd.DataFrame:
-    """`trials`, with an empty column for each of these levels and metrics that no trial of the campaign has.
+    """Return `trials`, with an empty column for each of these levels and metrics that no trial of the campaign has.
 
-    Their tables were left out, or of a percentile (ms) no load had requests enough. Raises BadInput for any other name
+    Their tables were left out, or of a percentile (ms) no load had requests enough. Raise BadInput for any other name
     that neither the frame nor a published table has; of a campaign without a trial nobody knows what its trials would
     have had, and every name is taken.
     """
@@ -216,12 +216,12 @@ def with_columns(trials: pd.DataFrame, names: Collection[str], published: Publis
 
 
 def _percentiles(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
-    """Those of `names` that are percentiles, with their unit; what one is of (`new_order_p95_ms`) has other columns."""
+    """Return those of `names` that are percentiles, with their unit; what one is of has other columns, too."""
     found = {name: match[1] or "" for name in names if (match := _PERCENTILE.fullmatch(name))}
     return {name: "ms" for name, of in found.items() if any(other.startswith(of) for other in known)}
 
 
 def _fields(fields: Mapping[str, str]) -> str:
-    """The fields of a BibTeX entry that are not empty; what LaTeX would take for a command is escaped."""
+    """Return the fields of a BibTeX entry that are not empty; what LaTeX would take for a command is escaped."""
     escaped = {name: re.sub(r"([&%$#_{}])", r"\\\1", text) if name != "url" else text for name, text in fields.items()}
     return "".join(f"  {name} = {{{text}}},\n" for name, text in escaped.items() if text)

@@ -215,7 +215,7 @@ class Results(_Strict):
 
 
 def claims_frame(judged: Sequence[JudgedClaim]) -> pd.DataFrame:
-    """A row per claim and system; see `schema.CLAIMS`."""
+    """Return a row per claim and system; see `schema.CLAIMS`."""
     return typed(pd.DataFrame([_claim(one) for one in judged]), CLAIMS)
 
 

@@ -40,7 +40,7 @@ class Scaling:
 
 
 def curves_of(beside: pd.DataFrame, metric: str, *, x: str, panel: str, relabelled: bool = False) -> list[Scaling]:
-    """The curve of a throughput along level `x`, per value of level `panel` and who; those of two levels or more.
+    """Return curves of a throughput along level `x`, per value of level `panel` and who; those of two levels or more.
 
     `beside`: schema.BESIDE. `relabelled`: the measured ones stand at the published levels and not at their own, which
     the law would need.
@@ -133,9 +133,9 @@ def about_the_law(curves: Iterable[Scaling]) -> str:
 def usl(
     frame: pd.DataFrame, y: str = "tps", *, x: str = "threads", by: str | Sequence[str] = ("system", "workload")
 ) -> pd.DataFrame:
-    """A row per curve: contention, coherency, peak with 95% intervals; see `schema.USL`. `frame`: a row per trial.
+    """Return a row per curve: contention, coherency, peak with 95% intervals; see `schema.USL`.
 
-    Raises BadInput for a column that the frame does not have, and for one of text as x or y.
+    `frame` has a row per trial. Raise BadInput for a column that it does not have, and for one of text as x or y.
     """
     columns = [by] if isinstance(by, str) else list(by)
     for name in columns:

@@ -25,14 +25,14 @@ Item = TypeVar("Item")
 
 
 def evenly(items: Sequence[Item], most: int) -> list[Item]:
-    """At most so many of the items, in their order: the first, the last, and those evenly between."""
+    """Return at most so many of the items, in their order: the first, the last, and those evenly between."""
     if len(items) <= most:
         return list(items)
     return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)]
 
 
 def told_apart(records: Sequence[Record], *, row: str, column: str) -> list[Record]:
-    """The records with a `row` of its own for each cell, where a panel would hold several: "mixed, value_bytes 64".
+    """Return records with a `row` of its own for each cell, where a panel would hold several: "mixed, value_bytes 64".
 
     Lines of one repetition in one panel would pass for one trial.
     """
@@ -54,7 +54,7 @@ def _level(record: Record, name: str) -> object:
 def shown(
     records: Sequence[Record], *, row: str, column: str, rate: Callable[[Record], float]
 ) -> tuple[list[Record], str]:
-    """The records that a figure with a panel per level `row` and `column` shows, and a sentence on the others.
+    """Return the records that a figure with a panel per level `row` and `column` shows, and a sentence on the others.
 
     Of too many repetitions: by their `rate` the lowest, the highest, and those at even ranks between.
     """
@@ -82,7 +82,7 @@ def series_of(
     source: str,
     levels: Sequence[str],
 ) -> pd.DataFrame:
-    """[t (s since the load began), value, repetition, *levels] of every trial; metric "cpu" = cores in use.
+    """Return [t (s since the load began), value, repetition, *levels] of every trial; metric "cpu" = cores in use.
 
     `series` gives the long table of a trial by its id, as `Campaign.coded_series`.
     """
@@ -99,7 +99,7 @@ def series_of(
 def _samples(
     record: Record, series: Callable[[str], pa.Table], environment: Environment, metric: str, source: str
 ) -> tuple[Array, Array]:
-    """When (s since the epoch) and what was sampled of one metric."""
+    """Return when (s since the epoch) and what was sampled of one metric."""
     table = series(record.id)
     if metric == "cpu":
         return _cpu(record, cpu_use.over_time(table), environment)
@@ -116,7 +116,7 @@ def _while_loaded(record: Record, t: Array, value: Array) -> tuple[Array, Array]
 
 
 def _cpu(record: Record, busy: Mapping[str, tuple[Array, Array]], environment: Environment) -> tuple[Array, Array]:
-    """Cores in use, summed over the machines: of hosts that share one, each has seen all of it.
+    """Return cores in use, summed over the machines: of hosts that share one, each has seen all of it.
 
     At the moments of one of them: machines are sampled at moments of their own, in short loads twice a second.
     """
@@ -130,7 +130,7 @@ def _cpu(record: Record, busy: Mapping[str, tuple[Array, Array]], environment: E
 
 
 def spread(frame: pd.DataFrame, levels: Sequence[str]) -> str:
-    """Mean of each panel, in words, for a figure's alt text."""
+    """Return the mean of each panel, in words, for a figure's alt text."""
     if frame.empty:
         return "no samples"
     means = frame.groupby(list(levels), sort=False).value.mean().reset_index()

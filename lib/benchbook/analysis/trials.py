@@ -223,18 +223,18 @@ class Measured(NamedTuple):
 
 
 def interval(values: Sequence[float]) -> Measured:
-    """Mean over repetitions with its 95% Student interval; below two repetitions there is no interval."""
+    """Return the mean over repetitions with its 95% Student interval; below two repetitions there is no interval."""
     return _measured(lambda: mean_interval(list(values)))
 
 
 def over_repetitions(records: Sequence[Record], metric: str) -> Measured | None:
-    """Mean of a metric over these records with its interval; None where no record has it."""
+    """Return the mean of a metric over these records with its interval; None where no record has it."""
     values = [record.summary[metric].value for record in records if metric in record.summary]
     return interval(values) if values else None
 
 
 def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Measured:
-    """Geometric mean of first over second, with its 95% interval; a single pair gives no interval."""
+    """Return the geometric mean of first over second, with its 95% interval; a single pair gives no interval."""
     over, under = zip(*pairs, strict=True)
     return _measured(lambda: ratio_interval(over, under))
 

@@ -89,7 +89,7 @@ class Capacity:
         return self._full(speaks, [term for contrast in contrasts for term in self._slowed(contrast)])
 
     def _silent(self, claim: Hypothesis, contrasts: Sequence[Contrast]) -> Iterator[Scope]:
-        """Why nothing that these hosts can show says anything of a claim."""
+        """Yield why nothing that these hosts can show says anything of a claim."""
         for contrast in contrasts:
             yield from self._scaled(claim, contrast)
         slowed = [term for contrast in contrasts for term in self._slowed(contrast)]
@@ -110,7 +110,7 @@ class Capacity:
         return here[0] - there[1], here[1] - there[0]
 
     def _extremes(self, contrast: Contrast, most: Sequence[float]) -> tuple[float, float]:
-        """The least and the most that an effect changes by if up to so much is withheld from each of its figures."""
+        """Return the least and the most that an effect changes by if up to so much is withheld from each figure."""
         if not any(most):
             return 0.0, 0.0
         terms = contrast.terms
@@ -198,7 +198,7 @@ class Capacity:
         return [machine for cell in cells for machine in cell.machines] if seen else []
 
     def _of_published(self, term: Term) -> Machine:
-        """The published servers, if they did what was done here; idle if these have no more cores than they had."""
+        """Return the published servers, as busy as this load would make them; idle if those here have no more cores."""
         machines = [machine for machine in self._machines(term) if machine.server]
         cores, published = sum(machine.cores for machine in machines), self.published_cores or 0
         used = sum(machine.share * machine.cores for machine in machines)

@@ -70,7 +70,7 @@ def adjusted_p(claims: Sequence[Sequence[Contrast]], shares: int = 1) -> Array:
 
 
 def _both(claims: Sequence[Sequence[Contrast]]) -> Array:
-    """The p values of all claims, (2, claims): against that they fail, and against that they hold."""
+    """Return the p values of all claims, shape (2, claims): against that they fail, and against that they hold."""
     return np.array([p_values(contrasts) for contrasts in claims], dtype=np.float64).reshape(-1, 2).T
 
 
