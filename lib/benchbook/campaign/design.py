@@ -74,7 +74,7 @@ class ClaimForecast(BaseModel):
     """What hosts can say of a claim whatever comes out, and why no more; what would let them say it all.
 
     `repetitions` are likely to decide it, in so many `minutes` of wall time; None: not known, or more than 100.
-    `budgeted` are those that the budget holds of it; None where no budget was given.
+    `budgeted`: how many of them fit into the budget; None where none was given.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -281,7 +281,7 @@ def _counts_clients(name: str) -> bool:
 
 
 def _confirms(contrast: Contrast, least: float, most: float) -> bool:
-    """Whether the published effect, or one as far inside, would hold for all that an unlimited machine could show."""
+    """Whether the published effect, or one as far inside, would hold for all that the published machine could show."""
     effect = contrast.published if contrast.inside(contrast.published) else _reflected(contrast)
     return contrast.low < effect + least and effect + most < contrast.high
 

@@ -102,7 +102,7 @@ class Contrast:
     def p_inside(self, withheld: tuple[float, float] = (0.0, 0.0)) -> float:
         """Return the one-sided p value against "the effect lies outside the region".
 
-        `withheld` is the least and the most that an unlimited machine would add to the effect.
+        `withheld` is the least and the most that the published machine would add to the effect.
         """
         # Schuirmann (1987), J. Pharmacokinet. Biopharm. 15(6): both one-sided tests must reject.
         return max(self._p_above(self.low - withheld[0]), self._p_below(self.high - withheld[1]))

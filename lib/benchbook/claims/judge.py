@@ -216,7 +216,7 @@ def _judged(
 
 
 def _verdict(decision: Decision, scope: Scope, capacity: Capacity, compared: Sequence[Contrast]) -> results.Verdict:
-    """The answer here where it speaks of the report for all that an unlimited machine could show."""
+    """Return the answer here where it speaks of the report for all that the published machine could show."""
     if decision.here == "open":
         return scope.otherwise if scope.speaks == "nothing" else "open"
     if not (scope.confirms if decision.here == "holds" else scope.refutes):

@@ -138,7 +138,7 @@ def _says(claim: Hypothesis, system: JudgedSystem, may: Capacity, likely: _Likel
 
 
 def _takes(answer: Decision, cells: Sequence[Cell], costs: RepetitionCost) -> dict[str, object]:
-    """How many repetitions are likely to decide it, and in how many minutes."""
+    """Return how many repetitions are likely to decide it, and in how many minutes."""
     repetitions = answer.needed if answer.here == "open" else 2
     each_s = costs.of(cells) + costs.block_s * len({cell.system for cell in cells})
     return {"repetitions": repetitions, "minutes": repetitions * each_s / 60 if repetitions else None}
@@ -212,7 +212,7 @@ def _as_two(contrast: Contrast, variance: float, df: float) -> Contrast:
 
 
 def _chances(answer: Decision) -> tuple[float, ...]:
-    """That 1, 2, ... repetitions decide it: one never does."""
+    """Return the chances that 1, 2, ... repetitions decide it; a single one never does."""
     if answer.here != "open":
         return (0.0, *(1.0 for _ in range(MOST_AHEAD)))
     return (0.0, 0.0, *answer.chances)
@@ -232,7 +232,7 @@ def _costs(trials: Sequence[Trial], experiment: Experiment, last: _Recorded | No
 def _budgeted(
     claims: Sequence[ClaimForecast], open_claims: Mapping[int, OpenClaim], costs: RepetitionCost, left_s: float
 ) -> list[ClaimForecast]:
-    """The claims with the repetitions that fit into the time; those that it holds first, the cheapest before others."""
+    """Return the claims with the repetitions that fit into the time: those that get some first, cheapest first."""
     chosen = repetition_allocation.allot(list(open_claims.values()), costs, left_s, MOST_AHEAD)
     found = [
         claim.model_copy(update={"budgeted": sum(str(place) in block.claims for block in chosen)})
@@ -250,7 +250,7 @@ def _sources(found: Design, last: _Recorded | None, spread: float) -> list[str]:
     return [
         "Busy cores: a client keeps one core busy at most; where no level counts clients, all cores are taken to be.",
         f"Spread: {spread:.0%} of a figure between repetitions, and times beside the loads, as recorded smoke "
-        "campaigns had them; repetitions are those that would decide the published figures.",
+        "campaigns had them; repetitions are those that would decide the claims if the published figures came out.",
         "Not in the wall time: building systems from source.",
         *added,
     ]
