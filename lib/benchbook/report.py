@@ -278,7 +278,7 @@ class Report(Recorded):
         ]
         parts = [show.table(rows, counts) if rows else show.paragraph(counts)]
         if disturbed:
-            parts.append(show.table(circumstances.of_disturbed(disturbed), circumstances.CAPTION))
+            parts.append(show.table(circumstances.of_disturbed(disturbed), circumstances.DISTURBED_CAPTION))
         if said := circumstances.first_tries_in_words(self.records, disturbed):
             parts.append(show.paragraph(said))
         return show.stack(parts)

@@ -205,7 +205,7 @@ def _brief(text: str | None) -> str:
     return (text or "").split(",")[0]
 
 
-CAPTION = "Disturbed measurements: kept, not counted"
+DISTURBED_CAPTION = "Disturbed measurements: kept, not counted"
 
 
 def of_disturbed(records: Sequence[Record]) -> list[dict[str, str]]:

@@ -148,7 +148,7 @@ def of_campaign(campaign: Campaign) -> OfRecord:
     return lambda record: of_record(record, campaign.coded_series(record.id))
 
 
-# A machine with so much of its cores in use, a program with so much of what it can use, a cache so full: it is full.
+# From this share on, the cores of a machine, those that a program can use, and a cache count as full.
 FULL = 0.9
 
 

@@ -1,6 +1,6 @@
 """A campaign in a reader's hands, as tidy frames: what was published, what was recorded, and both beside each other.
 
-Never a host. Each call reads what it needs and returns a frame of its own.
+No host is asked. Each call reads what it needs and returns a frame of its own.
 """
 
 from __future__ import annotations

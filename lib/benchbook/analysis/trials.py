@@ -31,7 +31,7 @@ from benchbook.stats.estimates import DegenerateDataWarning, Interval
 from benchbook.stats.intervals import mean_interval
 
 FILE = "trials.parquet"
-# Behind the name of a level: the published one that it stands for. Behind that of a metric: a column has its name.
+# Suffixes: of a level, for the published one that it stands for; of a metric, where another column has its name.
 PUBLISHED, MEASURED = "_published", "_measured"
 
 

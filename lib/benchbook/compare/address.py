@@ -1,4 +1,4 @@
-"""Which campaign is meant: `REPORT` (its latest), `REPORT~1` (the one before), an id or how it begins, a folder."""
+"""Which campaign is meant: `REPORT` (its latest), `REPORT~1` (the one before), an id or its beginning, a folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchbook.given.named import meant
 _BACK = re.compile(r"(?P<report>[A-Za-z0-9_.-]+)(?:~(?P<back>[0-9]{1,9}))?")
 # More of them would not be read; the latest are what a comparison is usually about.
 _SHOWN = 8
-# A day: of an id that begins with it, more is taken as an abbreviation.
+# As long as the day (20261122): a shorter beginning of an id is not taken for it.
 _SHORTEST_ID = 8
 
 

@@ -131,7 +131,7 @@ def _built() -> Iterator[Symptom]:
 
 
 def _hosts(inventory: Inventory) -> Iterator[Symptom]:
-    """Log in on each host as a run does, and ask what it is; a lab is started for it. Other drivers' hosts are left."""
+    """Log in on each host as a run does, and ask what it is; a lab is started for it. Hosts of other drivers are left alone."""
     try:
         with (
             lab.up_while_used(inventory, lambda _: None) if inventory.lab else nullcontext(),
@@ -157,7 +157,7 @@ def _hosts(inventory: Inventory) -> Iterator[Symptom]:
 
 def _refused(what: str, problem: BenchbookError) -> Symptom:
     if not isinstance(problem, BadInput):
-        return Symptom(what, str(problem), "see that it answers `ssh`")
+        return Symptom(what, str(problem), "check that `ssh` reaches it")
     return Symptom(what, problem.cause, problem.fix or "")
 
 

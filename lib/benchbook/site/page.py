@@ -263,7 +263,7 @@ def _align_numbers(soup: BeautifulSoup) -> None:
 
 
 def _fold_beginning(soup: BeautifulSoup) -> None:
-    """Fold what stands before the first section but for its first paragraph, the source: how to run the notebook."""
+    """Fold how the notebook is run: all before the first section but the first paragraph, which names the source."""
     first = soup.select_one("section.prose")
     section = next((each for each in soup.select("section.prose") if each.find("h2")), None)
     if first is None or section is None or first is section or first.find_previous_sibling(True):

@@ -119,7 +119,7 @@ def badge(found: Results) -> Badge:
 
 
 def in_a_badge(found: Results) -> str:
-    """Return "7 of 16 claims hold", or how a run stands that shows no such thing."""
+    """Return "7 of 16 claims hold"; of a run that cannot say so, how it stands."""
     if not found.claims or found.profile == "smoke" or badge(found).look == "bad":
         return badge(found).text
     every, holding = len(found.claims), sum(claim.verdict == "holds" for claim in found.claims)
