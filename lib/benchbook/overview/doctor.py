@@ -131,7 +131,10 @@ def _built() -> Iterator[Symptom]:
 
 
 def _hosts(inventory: Inventory) -> Iterator[Symptom]:
-    """Log in on each host as a run does, and ask what it is; a lab is started for it. Hosts of other drivers are left alone."""
+    """Log in on each host as a run does, and ask what it is.
+
+    A lab is started for it. Hosts of other drivers are left alone.
+    """
     try:
         with (
             lab.up_while_used(inventory, lambda _: None) if inventory.lab else nullcontext(),
