@@ -273,7 +273,7 @@ def report(
         from benchbook.overview import catalogue
 
         catalogue.print_all("reports", console)
-        fix = "name one or more of them, or give --all"
+        fix = "name one or more of them, or give --all (with make: REPORT=NAME or ALL=1)"
         raise BadInput("no report is named", key="REPORT", fix=fix)
     said: dict[str, object] = {"profile": profile, **({"inventory": inventory} if inventory else {})}
     said.update({"allow": allow} if allow else {})

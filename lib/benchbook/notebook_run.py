@@ -133,9 +133,9 @@ def run_cells(notebook: Path, parameters: Mapping[str, object], target: Path) ->
     """
     with tempfile.TemporaryDirectory(prefix=_prefix()) as sockets:
         if (over := len(os.fsencode(f"{sockets}/kernel-5")) - LONGEST_SOCKET) > 0:
-            fix = f"name a folder whose path is {over} bytes shorter"
+            fix = f"set it to a folder whose path is {over} bytes shorter"
             value = tempfile.gettempdir()
-            raise BadInput("no socket of the kernel can have so long a path", key="TMPDIR", value=value, fix=fix)
+            raise BadInput("the path is too long for the sockets of the kernel", key="TMPDIR", value=value, fix=fix)
         # Sockets of the file system: nobody else on the machine can listen to the kernel, and two runs side by side
         # cannot take each other's port. The kernel is interrupted before it is shut down, and would log that.
         config = {

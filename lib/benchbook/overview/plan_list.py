@@ -35,7 +35,7 @@ def _seconds(budget: str) -> float:
     except ValueError:
         found = 0.0
     if not found > 0:
-        raise BadInput("is no time to spend", key="--budget", value=budget, fix="write it as 30min or 2h")
+        raise BadInput("is not a duration", key="--budget", value=budget, fix="write it as 30min or 2h")
     return found
 
 
