@@ -94,7 +94,9 @@ def test_all_reports_are_run_only_where_that_is_asked_for(
     status, said = ends("report")
     assert (status, asked) == (2, [])
     assert REPORT in said
-    assert said.endswith("REPORT: no report is named. Fix: name one or more of them, or give --all (with make: REPORT=NAME or ALL=1)\n")
+    assert said.endswith(
+        "REPORT: no report is named. Fix: name one or more of them, or give --all (with make: REPORT=NAME or ALL=1)\n"
+    )
     assert ends("report", "--all")[0] == 0
     assert asked == [("a", {"profile": "smoke"}), ("b", {"profile": "smoke"})]
 

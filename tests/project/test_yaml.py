@@ -115,8 +115,8 @@ def test_a_spelling_beside_a_password_is_said_with_its_key_alone() -> None:
     with pytest.raises(BadInput) as caught:
         yaml_text(text, file="lab.yaml")
     assert str(caught.value) == (
-        "lab.yaml: line 2, column 34, systems.tidb.port: `04000` is a number that begins with 0, which some read in "
-        """eights (got '04000'). Fix: write 4000, or "04000" in quotes where a text is meant"""
+        "lab.yaml: line 2, column 34, systems.tidb.port: `04000` is a number that begins with 0, which some readers "
+        """of YAML take for octal (got '04000'). Fix: write 4000, or "04000" in quotes where a text is meant"""
     )
 
 
