@@ -14,13 +14,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from benchbook import paths
 from benchbook.errors import BadInput, one_line
 from benchbook.given import user_file
-from benchbook.given.bounds import RepetitionsOrNone, Seed, spelled
+from benchbook.given.bounds import RepetitionsOrNone, Seed, matching
 from benchbook.given.document import json_text, yaml_text
 from benchbook.given.named import one_of
 from benchbook.yamlfile import validate
 
 # A name, a path or an address: a line of text.
-Words = Annotated[str, Field(max_length=1000), spelled(r"[^\x00-\x1f\x7f]*", "one line of text")]
+Words = Annotated[str, Field(max_length=1000), matching(r"[^\x00-\x1f\x7f]*", "one line of text")]
 
 
 class Parameters(BaseModel):

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from benchbook import yamlfile
 from benchbook.errors import BadInput
-from benchbook.given.bounds import Count, Switch, spelled
+from benchbook.given.bounds import Count, Switch, matching
 from benchbook.given.document import as_yaml, line_of, yaml_text
 
 FILES = sorted(path for part in ("data/published", "env", "lib") for path in (ROOT / part).rglob("*.yaml"))
@@ -123,7 +123,7 @@ def test_a_spelling_beside_a_password_is_said_with_its_key_alone() -> None:
 class Part(yamlfile.Strict):
     port: Count = 1
     tls: Switch = False
-    name: Annotated[str, spelled("[a-z]+", "a name of small letters")] = "x"
+    name: Annotated[str, matching("[a-z]+", "a name of lower-case letters")] = "x"
     levels: Literal["scaled"] | list[int] = "scaled"
     settings: dict[str, bool | int | float | str | list[str]] = {}
 
@@ -144,7 +144,7 @@ class Whole(yamlfile.Strict):
         ("port: true", "line 3, parts.one.port: Input should be a valid integer (got True). Fix: write a whole number"),
         ("tls: 'yes'", "line 3, parts.one.tls: Input should be a valid boolean (got 'yes'). Fix: write true or false"),
         ("tls: 1", "line 3, parts.one.tls: Input should be a valid boolean (got 1). Fix: write true or false"),
-        ("name: A-b", "line 3, parts.one.name: must be a name of small letters (got 'A-b'). Fix: give a value"),
+        ("name: A-b", "line 3, parts.one.name: must be a name of lower-case letters (got 'A-b'). Fix: give a value"),
         ("levels: [1,\n      x]", "line 4, parts.one.levels.1: Input should be a valid integer, unable to parse"),
         ("tls: true\n    prot: 1", "line 4, parts.one.prot: Extra inputs are not permitted (got 1). Fix: remove it"),
         (

@@ -15,7 +15,7 @@ from benchbook import parameters
 from benchbook.campaign.store import Campaign, begun, readable
 from benchbook.errors import BadInput
 from benchbook.given import user_file
-from benchbook.given.bounds import spelled
+from benchbook.given.bounds import matching
 from benchbook.given.named import one_of
 from benchbook.hosts.inventory import known_inventories, load_inventory
 from benchbook.parameters import Words
@@ -27,7 +27,7 @@ from benchbook.yamlfile import Strict, load_model
 # They have keys of their own, or are the batch's to say.
 _NOT_VARIED = ("profile", "inventory", "campaign", "replay", "again")
 
-ParameterName = Annotated[str, spelled(r"[A-Za-z_][A-Za-z0-9_]*", "a parameter's name of letters, digits and _")]
+ParameterName = Annotated[str, matching(r"[A-Za-z_][A-Za-z0-9_]*", "a parameter's name of letters, digits and _")]
 
 
 class Excluded(Strict):

@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from benchbook import paths
 from benchbook.build.cache_folder import MANIFEST, Say, made_whole, only_one
 from benchbook.errors import BadInput, BenchbookError
-from benchbook.given.bounds import spelled
+from benchbook.given.bounds import matching
 from benchbook.yamlfile import load_model
 
 SERVER = "server.tar.gz"
@@ -52,10 +52,10 @@ class Package(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     description: Annotated[str, Field(min_length=1)]
-    version: Annotated[str, spelled(r"[0-9]+(\.[0-9]+)+", "a version, such as 8.0.15")]
-    artefact: Annotated[str, spelled(r"[\w.-]+:[\w.-]+:[\w.-]+", "group:name:version")]
-    sha256: Annotated[str, spelled(r"[0-9a-f]{64}", "64 digits of 0-9 and a-f")]
-    member: Annotated[str, spelled(r".*\.tar\.gz", "a file whose name ends with .tar.gz")]
+    version: Annotated[str, matching(r"[0-9]+(\.[0-9]+)+", "a version, such as 8.0.15")]
+    artefact: Annotated[str, matching(r"[\w.-]+:[\w.-]+:[\w.-]+", "group:name:version")]
+    sha256: Annotated[str, matching(r"[0-9a-f]{64}", "64 digits of 0-9 and a-f")]
+    member: Annotated[str, matching(r".*\.tar\.gz", "a file whose name ends with .tar.gz")]
     megabytes: Annotated[float, Field(gt=0)]
 
     @property

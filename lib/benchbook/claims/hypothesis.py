@@ -17,7 +17,7 @@ from pydantic import Field
 from benchbook.claims.contrasts import Contrast
 from benchbook.claims.evidence import PUBLISHED, Evidence, as_published
 from benchbook.claims.figures import Term, TermKey, dimension
-from benchbook.given.bounds import spelled
+from benchbook.given.bounds import matching
 from benchbook.published import arithmetic
 from benchbook.published.tables import Published
 from benchbook.stats.estimates import Array
@@ -135,7 +135,7 @@ class Hypothesis(Strict, ABC):
     """
 
     hypothesis: str
-    id: Annotated[str, spelled(ID, "a name of lower-case letters, digits and -")]
+    id: Annotated[str, matching(ID, "a name of lower-case letters, digits and -")]
     statement: str
     where: str
     not_run: list[NotRun] = Field(default_factory=list)

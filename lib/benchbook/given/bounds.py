@@ -29,7 +29,7 @@ MOST_ROWS = 100_000_000_000
 Switch = Annotated[bool, Field(strict=True)]
 
 
-def spelled(pattern: str, form: str) -> AfterValidator:
+def matching(pattern: str, form: str) -> AfterValidator:
     """Return a check that a whole text matches a pattern; `form` says in words what the text must be."""
     whole = re.compile(pattern)
 

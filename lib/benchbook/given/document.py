@@ -225,7 +225,7 @@ _Writer.add_representer(str, _Writer.represent_str)
 
 
 def as_yaml(value: object) -> str:
-    """Return the value as YAML in lines of at most 120 letters; `yaml_text` reads it again."""
+    """Return the value as YAML in lines of at most 120 characters; `yaml_text` reads it again."""
     writer: Any = YAML(typ="safe", pure=True)
     writer.Representer, writer.default_flow_style, writer.width = _Writer, False, 120
     writer.allow_unicode, writer.sort_base_mapping_type_on_output = True, False

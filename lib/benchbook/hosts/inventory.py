@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field, model_validator
 from benchbook import paths, plugins
 from benchbook.errors import HIDDEN, BadInput
 from benchbook.given import user_file
-from benchbook.given.bounds import Switch, spelled
+from benchbook.given.bounds import Switch, matching
 from benchbook.given.named import meant, one_of, slip_of
 from benchbook.hosts.tiup_topology import with_topology
 from benchbook.paths import resolve
@@ -57,13 +57,13 @@ def _check_private(path: Path, key: str) -> None:
 
 Port = Annotated[int, Field(ge=1, le=65535, strict=True)]
 Name = Annotated[
-    str, Field(max_length=100), spelled(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "a name of letters, digits and _.-")
+    str, Field(max_length=100), matching(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "a name of letters, digits and _.-")
 ]
 # A system, or a version of one: tidb, tidb:7.1.
 SystemName = Annotated[
     str,
     Field(max_length=100),
-    spelled(
+    matching(
         r"[A-Za-z0-9][A-Za-z0-9_.-]*(:[A-Za-z0-9][A-Za-z0-9_.-]*)?",
         "the name of a system, or of a version of one, such as tidb or tidb:7.1",
     ),
@@ -88,10 +88,10 @@ Address = Annotated[str, Field(max_length=253), AfterValidator(_of_one_host)]
 Account = Annotated[
     str,
     Field(max_length=100),
-    spelled(r"[^\s\x00-\x1f\x7f-][^\x00-\x1f\x7f]*", "one line of text that does not begin with a blank or -"),
+    matching(r"[^\s\x00-\x1f\x7f-][^\x00-\x1f\x7f]*", "one line of text that does not begin with a blank or -"),
 ]
 # The name of an environment variable.
-Variable = Annotated[str, spelled(r"[A-Za-z_][A-Za-z0-9_]*", "a name of letters, digits and _, such as DB_PASSWORD")]
+Variable = Annotated[str, matching(r"[A-Za-z_][A-Za-z0-9_]*", "a name of letters, digits and _, such as DB_PASSWORD")]
 # What reports ask an inventory for beside the systems, which are roles as well.
 _ROLES = ("client", "mysql", "dm-master", "dm-worker", "business", "source", "target")
 # Without `ab`: of two letters everything near is somebody's own name.
@@ -105,7 +105,7 @@ _PROGRAMS = (
 Setting = Annotated[
     str,
     Field(max_length=200),
-    spelled(
+    matching(
         r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", "a setting's name of letters, digits, _ and -, its parts joined by dots"
     ),
 ]
@@ -113,7 +113,7 @@ Setting = Annotated[
 Location = Annotated[
     str,
     Field(max_length=1000),
-    spelled(r"[^\x00-\x1f\x7f-][^\x00-\x1f\x7f]*", "one line of text that does not begin with -"),
+    matching(r"[^\x00-\x1f\x7f-][^\x00-\x1f\x7f]*", "one line of text that does not begin with -"),
 ]
 
 
@@ -251,7 +251,7 @@ class EndpointSettings(Login):
     host: Address
     port: Port
     database: Annotated[
-        str, Field(max_length=64), spelled(r"[A-Za-z0-9_$][A-Za-z0-9_$-]*", "a name of letters, digits, _, $ and -")
+        str, Field(max_length=64), matching(r"[A-Za-z0-9_$][A-Za-z0-9_$-]*", "a name of letters, digits, _, $ and -")
     ] = "sbtest"
     tls: Switch = False
     tls_ca: Location | None = None

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StrictStr
 
-from benchbook.given.bounds import spelled
+from benchbook.given.bounds import matching
 from benchbook.yamlfile import Strict
 
 Severity = Literal["contradiction", "suspicious", "note"]
@@ -14,7 +14,7 @@ Severity = Literal["contradiction", "suspicious", "note"]
 Whole = Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)]
 Fraction = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Scalar = StrictStr | Whole | Fraction
-Text = Annotated[str, Field(min_length=1, max_length=200), spelled(r"[^\x00-\x1f\x7f]*", "one line of text")]
+Text = Annotated[str, Field(min_length=1, max_length=200), matching(r"[^\x00-\x1f\x7f]*", "one line of text")]
 
 
 class Identity(Strict):

@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from benchbook import yamlfile
 from benchbook.errors import BadInput
 from benchbook.given import user_file
-from benchbook.given.bounds import Switch, spelled
+from benchbook.given.bounds import Switch, matching
 from benchbook.given.document import json_text
 from benchbook.given.named import one_of
 from benchbook.published.declarations import (
@@ -34,13 +34,13 @@ from benchbook.yamlfile import Strict
 
 Role = Literal["level", "metric", "note"]
 # Tables, columns and factors name files, rows and figures.
-Id = Annotated[str, Field(max_length=80), spelled(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", "a name of letters, digits and _.-")]
+Id = Annotated[str, Field(max_length=80), matching(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", "a name of letters, digits and _.-")]
 Tally = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
 # Below the report's own folder.
 Csv = Annotated[
     str,
     Field(max_length=200),
-    spelled(
+    matching(
         r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*",
         "a path below this folder, of letters, digits and _.-",
     ),
@@ -53,7 +53,7 @@ class Document(Strict):
     file: str
     product: str
     version: str
-    url: Annotated[str, Field(max_length=500), spelled(r"(https://\S+)?", "an address that begins with https://")] = ""
+    url: Annotated[str, Field(max_length=500), matching(r"(https://\S+)?", "an address that begins with https://")] = ""
 
 
 class SystemFact(Strict):

@@ -22,7 +22,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from benchbook import paths
-from benchbook.given.bounds import Switch, spelled
+from benchbook.given.bounds import Switch, matching
 
 try:  # CFB has moved since version 43 of cryptography
     from cryptography.hazmat.decrepit.ciphers.modes import CFB
@@ -30,8 +30,8 @@ except ImportError:
     from cryptography.hazmat.primitives.ciphers.modes import CFB
 
 Positive = Annotated[int, Field(gt=0)]
-Name = Annotated[str, spelled(r"[A-Za-z0-9_][A-Za-z0-9_-]*", "a name of letters, digits, _ and -")]
-Folder = Annotated[str, spelled(r"/.*", "a path that begins with /")]
+Name = Annotated[str, matching(r"[A-Za-z0-9_][A-Za-z0-9_-]*", "a name of letters, digits, _ and -")]
+Folder = Annotated[str, matching(r"/.*", "a path that begins with /")]
 
 # Where DM keeps its checkpoints in the target, unless a task says otherwise.
 META = "dm_meta"
