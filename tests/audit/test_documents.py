@@ -202,6 +202,7 @@ NOTHING_WRONG = {
     "a return code": "| Code | Success |\n|--|--|\n| a | 200 (OK) |\n| b | 404 |\n",
     "times of day": "| Day | min(time) | max(time) |\n|--|--|--|\n| 1 | 2020-03-11 23:35:20.908574 | 2020-03-11 23:36:00.229035 |\n",
     "files, and how many": "| Path | Size (KiB) | Dirs |\n|--|--|--|\n| a | 412 | 1 |\n| b | 206 | 2 |\n| c | 103 | 4 |\n| d | 137.3 | 3 |\n| e | 82.4 | 5 |\n| f | 32 | 1 |\n",
+    "machines for sale": "| Instance | vCPU | RAM (GB) |\n|--|--|--|\n| a | 4 | 30.5 |\n| b | 8 | 61 |\n| c | 16 | 122 |\n| d | 32 | 244 |\n| e | 64 | 488 |\n| f | 36 | 244 |\n",
     "a share from a to b": "命中率提升 53.82%（从 56.89% 增加到 87.51%）。",
 }
 

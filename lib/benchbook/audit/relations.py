@@ -402,6 +402,10 @@ def constants(read: Reading, table: Table) -> Iterator[Outcome]:
     places = places[:16]
     related: set[tuple[int, int]] = set()
     for a, b in combinations(places, 2):
+        one, other = table.columns[a], table.columns[b]
+        # Cores and memory of machines for sale are a ratio in most of them, and need not be in all.
+        if "level" in {one.role, other.role} and not {one.quantity, other.quantity} & _MEASURED:
+            continue
         for words, of in (("x", lambda x, y: x * y), ("/", lambda x, y: x / y)):
             if words == "x" and not _is_work(table.columns[a], table.columns[b]):
                 continue
@@ -425,6 +429,9 @@ def constants(read: Reading, table: Table) -> Iterator[Outcome]:
         off = _odd_one(rows, 0.05)
         if off is not None and len({table.rows[row][clients].text for row, *_ in rows}) > 1:
             yield from _odd(read, table, (clients, rate, latency), " against ", rows, off, "Little's law", "suspicious")
+
+
+_MEASURED = {"throughput", "time", "latency", "mean", "percentile"}
 
 
 def _is_work(one: Column, other: Column) -> bool:
