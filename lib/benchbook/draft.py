@@ -713,13 +713,14 @@ def _claims(read: Reading, table: _LongTable, guesses: list[Guess]) -> Iterator[
     ):
         return
     common = {"table": table.name, "metric": metric, "where": table.source.section or f"line {table.source.line}"}
-    arms: dict[str, list[float]] = {}
+    arms: dict[str, dict[str, float]] = {}
     for row in table.rows:
-        arms.setdefault(row[apart.name] if apart else "", []).append(float(row[metric]))
+        arms.setdefault(row[apart.name] if apart else "", {})[row["threads"]] = float(row[metric])
     names = list(arms)
     if len({row["threads"] for row in table.rows}) < 2:
         return
-    for name, values in arms.items():
+    for name, arm in arms.items():
+        values = list(arm.values())
         if all(a < b for a, b in pairwise(values)) and values[-1] > 1.5 * values[0]:
             sentence = next((one for one in said if _RISES.search(one.text)), None)
             words = (
@@ -733,8 +734,10 @@ def _claims(read: Reading, table: _LongTable, guesses: list[Guess]) -> Iterator[
         return
     a, b = names
     against = {"rows": {apart.name: b}, "over": {"rows": {apart.name: a}}, "called": f"{metric}, {b} over {a}"}
-    changes = [(y / x - 1) * 100 for x, y in zip(arms[a], arms[b], strict=True) if x]
-    levels = list(dict.fromkeys(row["threads"] for row in table.rows))
+    levels = [threads for threads, figure in arms[a].items() if figure and threads in arms[b]]
+    changes = [(arms[b][threads] / arms[a][threads] - 1) * 100 for threads in levels]
+    if not changes:
+        return
     for sentence in said:
         if _ALWAYS.search(sentence.text) and (all(c > 0 for c in changes) or all(c < 0 for c in changes)):
             first, second = (b, a) if changes[0] > 0 else (a, b)

@@ -31,7 +31,7 @@ from benchbook.compare.address import find
 from benchbook.display import differences as show_differences
 from benchbook.display import show, time_spent
 from benchbook.display.live_progress import LiveView
-from benchbook.errors import BenchbookError, HostUnusable
+from benchbook.errors import BenchbookError
 from benchbook.given.named import one_of
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import check, defaults
@@ -198,8 +198,8 @@ class Report(Recorded):
     def _say_forecast(self) -> None:
         """Before the first trial: what these hosts can say, and how long it takes."""
         if not self.campaign.done():
-            # A host that does not answer is the run's to wait for, and to name.
-            with suppress(HostUnusable):
+            # What is wrong with a host, or with an earlier campaign, is for the run to wait for, and to name.
+            with suppress(BenchbookError):
                 display(show.paragraph(run_forecast.sentence(self._forecast())))
 
     @property

@@ -131,6 +131,13 @@ def test_cores_as_reports_print_them(printed: str, cores: int | None) -> None:
     assert hardware.cores(HostFact(name="a", cpu=printed, runs=[])) == cores
 
 
+def test_processors_are_the_threads_of_the_cores_where_they_are_printed() -> None:
+    assert hardware.processors(HostFact(name="a", cpu="8 cores, 16 hyperthreaded (AMD Ryzen 5800X)", runs=[])) == 16
+    assert hardware.processors(HostFact(name="a", cpu="16 cores / 32 threads", runs=[])) == 32
+    assert hardware.processors(HostFact(name="a", cpu="16 vCPU, c5.4xlarge", runs=[])) == 16
+    assert hardware.server_processors(published.load("pgcat_pgbench").report) == 16
+
+
 @pytest.mark.parametrize(
     ("report", "beside"), [("pgcat_pgbench", True), ("tidb_v7_1_3_sysbench", False), ("etcd_3_2_performance", False)]
 )

@@ -160,6 +160,15 @@ def test_more_cores_in_use_than_the_report_had_cannot_confirm_a_rise(
         assert found.reason == "100% of the 12 cores that the report's servers had were in use at 8 threads"
 
 
+def test_cells_that_a_figure_stands_for_are_held_to_the_published_cores_one_by_one(of_threads: Published) -> None:
+    # A term without levels speaks of all four cells, each of which ran on the same 32 cores.
+    cells = busy(0.1, 0.1, 0.1, 0.1, cores=32)
+    capacity = Capacity(Arm(of_threads, measured(RISE), "s"), cells, published_cores=10)
+    (contrast,) = ledger(RISES).claims[0].contrasts(capacity.arm)
+    whole = replace(contrast, terms=[term._replace(rows={}) for term in contrast.terms])
+    assert capacity.withheld(whole) == (0.0, 0.0), "3.2 of 10 cores in each of them, not 12.8"
+
+
 def test_what_nobody_saw_says_nothing_and_leaves_it_open(of_threads: Published) -> None:
     (found,) = judge.judge(ledger(RISES), of_threads, measured(RISE), judge.JudgedSystem("s"))
     assert (found.here, found.speaks, found.verdict) == ("holds", "nothing", "open")
@@ -208,6 +217,20 @@ def test_ranks_of_cells_on_full_cores_say_nothing(toy: Published, share: float, 
     truth = {"a": {"y": RISE, "z": RISE}}
     (found,) = judge.judge(ledger(claim), toy, evidence(truth), judge.JudgedSystem("s"), busy=cells)
     assert (found.here, found.speaks) == ("holds", speaks)
+
+
+@pytest.mark.parametrize(("published", "speaks"), [(20, "nothing"), (30, "both ways")])
+def test_ranks_of_cells_in_which_more_cores_worked_than_the_report_had_say_nothing(
+    toy: Published, published: int, speaks: str
+) -> None:
+    claim = {"hypothesis": "correlates", "tables": ["a"], "x": "y", "y": "z"}
+    cells = [BusyCell("a", "s", {"x": x}, [Machine(0.6, 32, True, True)]) for x in (1, 2, 4, 8)]
+    found = evidence({"a": {"y": RISE, "z": RISE}})
+    (came,) = judge.judge(ledger(claim), toy, found, judge.JudgedSystem("s"), busy=cells, published_cores=published)
+    # 60% of 32 are 19.2: 96% of 20, 64% of 30.
+    assert came.speaks == speaks
+    if speaks == "nothing":
+        assert came.reason.startswith("96% of the 20 cores that the report's servers had were in use")
 
 
 @pytest.mark.parametrize(

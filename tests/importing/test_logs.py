@@ -96,6 +96,9 @@ def test_published_figures_that_are_typed_in_stay_at_the_next_import(tmp_path: P
     kept = pd.read_csv(file).set_index("threads").tps
     assert kept.loc[[4, 8]].tolist() == [123, 123]
     assert pd.isna(kept.loc[16])
+    file.write_text(file.read_text() + ",".join("32" if name == "threads" else "99" for name in head.split(",")) + "\n")
+    said(source)
+    assert pd.read_csv(file).set_index("threads").tps.loc[32] == 99, "of a cell that no log is of"
 
 
 def test_the_same_files_are_the_same_campaign(tmp_path: Path, said: Said, home: Home) -> None:

@@ -149,6 +149,16 @@ def test_versions_in_columns_become_rows_and_a_sentence_a_claim_that_the_table_b
     assert "dominates" not in {claim["hypothesis"] for claim in opposite.claims}
 
 
+def test_versions_are_held_against_each_other_at_the_same_threads(tmp_path: Path) -> None:
+    rows = "| Version | Threads | TPS |\n|--|--|--|\n| 4.1 | 8 | 100 |\n| 4.1 | 16 | 150 |\n| 4.2 | 16 | 180 |\n"
+    text = (
+        f"# AcmeDB 4.2 against AcmeDB 4.1\n\n`sysbench oltp_read_only --time=300 run`\n\n{rows}\n4.2 is 20% faster.\n"
+    )
+    (claim,) = [claim for claim in drafted(tmp_path, text).claims if claim["hypothesis"] == "ratio"]
+    assert claim["rows"] == {"version": "4.2", "threads": 16}
+    assert claim["over"] == {"rows": {"version": "4.1", "threads": 16}}
+
+
 def test_a_command_in_a_loop_of_the_shell_is_read_and_what_follows_it_is_not(tmp_path: Path) -> None:
     command = "pgbench -h $HOST -U postgres -c 32 -j 4 -T 60 -S -M prepared bench"
     assert command in PGBENCH

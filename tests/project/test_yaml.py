@@ -103,6 +103,8 @@ def test_what_is_written_is_read_again() -> None:
         "- a",
         "x\ny",
         "é",
+        "x\u200b",
+        "\u00a0x",
         "x" * 200,
     ]
     value = {"z": texts, "a": {"b": [], "c": [True, None, 1, 1.5]}}

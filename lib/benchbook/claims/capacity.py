@@ -198,21 +198,28 @@ class Capacity:
         return [machine for cell in cells for machine in cell.machines] if seen else []
 
     def _of_published(self, term: Term) -> Machine:
-        """Return the published servers, as busy as this load would make them; idle if those here have no more cores."""
-        machines = [machine for machine in self._machines(term) if machine.server]
-        cores, published = sum(machine.cores for machine in machines), self.published_cores or 0
-        used = sum(machine.share * machine.cores for machine in machines)
-        share = min(1.0, used / published) if cores > published > 0 else 0.0
-        return Machine(share, published, client=False, server=True)
+        """Return the published servers, as busy as this load would make them; idle if those here have no more cores.
+
+        A term may speak of several cells, each of which ran on all of the servers: the fullest counts.
+        """
+        return max((self._as_published(cell) for cell in self._cells(term)), default=self._published(0.0), key=_share)
+
+    def _as_published(self, cell: BusyCell) -> Machine:
+        servers = [machine for machine in cell.machines if machine.server]
+        cores, published = sum(machine.cores for machine in servers), self.published_cores or 0
+        used = sum(machine.share * machine.cores for machine in servers)
+        return self._published(min(1.0, used / published) if cores > published > 0 else 0.0)
+
+    def _published(self, share: float) -> Machine:
+        return Machine(share, self.published_cores or 0, client=False, server=True)
 
     def _full(self, speaks: Speaks, terms: Sequence[Term]) -> Scope:
         """Because of the cell whose cores were fullest."""
         found = [(machine, term) for term in terms for machine in self._machines(term) if machine.share >= FULL]
         if not found:
-            machine, term = max(((self._of_published(t), t) for t in terms), key=lambda each: each[0].share)
+            machine, term = max(((self._of_published(t), t) for t in terms), key=lambda each: _share(each[0]))
             at = f" at {said}" if (said := counted(self._ran(term))) else ""
-            of = f"{machine.share:.0%} of the {machine.cores} cores that the report's servers had"
-            return Scope(speaks, f"{of} {self.verb} in use{at}", f"servers with {machine.cores} cores", "open")
+            return Scope(speaks, f"{self._of_theirs(machine)}{at}", f"servers with {machine.cores} cores", "open")
         machine, term = max(found, key=lambda each: _log_waiting(each[0]))
         clients = int(self.clients(term))
         at = f" at {said}" if (said := counted(self._ran(term))) else ""
@@ -254,11 +261,23 @@ class Capacity:
         if not cells or not any(machine.server for cell in cells for machine in cell.machines):
             said = "how busy the servers' CPU was is not known"
             return Scope("nothing", said, "servers that can be logged in to, so that their CPU is seen", "open")
+        unknown = "which moves ranks by an unknown amount"
         fullest = max((machine for cell in cells for machine in cell.machines), key=_log_waiting)
-        if fullest.share < FULL:
-            return Scope("both ways")
-        said = f"{fullest.share:.0%} of {fullest.cores} cores {self.verb} busy, which moves ranks by an unknown amount"
-        return Scope("nothing", said, "more cores, or hosts of their own for what shares these")
+        if fullest.share >= FULL:
+            said = f"{fullest.share:.0%} of {fullest.cores} cores {self.verb} busy, {unknown}"
+            return Scope("nothing", said, "more cores, or hosts of their own for what shares these")
+        theirs = max(map(self._as_published, cells), key=_share)
+        if theirs.share >= FULL:
+            said = f"{self._of_theirs(theirs)}, {unknown}"
+            return Scope("nothing", said, f"servers with {theirs.cores} cores", "open")
+        return Scope("both ways")
+
+    def _of_theirs(self, machine: Machine) -> str:
+        return f"{machine.share:.0%} of the {machine.cores} cores that the report's servers had {self.verb} in use"
+
+
+def _share(machine: Machine) -> float:
+    return machine.share
 
 
 def _log_waiting(machine: Machine) -> float:

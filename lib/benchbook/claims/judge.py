@@ -26,7 +26,7 @@ from benchbook.claims.decisions import Decision
 from benchbook.claims.evidence import Evidence, NotMeasured
 from benchbook.claims.hypothesis import Arm, Hypothesis
 from benchbook.claims.ledger import Ledger
-from benchbook.published.hardware import server_cores
+from benchbook.published.hardware import server_processors
 from benchbook.published.tables import Published
 
 
@@ -74,7 +74,7 @@ def of_campaign(campaign: Campaign, published: Published, kind: InTables) -> lis
     judged = [system_of(name, campaign) for name in found.systems] or [JudgedSystem("", asked=campaign.asked)]
     beside = {system.name: system.stand_ins for system in judged}
     how: dict[str, Any] = {"shares": campaign.shares, "busy": busy, "scaling": campaign.scaling}
-    how["published_cores"] = server_cores(published.report)
+    how["published_cores"] = server_processors(published.report)
     return [
         claim for system in judged for claim in judge(known, published, found, replace(system, beside=beside), **how)
     ]

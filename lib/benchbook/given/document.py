@@ -1,7 +1,8 @@
 """YAML and JSON that a user wrote: no key twice, nothing nested without end, and every number as it looks.
 
 ruamel.yaml reads YAML by the rules of version 1.2. What readers of 1.1 take for something else is refused (`04000` is
-2048 to them, `1:30` is 90, `no` is false): files of hosts are read by other programs, too.
+2048 to them, `1:30` is 90, `no` is false): files of hosts are read by other programs, too. `1e3`, a text to some of
+them, is the number that it looks like.
 """
 
 from __future__ import annotations
@@ -215,10 +216,11 @@ def _unclear(text: str) -> tuple[str, str] | None:
 
 
 class _Writer(SafeRepresenter):
-    """A writer of YAML that puts each text in quotes that some reader would take for something else."""
+    """Put every text in quotes that some reader would take for something else, or that `yaml_text` refuses."""
 
     def represent_str(self, data: str) -> Any:
-        return self.represent_scalar("tag:yaml.org,2002:str", data, style='"' if _unclear(data) else None)
+        unclear = _unclear(data) or data != data.strip(_NO_SPACES)
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style='"' if unclear else None)
 
 
 _Writer.add_representer(str, _Writer.represent_str)

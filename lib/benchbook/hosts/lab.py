@@ -10,6 +10,7 @@ import errno
 import fcntl
 import getpass
 import os
+import pwd
 import secrets
 import shutil
 import signal
@@ -253,8 +254,10 @@ def _give(lab: Path, host: LabHost, work: Path) -> None:
         folder.chmod(0o711)
     if not work.is_absolute():
         return
+    work = work.resolve()
     work.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if work.owner() != ACCOUNT and ((work / ".benchbook").exists() or not any(work.iterdir())):
+    mine = work.stat().st_uid == pwd.getpwnam(ACCOUNT).pw_uid
+    if not mine and ((work / ".benchbook").exists() or not any(work.iterdir())):
         subprocess.run(["chown", "-hR", f"{ACCOUNT}:", "--", work], check=True)
 
 

@@ -72,10 +72,16 @@ def _csv(records: list[Record], path: Path) -> str:
     metrics = list(dict.fromkeys(name for record in records for name in record.summary))
     cells = pd.DataFrame([record.levels for record in records], columns=levels).astype(str).drop_duplicates()
     typed = pd.read_csv(path, dtype=str, keep_default_na=False) if path.exists() else cells
-    if not set(levels) <= set(typed.columns):
-        typed = cells
-    figures = typed.reindex(columns=[*levels, *metrics]).drop_duplicates(levels)
-    return str(cells.merge(figures, on=levels, how="left").to_csv(index=False, lineterminator="\n"))
+    shared = [level for level in levels if level in typed.columns]
+    if not shared:
+        typed, shared = cells, levels
+    there = [metric for metric in metrics if metric in typed.columns]
+    figures = typed[[*shared, *there]].drop_duplicates(shared)
+    if shared == levels:
+        # Those of cells that no log is of as well.
+        cells = pd.concat([cells, figures.loc[(figures[there] != "").any(axis=1), levels]]).drop_duplicates()
+    found = cells.merge(figures, on=shared, how="left").reindex(columns=[*levels, *metrics])
+    return str(found.to_csv(index=False, lineterminator="\n"))
 
 
 def _notebook(report: str, title: str) -> str:

@@ -1,4 +1,4 @@
-"""The published hosts' hardware as numbers: how many cores served, where the report says so."""
+"""The published hosts' hardware as numbers: how many cores and processors served, where the report says so."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import re
 from benchbook.published.report_file import HostFact, Report
 
 _CORES = re.compile(r"(?:\b([0-9]{1,2})\s*[x×]\s*)?([0-9]{1,6})[\s-]*(?:vCPUs?|cores?)\b", re.IGNORECASE)
+_THREADS = re.compile(
+    r"\b([0-9]{1,6})[\s-]*(?:hyper-?thread(?:s|ed)?|threads|logical (?:cores|CPUs|processors))\b", re.IGNORECASE
+)
 
 
 def cores(host: HostFact) -> int | None:
@@ -15,14 +18,28 @@ def cores(host: HostFact) -> int | None:
     return int(printed[1] or 1) * int(printed[2]) if printed else None
 
 
+def processors(host: HostFact) -> int | None:
+    """Processors that an operating system sees there: the threads of the cores, where they are printed beside these."""
+    printed = _THREADS.search(host.cpu or "")
+    return int(printed[1]) if printed else cores(host)
+
+
 def server_cores(report: Report) -> int | None:
     """Cores of all published hosts together that served and print them; None where none does.
 
     What ran a load generator alone did not serve: its cores are no part of what the published load met.
     """
+    return sum(count * host.count for host in _serving(report) if (count := cores(host)) is not None) or None
+
+
+def server_processors(report: Report) -> int | None:
+    """Processors of the same hosts; None where none prints its cores."""
+    return sum(count * host.count for host in _serving(report) if (count := processors(host)) is not None) or None
+
+
+def _serving(report: Report) -> list[HostFact]:
     loads = _loads(report)
-    serving = [host for host in report.hosts if not host.runs or set(host.runs) - loads]
-    return sum(count * host.count for host in serving if (count := cores(host)) is not None) or None
+    return [host for host in report.hosts if not host.runs or set(host.runs) - loads]
 
 
 def loads_itself(report: Report) -> bool:

@@ -32,7 +32,7 @@ from benchbook.claims.hypothesis import Arm, Hypothesis
 from benchbook.claims.judge import JudgedSystem
 from benchbook.claims.ledger import Ledger
 from benchbook.hosts import capacity
-from benchbook.published.hardware import server_cores
+from benchbook.published.hardware import server_processors
 from benchbook.reports.planning import Asking, Design
 
 # Standard deviation of the log of one figure between repetitions. Of recorded smoke campaigns (loads of 2 and 3 s on
@@ -57,8 +57,8 @@ def forecast(
 ) -> RunForecast:
     """Return what these hosts can say of every claim, what deciding it takes, and the wall time of the plan.
 
-    With `budget_s`, repetitions go to the claims of which most is decided in a second, for as long as they fit. Raise
-    HostUnusable where a host cannot be asked for its cores.
+    With `budget_s`, what the plan leaves of it goes to repetitions for the claims of which most is decided in a second,
+    for as long as they fit. Raise HostUnusable where a host cannot be asked for its cores.
     """
     last = _last(asking, found)
     costs, prepare_s = _costs(trials, experiment, last)
@@ -72,7 +72,7 @@ def forecast(
         for system in _systems(expected.systems, found, last):
             arm = Arm(asking.published, expected, system.name)
             verb = "were" if last else "may be"
-            may = Capacity(arm, busy, of_plan(found.asked), verb, server_cores(asking.published.report))
+            may = Capacity(arm, busy, of_plan(found.asked), verb, server_processors(asking.published.report))
             likely = _Likely.of(known, arm, found, last, spread)
             for claim in judge.judged_on(known, arm):
                 row = _says(claim, system, may, likely)
@@ -83,13 +83,13 @@ def forecast(
                     open_claims[len(claims)] = OpenClaim(str(len(claims)), tuple(cells), _chances(answer))
                 claims.append(row)
     sources = _sources(found, last, spread)
+    wall_s = prepare_s + len(blocks(trials)) * costs.block_s + costs.of(trial.cell for trial in trials)
     if budget_s is not None:
-        claims = _budgeted(claims, open_claims, costs, budget_s - prepare_s)
+        claims = _budgeted(claims, open_claims, costs, budget_s - wall_s)
         most = max((claim.budgeted or 0 for claim in claims), default=0)
-        rule = f"repeat: {{most_repetitions: {most}, budget_min: {budget_s / 60:g}}}"
+        planned_ones = max((trial.repetition for trial in trials), default=0)
+        rule = f"repeat: {{most_repetitions: {planned_ones + most}, budget_min: {budget_s / 60:g}}}"
         sources.append(f"With `{rule}` in its profile a run adds these repetitions to its own." if most else NO_BUDGET)
-    loads_s = costs.of(trial.cell for trial in trials)
-    wall_s = prepare_s + len(blocks(trials)) * costs.block_s + loads_s
     return RunForecast(claims=claims, wall_s=wall_s, sources=sources)
 
 

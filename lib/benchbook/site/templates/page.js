@@ -120,7 +120,13 @@ document.querySelectorAll("figure.bb-figure img, .picture img").forEach((picture
 // A row that shares a cell with the row above it cannot leave it.
 const tables = [...document.querySelectorAll(".scroll > table")].filter((table) => table.tHead
   && !table.querySelector("tbody [rowspan]:not([rowspan='1'])"));
-const heads = (table) => [...table.tHead.rows].at(-1).cells;
+// A frame with a named index has the heads of its other columns in a row above.
+const heads = (table) => {
+  const last = [...table.tHead.rows].at(-1).cells;
+  const lines = [...table.tHead.rows].filter((row) => row.cells.length === last.length
+    && [...row.cells].every((cell) => cell.colSpan === 1)).reverse();
+  return [...last].map((head, at) => lines.map((row) => row.cells[at]).find((cell) => text(cell)) ?? head);
+};
 const rows = (table) => [...table.tBodies].flatMap((part) => [...part.rows]);
 const text = (cell) => (cell?.querySelector("summary, .pill") ?? cell)?.textContent.replace(/\s+/g, " ").trim() ?? "";
 const number = (words) => parseFloat(words.replace(/[,\s]/g, "").replace("−", "-"));
@@ -129,7 +135,7 @@ const order = (one, other) => (Number.isNaN(number(one)) || Number.isNaN(number(
 const sort = (table, at) => {
   const head = heads(table)[at];
   const way = head.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
-  [...heads(table)].forEach((each) => each.removeAttribute("aria-sort"));
+  heads(table).forEach((each) => each.removeAttribute("aria-sort"));
   head.setAttribute("aria-sort", way);
   const sign = way === "ascending" ? 1 : -1;
   const sorted = rows(table).sort((one, other) => sign * order(text(one.cells[at]), text(other.cells[at])));
@@ -138,7 +144,7 @@ const sort = (table, at) => {
 tables.forEach((table) => {
   const there = rows(table);
   if (there.length < 3 || there.some((row) => row.cells.length !== heads(table).length)) return;
-  [...heads(table)].forEach((head, at) => {
+  heads(table).forEach((head, at) => {
     if (!text(head)) return;
     const button = control("sort", "", () => sort(table, at));
     button.append(...head.childNodes);
@@ -148,7 +154,7 @@ tables.forEach((table) => {
 
 const KINDS = ["workload", "system", "state"];
 const kind = (words) => words.replace(/[✓✕?–○]|\(smoke\)/g, "").trim();
-const column = (table, name) => [...heads(table)].findIndex((head) => text(head).toLowerCase() === name);
+const column = (table, name) => heads(table).findIndex((head) => text(head).toLowerCase() === name);
 const chosen = new URLSearchParams(location.search);
 const told = document.createElement("span");
 told.setAttribute("role", "status");
@@ -172,11 +178,13 @@ const choose = (name, value) => {
 KINDS.forEach((name) => {
   const having = tables.filter((table) => column(table, name) >= 0);
   const values = new Set(having.flatMap((table) => rows(table).map((row) => kind(text(row.cells[column(table, name)])))));
+  // An address of another page may choose what is not here.
+  if (!values.has(chosen.get(name))) chosen.delete(name);
   if (values.size < 2) return;
   const label = document.createElement("label");
   const select = document.createElement("select");
   select.append(new Option("all", ""), ...[...values].sort().map((value) => new Option(value, value)));
-  select.value = values.has(chosen.get(name)) ? chosen.get(name) : "";
+  select.value = chosen.get(name) ?? "";
   select.addEventListener("change", () => choose(name, select.value));
   label.append(`${name} `, select);
   toggle.before(label);
@@ -198,7 +206,7 @@ const FORMS = {
 tables.forEach((table) => {
   const frame = table.closest("figure.table");
   const save = (form) => {
-    const lines = [[...heads(table)], ...rows(table).filter((row) => !row.hidden).map((row) => [...row.cells])];
+    const lines = [heads(table), ...rows(table).filter((row) => !row.hidden).map((row) => [...row.cells])];
     const file = document.createElement("a");
     file.href = URL.createObjectURL(new Blob([`${FORMS[form](lines.map((line) => line.map(text))).join("\n")}\n`]));
     file.download = `${frame.id}.${form}`;
