@@ -267,7 +267,7 @@ def test_an_unknown_system_names_the_known_ones(toy):
 
 def test_a_wrong_key_in_the_recipe_is_named(toy):
     toy.write("build.yaml", RECIPE + "ldflag: -s\n")
-    with pytest.raises(BadInput, match=r"build\.yaml: ldflag"):
+    with pytest.raises(BadInput, match=r"build\.yaml: line 6, ldflag: .*did you mean ldflags"):
         programs.recipe("toy")
 
 

@@ -180,7 +180,7 @@ def test_the_results_hold_the_claims_and_can_be_read_again(recorded: Campaign) -
 
 def test_a_notebook_shows_them_with_a_picture_that_says_in_words_what_it_shows(recorded: Campaign) -> None:
     shown = report.open_report(TIDB, replay=True, campaign=recorded.id).claims_table().data
-    assert "rises-insert: fails, 0.25" in shown
+    assert "rises-insert: open, 0.25" in shown
     assert "fails here; how busy the servers' CPU was at 400 threads is not known" in html.unescape(shown)
     assert "mariadb-claims.png" in {path.name for path in (recorded.folder / "figures").iterdir()}
 

@@ -339,8 +339,8 @@ def test_transfers_stand_beside_the_published_tables(replayed: Replayed) -> None
 def test_transfer_engines_and_what_limited_them(replayed: Replayed) -> None:
     report = replayed(DDT)
     engines = {row["engine"]: row for row in Rendered(transfer_views.engines(report).data).table("Engines")}
-    # 10,000 documents in 3.095, 2.967 and 2.108 s: (3,231 + 3,370 + 4,744) / 3.
-    assert engines["mongodump"]["documents/s while copying"].startswith("3,782 [")
+    # 10,000 documents in 3.095, 2.967 and 2.108 s: (3,231 + 3,370 + 4,744) / 3 = 3,782; its interval leaves hundreds.
+    assert engines["mongodump"]["documents/s while copying"].startswith("3,800 [")
     assert (engines["mongodump"]["trials"], engines["pymongo"]["trials"]) == ("3", "6")
     limits = {
         (row["engine"], row["cache"]): row
