@@ -66,7 +66,8 @@ def test_the_sentence_says_that_the_load_shares_the_cores() -> None:
     found, kept = scaled(cells(), ["threads"], cores_here=2, cores_published=80, clients=["threads"])
     assert [cell.levels["threads"] for cell in found] == [1, 2, 4, 1, 2, 4]
     assert "2 cores here, shared with the load, 80 published" in kept.sentence()
-    assert "threads 100 → 1, 200 → 2, 400 → 4 or 50 → 1, 100 → 2, 200 → 4. The lowest level leaves half" in kept.sentence()
+    levels = "threads 100 → 1, 200 → 2, 400 → 4 or 50 → 1, 100 → 2, 200 → 4"
+    assert f"{levels}. The lowest level leaves half of the cores idle." in kept.sentence()
     assert [kept.here("oltp_insert", "threads", level) for level in (100, 400, 50)] == [1, 4, None]
 
 

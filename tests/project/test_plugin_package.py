@@ -211,7 +211,10 @@ print(json.dumps([good.port("redis"), systems.check_names(["redis"], good), said
     [
         ({}, "loads.redis_benchmark: the profile has no size for this load generator"),
         ({"redis_benchmark": {"keys": 0, "requests": 1, "time_s": 1}}, "line 14, loads.redis_benchmark.keys: "),
-        ({"redis_benchmark": {"kyes": 1, "keys": 1, "requests": 1, "time_s": 1}}, "line 14, loads.redis_benchmark.kyes: "),
+        (
+            {"redis_benchmark": {"kyes": 1, "keys": 1, "requests": 1, "time_s": 1}},
+            "line 14, loads.redis_benchmark.kyes: ",
+        ),
     ],
 )
 def test_a_profile_s_section_for_the_generator_is_checked_by_its_own_model(

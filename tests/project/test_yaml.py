@@ -148,7 +148,10 @@ class Whole(yamlfile.Strict):
         ("tls: 1", "line 3, parts.one.tls: Input should be a valid boolean (got 1). Fix: write true or false"),
         ("name: A-b", "line 3, parts.one.name: must be a name of lower-case letters (got 'A-b'). Fix: give a value"),
         ("levels: [1,\n      x]", "line 4, parts.one.levels.1: Input should be a valid integer, unable to parse"),
-        ("tls: true\n    prot: 1", "line 4, parts.one.prot: Extra inputs are not permitted (got 1). Fix: did you mean port?"),
+        (
+            "tls: true\n    prot: 1",
+            "line 4, parts.one.prot: Extra inputs are not permitted (got 1). Fix: did you mean port?",
+        ),
         (
             "settings:\n      a: 1\n      b: {c: 1}",
             "line 5, parts.one.settings.b: Input should be true or false, a whole number, a number, a text or a list "
