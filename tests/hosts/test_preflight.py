@@ -144,6 +144,7 @@ def test_a_command_means_the_same_by_way_of_a_login_shell(shell: str, command: s
     assert (command_line.own_output(by_way.stdout), by_way.returncode) == (direct.stdout, direct.returncode)
     assert command_line.has_run(by_way.stdout)
     assert command_line.own_output("what a shell said that ran nothing") == "what a shell said that ran nothing"
+    assert command_line.login_output(f"#? {by_way.stdout}") == "#? "
 
 
 # -- the stand-ins for shells that are not installed --------------------------------------------------------------

@@ -45,6 +45,11 @@ def own_output(output: str) -> str:
     return after if mark else before
 
 
+def login_output(output: str) -> str:
+    """Return what the login shell printed before the command ran."""
+    return output.partition(_MARK)[0]
+
+
 def has_run(output: str) -> bool:
     """Return whether the login shell has run the command."""
     return _MARK in output

@@ -31,7 +31,7 @@ from benchbook.errors import (
     WorkloadFailed,
 )
 from benchbook.hosts import preflight
-from benchbook.hosts.command_line import has_run, login_line, own_output, quote
+from benchbook.hosts.command_line import has_run, login_line, login_output, own_output, quote
 from benchbook.hosts.connection import HostKey, Route, reach
 from benchbook.hosts.endpoint import at
 from benchbook.hosts.file_hashes import file_hash
@@ -152,7 +152,8 @@ class Host:
         try:
             result = opened.run(login_line("true"), hide=True, warn=True, in_stream=False, timeout=seconds)
         except CommandTimedOut as problem:
-            printed = problem.result.stdout + problem.result.stderr
+            # At the end of its input, when it is left, it may run the command all the same.
+            printed = login_output(problem.result.stdout) + problem.result.stderr
             raise preflight.waiting_shell(self.inventory, self.name, printed, seconds) from problem
         except LOST as problem:
             raise self._session_problem(opened, "true", problem) from problem
