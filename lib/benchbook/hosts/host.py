@@ -149,14 +149,18 @@ class Host:
     def _see_shell(self, opened: fabric.Connection) -> None:
         """That the login shell runs commands at all: one that waits is left before it is asked for anything else."""
         seconds = self.inventory.ssh.connect_timeout_s
+        began = time.monotonic()
         try:
             result = opened.run(login_line("true"), hide=True, warn=True, in_stream=False, timeout=seconds)
         except CommandTimedOut as problem:
-            # At the end of its input, when it is left, it may run the command all the same.
-            printed = login_output(problem.result.stdout) + problem.result.stderr
-            raise preflight.waiting_shell(self.inventory, self.name, printed, seconds) from problem
+            result = problem.result
         except LOST as problem:
             raise self._session_problem(opened, "true", problem) from problem
+        # Fabric may hand back the result of a command that it has just left, in place of saying so.
+        if time.monotonic() - began >= seconds:
+            # At the end of its input, when it is left, the shell may run the command all the same.
+            printed = login_output(result.stdout) + login_output(result.stderr)
+            raise preflight.waiting_shell(self.inventory, self.name, printed, seconds)
         if not has_run(result.stdout):
             raise preflight.no_shell(self.inventory, self.name, result.stdout + result.stderr)
 
