@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 import pytest
 import yaml
 from kit import ROOT
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from benchbook import yamlfile
 from benchbook.errors import BadInput
-from benchbook.given.bounds import Count, Switch, matching
+from benchbook.given.bounds import Count, matching
 from benchbook.given.document import as_yaml, line_of, yaml_text
 
 FILES = sorted(path for part in ("data/published", "env", "lib") for path in (ROOT / part).rglob("*.yaml"))
@@ -124,7 +124,7 @@ def test_a_spelling_beside_a_password_is_said_with_its_key_alone() -> None:
 
 class Part(yamlfile.Strict):
     port: Count = 1
-    tls: Switch = False
+    tls: StrictBool = False
     name: Annotated[str, matching("[a-z]+", "a name of lower-case letters")] = "x"
     levels: Literal["scaled"] | list[int] = "scaled"
     settings: dict[str, bool | int | float | str | list[str]] = {}

@@ -160,3 +160,6 @@ def test_what_came_out_stands_beside_it() -> None:
         }
     ]
     assert forecasts.sentence(made) == "Of 2 claims these hosts can only confirm 2. The run takes about 1.5 min."
+    left_out = made.model_copy(update={"claims": [before, before.model_copy(update={"speaks": "not run"})]})
+    said = "Of 2 claims these hosts can only confirm 1. 1 is not run. The run takes about 1.5 min."
+    assert forecasts.sentence(left_out) == said

@@ -17,6 +17,7 @@ had, the published figures are the bound: these would show a rate between X / W 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 from scipy import optimize
@@ -202,7 +203,11 @@ class Capacity:
 
         A term may speak of several cells, each of which ran on all of the servers: the fullest counts.
         """
-        return max((self._as_published(cell) for cell in self._cells(term)), default=self._published(0.0), key=_share)
+        return max(
+            (self._as_published(cell) for cell in self._cells(term)),
+            default=self._published(0.0),
+            key=attrgetter("share"),
+        )
 
     def _as_published(self, cell: BusyCell) -> Machine:
         servers = [machine for machine in cell.machines if machine.server]
@@ -217,7 +222,7 @@ class Capacity:
         """Because of the cell whose cores were fullest."""
         found = [(machine, term) for term in terms for machine in self._machines(term) if machine.share >= FULL]
         if not found:
-            machine, term = max(((self._of_published(t), t) for t in terms), key=lambda each: _share(each[0]))
+            machine, term = max(((self._of_published(t), t) for t in terms), key=lambda each: each[0].share)
             at = f" at {said}" if (said := counted(self._ran(term))) else ""
             return Scope(speaks, f"{self._of_theirs(machine)}{at}", f"servers with {machine.cores} cores", "open")
         machine, term = max(found, key=lambda each: _log_waiting(each[0]))
@@ -266,7 +271,7 @@ class Capacity:
         if fullest.share >= FULL:
             said = f"{fullest.share:.0%} of {fullest.cores} cores {self.verb} busy, {unknown}"
             return Scope("nothing", said, "more cores, or hosts of their own for what shares these")
-        theirs = max(map(self._as_published, cells), key=_share)
+        theirs = max(map(self._as_published, cells), key=attrgetter("share"))
         if theirs.share >= FULL:
             said = f"{self._of_theirs(theirs)}, {unknown}"
             return Scope("nothing", said, f"servers with {theirs.cores} cores", "open")
@@ -274,10 +279,6 @@ class Capacity:
 
     def _of_theirs(self, machine: Machine) -> str:
         return f"{machine.share:.0%} of the {machine.cores} cores that the report's servers had {self.verb} in use"
-
-
-def _share(machine: Machine) -> float:
-    return machine.share
 
 
 def _log_waiting(machine: Machine) -> float:

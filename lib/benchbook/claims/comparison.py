@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from benchbook.claims.contrasts import Contrast, at_least, within
 from benchbook.claims.figures import (
@@ -23,7 +23,6 @@ from benchbook.claims.figures import (
 )
 from benchbook.claims.hypothesis import Arm, AtLeast, Hypothesis, Share
 from benchbook.claims.verdict_text import bound
-from benchbook.given.bounds import Switch
 from benchbook.published.declarations import Scalar
 from benchbook.published.tables import Published
 from benchbook.stats.estimates import Array
@@ -57,7 +56,7 @@ class MeanRatio(Hypothesis, Figure):
     factor: str
     levels: list[Scalar] = Field(default_factory=list)
     tolerance: Share
-    same: Switch = False
+    same: StrictBool = False
 
     def contrasts(self, arm: Arm) -> list[Contrast]:
         of = 1.0 if self.same else math.exp(float(self._means(arm.printed()).mean()))

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from benchbook.claims.contrasts import Contrast, at_least, at_most, within
 from benchbook.claims.figures import (
@@ -23,7 +23,6 @@ from benchbook.claims.figures import (
 )
 from benchbook.claims.hypothesis import Arm, AtLeast, Hypothesis, Share
 from benchbook.claims.verdict_text import bound
-from benchbook.given.bounds import Switch
 from benchbook.published.declarations import Scalar
 from benchbook.published.tables import Published
 
@@ -144,7 +143,7 @@ class SaturatesAt(Along):
     until: Level | None = None
     at_least: AtLeast = 1.1
     tolerance: Share
-    falls: Switch = False
+    falls: StrictBool = False
 
     def compared(self, curve: FigureCurve) -> list[Contrast]:
         at, until = curve.index(self.at), curve.last if self.until is None else curve.index(self.until)
@@ -176,7 +175,7 @@ class PeakAt(Along):
 
     at: Level
     tolerance: float = Field(default=0, ge=0, lt=1)
-    inside: Switch = False
+    inside: StrictBool = False
 
     def compared(self, curve: FigureCurve) -> list[Contrast]:
         at = curve.index(self.at)

@@ -25,8 +25,6 @@ Megabytes = Annotated[int, Field(ge=1, le=100_000_000, strict=True)]
 Minutes = Annotated[float, Field(gt=0, le=1_000_000, allow_inf_nan=False)]
 # Rows of all tables of a data set together: at 200 B each, 20 TB.
 MOST_ROWS = 100_000_000_000
-# Strict, for pydantic takes "yes", "off" and 1 as well.
-Switch = Annotated[bool, Field(strict=True)]
 
 
 def matching(pattern: str, form: str) -> AfterValidator:

@@ -11,12 +11,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated, Literal, Protocol
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, StrictBool, model_validator
 
 from benchbook import paths, plugins
 from benchbook.errors import HIDDEN, BadInput
 from benchbook.given import user_file
-from benchbook.given.bounds import Switch, matching
+from benchbook.given.bounds import matching
 from benchbook.given.named import meant, one_of, slip_of
 from benchbook.hosts.tiup_topology import with_topology
 from benchbook.paths import resolve
@@ -253,7 +253,7 @@ class EndpointSettings(Login):
     database: Annotated[
         str, Field(max_length=64), matching(r"[A-Za-z0-9_$][A-Za-z0-9_$-]*", "a name of letters, digits, _, $ and -")
     ] = "sbtest"
-    tls: Switch = False
+    tls: StrictBool = False
     tls_ca: Location | None = None
     product: str = Field("", description="what it is, as it should stand on the page")
 
@@ -288,7 +288,7 @@ class Inventory(Strict):
     """
 
     name: Name
-    lab: Switch = False
+    lab: StrictBool = False
     description: str = ""
     ssh: Ssh = Ssh()
     hosts: dict[Name, Host] = Field(min_length=1)

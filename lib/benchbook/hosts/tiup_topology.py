@@ -11,11 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 from pydantic_core import PydanticCustomError
 
 from benchbook.errors import BadInput
-from benchbook.given.bounds import Switch
 from benchbook.given.named import slip_of
 from benchbook.hosts.endpoint import at
 from benchbook.yamlfile import load_model
@@ -63,7 +62,7 @@ class TiupGlobal(_Part):
     ssh_port: int | None = None
     deploy_dir: str = DEPLOY_DIR
     data_dir: str | None = None
-    enable_tls: Switch = False
+    enable_tls: StrictBool = False
     resource_control: Written | None = None
     pd_mode: str = ""
 
@@ -89,7 +88,7 @@ class TiupInstance(_Part):
     advertise_status_addr: str = ""
     advertise_client_addr: str = ""
     advertise_peer_addr: str = ""
-    offline: Switch = False
+    offline: StrictBool = False
     config: Written = {}
     numa_node: str | int | None = None
     numa_cores: str | int | None = None

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, StrictBool, model_validator
 
 from benchbook import yamlfile
 from benchbook.errors import BadInput
 from benchbook.given import user_file
-from benchbook.given.bounds import Switch, matching
+from benchbook.given.bounds import matching
 from benchbook.given.document import json_text
 from benchbook.given.named import one_of
 from benchbook.published.declarations import (
@@ -173,7 +173,7 @@ class Report(Strict):
 class Constraints(Strict):
     """The part of Frictionless' field constraints that published tables use."""
 
-    required: Switch = False
+    required: StrictBool = False
     minimum: Annotated[float, Field(allow_inf_nan=False)] | None = None
     maximum: Annotated[float, Field(allow_inf_nan=False)] | None = None
 
@@ -194,7 +194,7 @@ class FieldMeta(Strict):
     description: str | None = None
     constraints: Constraints = Constraints()
     applies_to: dict[str, list[Scalar]] = {}
-    uniform: Switch = False
+    uniform: StrictBool = False
     statements: Tally | None = None
 
 

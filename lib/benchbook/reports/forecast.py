@@ -264,10 +264,11 @@ def sentence(made: RunForecast) -> str:
         "only confirm {}": found["confirm only"],
         "only refute {}": found["refute only"],
         "say nothing of {}": found["nothing"],
-        "not run {}": found["not run"],
     }
     said = ", ".join(words.format(count) for words, count in can.items() if count)
     claims = f"Of {len(made.claims)} claims these hosts can {said}. " if said else ""
+    if left := found["not run"]:
+        claims += f"{left} {'is' if left == 1 else 'are'} not run. "
     return f"{claims}The run takes about {_minutes(made.wall_s / 60)} min."
 
 

@@ -19,10 +19,10 @@ from typing import Annotated, Literal, Self
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StrictBool, model_validator
 
 from benchbook import paths
-from benchbook.given.bounds import Switch, matching
+from benchbook.given.bounds import matching
 
 try:  # CFB has moved since version 43 of cryptography
     from cryptography.hazmat.decrepit.ciphers.modes import CFB
@@ -93,7 +93,7 @@ class Sync(_Model):
     batch: Positive = 100
     max_retry: Positive = 20
     checkpoint_flush_s: Positive = 30
-    safe_mode: Switch = False
+    safe_mode: StrictBool = False
 
 
 class Task(_Model):
@@ -133,7 +133,7 @@ class WorkerConfig(_Model):
     folder: Folder
     upstream: Account
     flavor: Literal["mysql", "mariadb"]
-    gtid: Switch = False
+    gtid: StrictBool = False
     source_id: Name = "mysql-1"
     server_id: Positive = 101
     keep_free_gb: Positive = 1

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pandas as pd
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from benchbook import paths, systems
 from benchbook.analysis.checks import Check
 from benchbook.campaign.design import Cell, Levels, Trial
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
-from benchbook.given.bounds import Count, Rate, SecondsOrNone, Switch
+from benchbook.given.bounds import Count, Rate, SecondsOrNone
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.parameters import Words
 from benchbook.profiles import Profile, Repeating
@@ -52,7 +52,7 @@ class DmParameters(ReplicationParameters):
 
     worker_counts: list[Count] = Field(default=[])
     pool_sizes: list[Count] = Field(default=[])
-    separate_dump_factors: Switch = False
+    separate_dump_factors: StrictBool = False
 
 
 def names(published: Published, parameters: ReplicationParameters) -> list[str]:

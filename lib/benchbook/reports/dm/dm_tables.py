@@ -72,17 +72,3 @@ def _measured(name: str, field: Field) -> Field:
 def _name(table: str, component: str | None, metric: str) -> str:
     name = metric if component is None else f"{COMPONENTS[component]}_{metric}"
     return NAMES.get((table, metric)) or NAMES.get((table, name)) or name
-
-
-# What the reports have no column for, of every sync.
-BEYOND = (
-    "catch_up_s",
-    "lag_max_rows",
-    "lag_max_s",
-    "jobs",
-    "txn_mean_ms",
-    "tidb_qps_insert",
-    "tidb_qps_replace",
-    "tidb_qps_update",
-    "tidb_qps_delete",
-)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import pandas as pd
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from benchbook import paths, systems
 from benchbook.analysis.checks import Check
 from benchbook.campaign.design import Cell
 from benchbook.campaign.record import Record
-from benchbook.given.bounds import SecondsOrNone, Switch, Threads
+from benchbook.given.bounds import SecondsOrNone, Threads
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.parameters import Words
 from benchbook.profiles import Profile, load_profile
@@ -37,8 +37,8 @@ class SagaParameters(OnMysql):
     rungs: list[Words] = Field(default=[])
     concurrency: list[Threads] = Field(default=[])
     fail: Annotated[float, Field(ge=0, le=1)] = 0.2
-    kill_dtm: Switch = False
-    sysbench: Switch = True
+    kill_dtm: StrictBool = False
+    sysbench: StrictBool = True
     time_s: SecondsOrNone = 0
 
 
