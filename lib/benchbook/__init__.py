@@ -83,9 +83,9 @@ def ratios(a: str, b: str = "") -> pd.DataFrame:
 
     A report alone in `a` means its two latest. Raises BadInput.
     """
-    from benchbook.compare import ratio_frame  # noqa: PLC0415
+    from benchbook.compare import pair  # noqa: PLC0415
 
-    return ratio_frame.ratios(a, b)
+    return pair.ratios(a, b)
 
 
 def usl(

@@ -643,7 +643,7 @@ def compare(  # noqa: PLR0913, PLR0917 - an option each
     how much campaigns differ anyway.
     """
     from benchbook.compare import command
-    from benchbook.compare.request import CompareParameters
+    from benchbook.compare.pair import CompareParameters
 
     asked = CompareParameters(
         a=a,
@@ -696,11 +696,11 @@ def history(
     page: Annotated[bool, typer.Option("--page", help="Make its page in site/, too.")] = False,
 ) -> None:
     """Show where a report's results changed from campaign to campaign, and what else changed there."""
-    from benchbook.compare import history_command
+    from benchbook.compare import command
     from benchbook.compare.report_history import HistoryParameters
 
     asked = HistoryParameters(report=report, inventory=inventory, profile=profile, metric=metric or [])
-    raise typer.Exit(history_command.run(asked, console, as_json=as_json, page=page))
+    raise typer.Exit(command.run_history(asked, console, as_json=as_json, page=page))
 
 
 app.add_typer(lab_app, name="lab", rich_help_panel=RUN)

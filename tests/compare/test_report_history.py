@@ -18,7 +18,7 @@ from seaborn import FacetGrid
 
 from benchbook.analysis.schema import RUN_TRIALS, typed
 from benchbook.campaign.store import Campaign, recorded
-from benchbook.compare import cells, history_command, history_view
+from benchbook.compare import cells, command, history_view
 from benchbook.compare import report_history as cell_history
 from benchbook.compare.cells import CELL
 from benchbook.compare.report_history import HistoryParameters, report_history
@@ -177,11 +177,11 @@ def test_it_is_shown(campaigns: list[str]) -> None:
 
 
 def test_the_command_says_it_to_people_and_programs(campaigns: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert history_command.run(ASKED, Console(width=400), as_json=False, page=False) == 0
+    assert command.run_history(ASKED, Console(width=400), as_json=False, page=False) == 0
     said = capsys.readouterr().out
     assert "the level changed at 1 of them" in said
     assert f"host.kernel: {OLD} -> {NEW}" in said
-    history_command.run(ASKED, Console(width=400), as_json=True, page=False)
+    command.run_history(ASKED, Console(width=400), as_json=True, page=False)
     found = json.loads(capsys.readouterr().out)
     assert found["campaigns"] == campaigns
     assert {change["campaign"] for change in found["changes"]} == {campaigns[CHANGED]}

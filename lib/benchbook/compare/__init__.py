@@ -3,10 +3,10 @@
 address    which campaigns are meant
 environment_facts   what of an environment may change a result, with the lists of what cannot
 gate       which differences are unfair
-cells      ratio per cell with interval, Holm, equivalence; cell_row is one of them for programs
+cells      ratio per cell with interval, Holm, equivalence
 history    campaigns that repeat a compared one, and what they differ by
-pair       all of it, and the verdict; request says what was asked for
-view       how a notebook shows it, command prints it, comparison_json writes it
+pair       what was asked for, all of it, and the verdict
+view       how a notebook shows it; command prints it, for people or programs
 """
 
 NOTEBOOK = "compare_runs"

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,13 +16,17 @@ from benchbook.analysis.trials import figures_of, of_records
 from benchbook.campaign.design import Levels
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
-from benchbook.compare.cell_row import Outcome, better_side, direction
 from benchbook.errors import BadInput
+from benchbook.published.time_units import is_rate, is_time
 from benchbook.stats.campaign_effect import CampaignEffect
 from benchbook.stats.cellwise import CONFIDENCE, coefficient_of_variation, compare_cells, repetitions_needed
 from benchbook.stats.estimates import DegenerateDataWarning
 
 MARGIN = 0.05
+Outcome = Literal["faster", "slower", "changed", "equivalent", "not slower", "undecided"]
+OUTCOMES: tuple[Outcome, ...] = ("slower", "faster", "changed", "equivalent", "not slower", "undecided")
+# What every cell is behind a closed gate.
+NOT_CALLED = "not called"
 
 CELL = ["table", "system", "levels", "metric", "unit"]
 # Cells of one table, system and metric share their spread: a few repetitions of one cell say little of it.
@@ -326,3 +330,14 @@ def _needed(cv: float, distance: float, alpha: float, effect: CampaignEffect | N
         return repetitions_needed(cv=cv, ratio=math.exp(-distance), alpha=alpha, effect=effect)
     except BadInput:
         return None
+
+
+def better_side(unit: str) -> int:
+    """Return 1 where more is better (a rate), -1 where less is (a time), 0 where the unit does not say."""
+    return int(is_rate(unit)) - int(is_time(unit))
+
+
+def direction(unit: str, ratio: float) -> Literal["faster", "slower", "changed"]:
+    """Return what a difference is called, of a ratio new over old; a metric without a better side has changed."""
+    better = better_side(unit)
+    return "changed" if better == 0 else "faster" if (ratio > 1) == (better > 0) else "slower"

@@ -1,9 +1,11 @@
-"""`python -m benchbook compare`: what it prints, its page, and its exit status."""
+"""What `benchbook compare` and `benchbook history` print, their pages, and their exit status."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -11,32 +13,37 @@ from rich.markup import escape
 from rich.table import Table as Lines
 
 from benchbook import notebook_run, paths
-from benchbook.analysis import formatting, results
+from benchbook.analysis import results
 from benchbook.analysis.results import Results, SystemSummary, Trials
-from benchbook.compare import NOTEBOOK, address, comparison_json, history
-from benchbook.compare.cell_row import in_words
-from benchbook.compare.environment_facts import ABSENT
+from benchbook.campaign.store import Campaign
+from benchbook.compare import NOTEBOOK, address, history, report_history, view
+from benchbook.compare.cells import Effects
 from benchbook.compare.gate import short
 from benchbook.compare.history import Listing
-from benchbook.compare.pair import Comparison, asked_for
-from benchbook.compare.request import CompareParameters
-from benchbook.errors import NothingRecorded, NotWritten
+from benchbook.compare.pair import CompareParameters, Comparison, compare
+from benchbook.compare.report_history import HistoryParameters, ReportHistory
+from benchbook.errors import NothingRecorded, NotWritten, counted
+from benchbook.site import publish
+from benchbook.site.addresses import HISTORY
 
 # One line per cell, whatever the terminal or the file: a table of cut words tells nothing.
 WIDTH = 240
 _STYLES = {"slower": "red", "faster": "green", "unfair": "red"}
 
 
+# -- compare --------------------------------------------------------------------------------------------------------
+
+
 def run(asked: CompareParameters, console: Console, *, as_json: bool, page: bool) -> int:
     """Compare as `asked`, print it, make its page if wanted; returns the exit status."""
-    found = asked_for(asked)
+    found = compare(**asked.model_dump())
     if as_json:
-        console.print_json(comparison_json.of_comparison(found).model_dump_json())
+        console.print_json(data=in_json(found))
     else:
         _print(found, console)
     if page:
         try:
-            target = _page(asked, found, Console(stderr=True, highlight=False))
+            target = _page(NOTEBOOK, asked.model_dump(), _results(found))
         except NotWritten as full:
             # Its own status is that of a regression here.
             raise NothingRecorded(str(full)) from full
@@ -44,43 +51,80 @@ def run(asked: CompareParameters, console: Console, *, as_json: bool, page: bool
     return found.exit_status
 
 
+def in_json(found: Comparison) -> dict[str, Any]:
+    """Return all of a comparison for programs; every ratio is b / a, what is missing in a cell is null."""
+    return {
+        "a": _campaign(found.a),
+        "b": _campaign(found.b),
+        "verdict": found.verdict,
+        "exit_status": found.exit_status,
+        "sentence": " ".join(filter(None, (found.sentence(), found.undecided()))),
+        "margin": found.margin,
+        "counts": found.counts,
+        "history": _history(found.history.campaigns, found.effects, found.history_note()),
+        "differences": [vars(difference) for difference in found.gate.differences],
+        "cells": _cells(found),
+        "left_out": found.left_out,
+        "lost": found.lost,
+    }
+
+
+def _cells(found: Comparison) -> list[dict[str, Any]]:
+    known = found.cells.astype(object).where(found.cells.notna(), None)
+    return [{str(name): value for name, value in row.items()} for row in known.to_dict("records")]
+
+
+def _campaign(campaign: Campaign) -> dict[str, Any]:
+    return {"report": campaign.report, "campaign": campaign.id, "records": len(campaign.records())}
+
+
+def _history(campaigns: Sequence[Campaign], effects: Effects, sentence: str) -> dict[str, Any]:
+    """Ids of the campaigns that count, and what they differ by per group of cells: `spread` is a share of the level."""
+    rows = [
+        {**group._asdict(), "spread": effect.variance**0.5, "df": effect.df, "campaigns": effect.campaigns}
+        for group, effect in effects.items()
+    ]
+    return {"campaigns": [one.id for one in campaigns], "effects": rows, "sentence": sentence}
+
+
 def list_history(asked: CompareParameters, console: Console, *, as_json: bool) -> int:
     """Print which campaigns repeat the one at `asked.a`, and what they differ by; returns the exit status."""
     listing = history.listed(address.find(asked.a, "a"), asked.metric, asked.without)
     if as_json:
-        console.print_json(comparison_json.of_history(listing).model_dump_json())
+        differ = {other.campaign.id: list(other.differs) for other in listing.others if other.differs}
+        console.print_json(
+            data=_history(listing.history.campaigns, listing.effects, listing.sentence()) | {"differ": differ}
+        )
         return 0
     wide = Console(width=WIDTH, highlight=False, force_terminal=console.is_terminal)
-    for table in [_campaigns(listing)] + ([_effects(listing)] if listing.effects else []):
-        wide.print(table)
+    wide.print(_campaigns(listing))
+    if rows := history.effect_rows(listing.effects):
+        wide.print(_table("What campaigns of the same system differ by, beside repetitions", rows))
     console.print(listing.sentence(), markup=False)
     return 0
 
 
 def _campaigns(listing: Listing) -> Lines:
-    table = _table(f"Campaigns of {listing.campaign.report} on this inventory", "campaign", "records", "")
-    counted = {one.id for one in listing.history.campaigns}
+    repeats = {one.id for one in listing.history.campaigns}
     differs = {other.campaign.id: ", ".join(other.differs) for other in listing.others}
     known = [*(other.campaign for other in listing.others), listing.campaign]
+    rows = []
     for one in sorted(known, key=lambda one: one.place_in_time):
         why = f"differs in {short(differs[one.id])}" if differs.get(one.id) else "left out by --without"
-        table.add_row(one.id, str(len(one.records())), escape("counts" if one.id in counted else why))
-    return table
-
-
-def _effects(listing: Listing) -> Lines:
-    rows = history.effect_rows(listing.effects)
-    table = _table("What campaigns of the same system differ by, beside repetitions", *rows[0])
-    for row in rows:
-        table.add_row(*map(escape, row.values()))
-    return table
+        rows.append({
+            "campaign": one.id,
+            "records": str(len(one.records())),
+            "": "counts" if one.id in repeats else why,
+        })  # fmt: skip
+    return _table(f"Campaigns of {listing.campaign.report} on this inventory", rows)
 
 
 def _print(found: Comparison, console: Console) -> None:
     console.print(f"A  {found.a.report} {found.a.id}\nB  {found.b.report} {found.b.id}\n")
     wide = Console(width=WIDTH, highlight=False, force_terminal=console.is_terminal)
-    for table in ([_gate(found)] if found.gate.differences else []) + [_cells(found)]:
-        wide.print(table)
+    if rows := view.gate_rows(found, 40):
+        wide.print(_table("Differences of the environments", rows, styled_by=""))
+    wide.print(_table("B against A", view.cell_rows(found), styled_by="B is"))
     for text in found.left_out[:5]:
         console.print(f"not compared: {text}", markup=False)
     if len(found.left_out) > 5:
@@ -90,49 +134,22 @@ def _print(found: Comparison, console: Console) -> None:
     console.print(found.history_note(), markup=False)
 
 
-def _gate(found: Comparison) -> Lines:
-    table = _table("Differences of the environments", "", "what", "where", "A", "B")
-    for d in found.gate.differences:
-        cells = [d.name, d.where or ABSENT, short(d.a, 40), short(d.b, 40)]
-        table.add_row(d.standing, *map(escape, cells), style=_STYLES.get(d.standing))
-    return table
-
-
-def _cells(found: Comparison) -> Lines:
-    head = ["table", "system", "levels", "metric", "A", "B", "B / A", "95% interval", "p (Holm)", "B is"]
-    table = _table("B against A", *head)
-    for row, called in zip(found.rows, found.called(), strict=True):
-        interval = (
-            ABSENT
-            if row.low is None or row.high is None
-            else f"{formatting.ratio(row.low)} to {formatting.ratio(row.high)}"
-        )
-        figures = [formatting.number(row.a), formatting.number(row.b), formatting.ratio(row.ratio), interval]
-        where = [row.table, row.system, row.levels, f"{row.metric} ({row.unit})"]
-        cells = [*where, *figures, formatting.number(row.p_holm), in_words(row, called)]
-        table.add_row(*map(escape, cells), style=_STYLES.get(called))
-    return table
-
-
-def _table(title: str, *columns: str) -> Lines:
+def _table(title: str, rows: Sequence[Mapping[str, str]], styled_by: str | None = None) -> Lines:
+    """Return the rows as a table; the text in column `styled_by` says how its row looks."""
     table = Lines(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in columns:
+    for name in rows[0] if rows else ():
         table.add_column(name, no_wrap=True)
+    for row in rows:
+        said = row[styled_by].partition(" (")[0] if styled_by is not None else ""
+        table.add_row(*map(escape, row.values()), style=_STYLES.get(said))
     return table
 
 
-def _page(asked: CompareParameters, found: Comparison, console: Console) -> Path:
-    """The executed notebook as a page of the site, with the cells as its JSON."""
-    # What makes pages takes a second to import.
-    from benchbook.site import publish  # noqa: PLC0415
-
-    done = notebook_run.execute(NOTEBOOK, asked.model_dump(), console)
-    written = results.write(_results(found), done.notebook.with_suffix(".json"))
-    return publish.publish(_name(found), done.notebook, written, paths.site_dir())
-
-
-def _name(found: Comparison) -> str:
-    return f"compare_{found.a.id}_{found.b.id}"
+def _page(notebook: str, given: dict[str, Any], found: Results) -> Path:
+    """Make a page of the site of the executed notebook, with what was found as its JSON."""
+    done = notebook_run.execute(notebook, given, Console(stderr=True, highlight=False))
+    written = results.write(found, done.notebook.with_suffix(".json"))
+    return publish.publish(found.report, done.notebook, written, paths.site_dir())
 
 
 def _results(found: Comparison) -> Results:
@@ -145,7 +162,7 @@ def _results(found: Comparison) -> Results:
     ]
     planned = len(found.a.trials) + len(found.b.trials)
     return Results(
-        report=_name(found),
+        report=f"compare_{found.a.id}_{found.b.id}",
         title=f"{found.a.report}: two runs compared",
         said=found.sentence(),
         profile=_both(found, "profile"),
@@ -154,10 +171,66 @@ def _results(found: Comparison) -> Results:
         started=datetime.fromtimestamp(max(record.started for record in records), UTC),
         systems=systems,
         trials=Trials(planned=planned, done=len(records), failed=len(found.a.failures()) + len(found.b.failures())),
-        cells=[row.model_dump(exclude_none=True) for row in found.rows],
+        cells=[{name: value for name, value in row.items() if value is not None} for row in _cells(found)],
     )
 
 
 def _both(found: Comparison, key: str) -> str:
     values = [str(campaign.asked.get(key, "unknown")) for campaign in (found.a, found.b)]
     return " and ".join(dict.fromkeys(values))
+
+
+# -- history --------------------------------------------------------------------------------------------------------
+
+
+def run_history(asked: HistoryParameters, console: Console, *, as_json: bool, page: bool) -> int:
+    """Print the changes that hold, make the page if wanted; returns 0. Raises BadInput."""
+    found = report_history.report_history(asked)
+    if as_json:
+        console.print_json(data=_changes_in_json(found))
+    else:
+        _print_changes(found, console)
+    if page:
+        given = {"report": found.report, "inventory": found.inventory, "profile": found.profile}
+        target = _page(report_history.NOTEBOOK, given, _history_results(found))
+        console.print(f"page: {target}", markup=False) if not as_json else None
+    return 0
+
+
+def _changes_in_json(found: ReportHistory) -> dict[str, Any]:
+    return {
+        "report": found.report,
+        "inventory": found.inventory,
+        "profile": found.profile,
+        "campaigns": found.campaigns.campaign.tolist(),
+        "changes": found.changes.to_dict("records"),
+        "differences": found.differences.to_dict("records"),
+    }
+
+
+def _print_changes(found: ReportHistory, console: Console) -> None:
+    console.print(found.sentence(), markup=False)
+    for row in found.changes.to_dict("records"):
+        cell = ", ".join(row[name] for name in ("table", "system", "levels", "metric"))
+        said = f"{view.ratio(row['ratio'], row['low'], row['high'])}, {row['called']}"
+        console.print(f"  {row['campaign']}  {cell}: {said}", markup=False)
+    for (campaign, fact), part in found.differences.groupby(["campaign", "fact"], sort=False):
+        was, became = part.was.iloc[0], part.became.iloc[0]
+        console.print(f"  {campaign}  {fact}: {was[:60]} -> {became[:60]}", markup=False)
+
+
+def _history_results(found: ReportHistory) -> Results:
+    """A history in the words of a report's results, for the index of the site."""
+    counts = found.campaigns
+    made = counts.made.dropna()
+    return Results(
+        report=f"{HISTORY}{found.report}",
+        title=f"{found.report}: history",
+        said=found.sentence(),
+        profile=found.profile,
+        inventory=found.inventory,
+        campaign=counted(len(counts), "campaign"),
+        started=made.iloc[-1].to_pydatetime() if len(made) else datetime.now(UTC),
+        systems=[],
+        trials=Trials(planned=int(counts.planned.sum()), done=int(counts.done.sum()), failed=0),
+    )

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, takewhile
 from operator import itemgetter
+from statistics import median
 from typing import Literal
 
 from benchbook.campaign.environment import IMPORTED, UNKNOWN
 from benchbook.campaign.store import Campaign
+from benchbook.campaign.validity import lost_share
 from benchbook.compare import environment_facts
 from benchbook.compare.environment_facts import ABSENT, VARIABLE_SET, Facts
-from benchbook.compare.unequal_cpu import TAKEN
 from benchbook.errors import BadInput
 from benchbook.grouping import grouped
 
 Standing = Literal["unfair", "accepted", "subject"]
 ALL = "all"
+TAKEN = "host.cpu_taken"
+# Shares of the CPU that others took differ by as much from one quiet campaign to the next on a machine that is shared.
+APART = 0.1
 # What comes with a declared subject: a version brings settings of its own.
 _BRINGS = {"system.version": (VARIABLE_SET,)}
 _LONGEST = 90
@@ -79,7 +83,7 @@ def check(
     """Hold two environments against each other. `systems` as `of_pair` has them; another system is the subject itself.
 
     `accept` and `subject` name facts, or their first part (`host`, `system.config`); `accept` may be `all`. `measured`
-    are facts of each side that its records hold (`unequal_cpu.facts`). Raises BadInput for a name that neither
+    are facts of each side that its records hold (`cpu_taken`). Raises BadInput for a name that neither
     environment has.
     """
     sides = [
@@ -106,6 +110,26 @@ def check(
     ]
     order = {"unfair": 0, "subject": 1, "accepted": 2}
     return Gate(tuple(sorted(found, key=lambda d: (order[d.standing], d.name, d.where))))
+
+
+def cpu_taken(a: Campaign, b: Campaign, systems: Mapping[str, str]) -> tuple[Facts, Facts]:
+    """Return the share of the hosts' CPU that others took, median over loads, where it is not about the same in both.
+
+    `systems` leads from those of `a` to those of `b`; two of one campaign took turns beside the same others. Records
+    from before anybody looked say nothing.
+    """
+    if a.folder == b.folder:
+        return {}, {}
+    ours, theirs = _taken_share(a, systems.keys()), _taken_share(b, systems.values())
+    if ours is None or theirs is None or abs(ours - theirs) <= APART:
+        return {}, {}
+    return {(TAKEN, ""): f"{ours:.0%}"}, {(TAKEN, ""): f"{theirs:.0%}"}
+
+
+def _taken_share(campaign: Campaign, systems: Collection[str]) -> float | None:
+    shares = [lost_share(record.proof) for record in campaign.records() if record.system in systems]
+    known = [share for share in shares if share is not None]
+    return median(known) if known else None
 
 
 def _merged(left: Facts, right: Facts) -> dict[tuple[str, str, str], str]:

@@ -13,6 +13,7 @@ from benchbook.analysis import formatting
 from benchbook.compare.gate import short
 from benchbook.compare.history import effect_rows
 from benchbook.compare.report_history import NOTEBOOK, HistoryParameters, ReportHistory, report_history
+from benchbook.compare.view import ratio
 from benchbook.display import show
 from benchbook.errors import counted
 from benchbook.plots import output
@@ -21,7 +22,6 @@ from benchbook.stats.level_changes import LEAST_CAMPAIGNS
 
 # A table of more rows is not read; `ReportHistory.changes` has all.
 MOST_ROWS = 60
-_PANEL = ["table", "system", "metric", "unit"]
 
 
 def open_history(**given: object) -> ReportHistory:
@@ -63,14 +63,13 @@ def _too_few(found: ReportHistory) -> str:
 
 
 def _change(row: Mapping[Any, Any]) -> dict[str, str]:
-    ratio, low, high = (formatting.ratio(row[name]) for name in ("ratio", "low", "high"))
     return {
         "table": row["table"],
         "system": row["system"],
         "levels": row["levels"],
         "metric": f"{row['metric']} ({row['unit']})",
         "from campaign": row["campaign"],
-        "new / old": f"{ratio}\u00a0[{low},\u00a0{high}]",
+        "new / old": ratio(row["ratio"], row["low"], row["high"]),
         "p": formatting.number(row["p_value"]),
         "it became": row["called"],
     }

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import pandas as pd
+from pydantic import BaseModel, ConfigDict
 
+from benchbook.analysis.schema import RATIOS, typed
 from benchbook.campaign.store import Campaign
-from benchbook.compare import address, cell_row, cells, gate, history, unequal_cpu
-from benchbook.compare.cell_row import NOT_CALLED, OUTCOMES, CellRow, Outcome
-from benchbook.compare.cells import Group
+from benchbook.compare import address, cells, gate, history
+from benchbook.compare.cells import NOT_CALLED, OUTCOMES, Group, Outcome
 from benchbook.compare.gate import Gate
 from benchbook.compare.history import History
-from benchbook.compare.request import CompareParameters
 from benchbook.errors import BadInput
 from benchbook.stats.campaign_effect import STATED, CampaignEffect
 
@@ -23,6 +23,21 @@ Verdict = Literal["no regression", "regression", "refused", "differs", "undecide
 EXIT: dict[Verdict, int] = {"no regression": 0, "regression": 1, "refused": 3, "differs": 4, "undecided": 4}
 # Names of differences that a sentence lists.
 _MOST = 6
+
+
+class CompareParameters(BaseModel):
+    """What a comparison is asked for, by a notebook's parameters as by the command's options; see `compare`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    a: str
+    b: str = ""
+    accept: list[str] = []
+    subject: list[str] = []
+    mapping: list[str] = []
+    metric: list[str] = []
+    margin: float = cells.MARGIN
+    without: list[str] = []
+    campaign_effect: float = STATED
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +64,8 @@ class Comparison:
         return f"<Comparison A {self.a.id}, B {self.b.id}: {self.sentence()}>"
 
     @property
-    def rows(self) -> list[CellRow]:
-        """The cells, one by one."""
-        return cell_row.rows(self.cells)
-
-    @property
     def counts(self) -> dict[Outcome, int]:
-        """Cells per outcome, all outcomes, in the order of `cell_row.OUTCOMES`."""
+        """Cells per outcome, all outcomes, in the order of `cells.OUTCOMES`."""
         return {outcome: int((self.cells.outcome == outcome).sum()) for outcome in OUTCOMES}
 
     @property
@@ -151,7 +161,7 @@ def compare(  # noqa: PLR0913 - what the command asks for, by name
     accept: Sequence[str] = (),
     subject: Sequence[str] = (),
     mapping: Sequence[str] = (),
-    metrics: Sequence[str] = (),
+    metric: Sequence[str] = (),
     margin: float = cells.MARGIN,
     without: Sequence[str] = (),
     campaign_effect: float = STATED,
@@ -170,10 +180,10 @@ def compare(  # noqa: PLR0913 - what the command asks for, by name
     left, right = address.pair(a, b)
     _check_one_report(left, right)
     systems = matched(left, right, mapping)
-    taken = unequal_cpu.facts(left, right, systems)
+    taken = gate.cpu_taken(left, right, systems)
     between = gate.check(left, right, systems, accept=accept, subject=subject, measured=taken)
-    frame = cells.long(left, right, systems, metrics)
-    behind = history.around(left, right, systems, metrics, without)
+    frame = cells.long(left, right, systems, metric)
+    behind = history.around(left, right, systems, metric, without)
     # What campaigns differ by is the same for two systems that took turns in one.
     effects = {} if left.folder == right.folder else behind.effects(cells.comparable(frame), campaign_effect)
     found = cells.differences(frame, effects=effects, margin=margin)
@@ -204,19 +214,12 @@ def _both(campaign: Campaign, systems: Sequence[str]) -> dict[str, str]:
     return {first: second}
 
 
-def asked_for(asked: CompareParameters) -> Comparison:
-    """The comparison that a notebook's parameters or the command's options ask for. Raises BadInput as `compare`."""
-    return compare(
-        asked.a,
-        asked.b,
-        accept=asked.accept,
-        subject=asked.subject,
-        mapping=asked.mapping,
-        metrics=asked.metric,
-        margin=asked.margin,
-        without=asked.without,
-        campaign_effect=asked.campaign_effect,
-    )
+def ratios(a: str, b: str = "") -> pd.DataFrame:
+    """Return a row per cell of both campaigns; see `schema.RATIOS`. `attrs["sentence"]` says what may be said."""
+    found = compare(a, b)
+    frame = typed(found.cells.assign(called=found.called()), RATIOS)
+    frame.attrs |= {"a": found.a.id, "b": found.b.id, "sentence": found.sentence()}
+    return frame
 
 
 def matched(a: Campaign, b: Campaign, mapping: Sequence[str]) -> dict[str, str]:

@@ -17,8 +17,7 @@ from benchbook.analysis.trials import level_columns
 from benchbook.campaign.store import Campaign
 from benchbook.compare import gate, history
 from benchbook.compare.catalogue import Catalogue
-from benchbook.compare.cell_row import direction
-from benchbook.compare.cells import CELL, metrics_of, published_metrics
+from benchbook.compare.cells import CELL, direction, metrics_of, published_metrics
 from benchbook.compare.history import Listing
 from benchbook.errors import BadInput, counted
 from benchbook.given.named import one_of

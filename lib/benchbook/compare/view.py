@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
+from typing import Any
 
+import pandas as pd
 from IPython.display import HTML
 
 from benchbook import parameters, plots
 from benchbook.analysis import formatting
 from benchbook.campaign.store import Campaign
 from benchbook.compare import NOTEBOOK
-from benchbook.compare.cell_row import NOT_CALLED, CellRow, in_words
+from benchbook.compare.cells import NOT_CALLED
 from benchbook.compare.environment_facts import ABSENT
 from benchbook.compare.gate import short
 from benchbook.compare.history import effect_rows
-from benchbook.compare.pair import Comparison, asked_for
-from benchbook.compare.request import CompareParameters
+from benchbook.compare.pair import CompareParameters, Comparison, compare
 from benchbook.display import show
 from benchbook.plots import output
 
 
 def open_comparison(**given: object) -> Comparison:
     """Return the comparison that these parameters (`CompareParameters`) ask for. Raise BadInput."""
-    return asked_for(parameters.check(CompareParameters, NOTEBOOK, given))
+    return compare(**parameters.check(CompareParameters, NOTEBOOK, given).model_dump())
 
 
 def verdict(comparison: Comparison) -> HTML:
@@ -64,33 +66,43 @@ def _about(campaign: Campaign) -> dict[str, str]:
 
 def gate(comparison: Comparison) -> HTML:
     """Every difference of the environments with both values, the unfair ones first."""
-    found = comparison.gate.differences
-    if not found:
+    rows = gate_rows(comparison)
+    if not rows:
         return show.paragraph("The environments do not differ in anything that could change a result.")
-    rows = [
-        {"": d.standing, "what": d.name, "where": d.where or ABSENT, "A": short(d.a), "B": short(d.b)} for d in found
-    ]
     unfair = len(comparison.gate.unfair)
-    return show.table(rows, f"Differences of the environments: {len(found)}, of which {unfair} unfair")
+    return show.table(rows, f"Differences of the environments: {len(rows)}, of which {unfair} unfair")
+
+
+def gate_rows(comparison: Comparison, longest: int = 90) -> list[dict[str, str]]:
+    """Return a line per difference; of values no more than so many characters."""
+    return [
+        {"": d.standing, "what": d.name, "where": d.where or ABSENT, "A": short(d.a, longest), "B": short(d.b, longest)}
+        for d in comparison.gate.differences
+    ]
 
 
 def table(comparison: Comparison) -> HTML:
     """Every cell: means, ratio B / A with its 95% interval, p value after Holm, and what it is called."""
-    rows = [_row(row, called) for row, called in zip(comparison.rows, comparison.called(), strict=True)]
     caption = (
         "B against A: means over n repetitions, ratio [95% interval of the cell alone], p after Holm over all cells"
     )
-    parts = [show.table(rows, caption)]
-    own = [f"{row.table}, {row.system}, {row.levels}, {row.metric}" for row in comparison.rows if row.own_spread]
-    if own:
+    parts = [show.table(cell_rows(comparison), caption)]
+    own = comparison.cells[comparison.cells.own_spread]
+    if len(own):
         said = "Their repetitions vary unlike those of the other cells, so they are judged by their own spread alone: "
-        parts.append(show.paragraph(f"{said}{'; '.join(own)}."))
+        names = own[["table", "system", "levels", "metric"]].agg(", ".join, axis="columns")
+        parts.append(show.paragraph(f"{said}{'; '.join(names)}."))
     if comparison.left_out:
         parts.append(show.table([{"not compared": text} for text in comparison.left_out], "Left out"))
     return show.stack(parts)
 
 
-def _row(row: CellRow, called: str) -> dict[str, str]:
+def cell_rows(comparison: Comparison) -> list[dict[str, str]]:
+    """Return a line per cell, as people read it."""
+    return [_cell(row, called) for row, called in zip(comparison.cells.itertuples(), comparison.called(), strict=True)]
+
+
+def _cell(row: Any, called: str) -> dict[str, str]:
     return {
         "table": row.table,
         "system": row.system,
@@ -99,18 +111,23 @@ def _row(row: CellRow, called: str) -> dict[str, str]:
         "A": formatting.number(row.a),
         "B": formatting.number(row.b),
         "n": f"{row.n_a}, {row.n_b}",
-        "ratio": ratio(row),
-        "p": formatting.number(row.p_holm),
-        "B is": in_words(row, called),
+        "B / A": ratio(row.ratio, row.low, row.high),
+        "p (Holm)": formatting.number(row.p_holm),
+        "B is": in_words(called, None if pd.isna(row.needed) else row.needed, row.campaigns),
     }
 
 
-def ratio(row: CellRow) -> str:
-    """`0.95 [0.91, 0.99]`; with one repetition a side the ratio alone."""
-    if row.low is None or row.high is None:
-        return formatting.ratio(row.ratio)
-    said, low, high = map(formatting.ratio, (row.ratio, row.low, row.high))
-    return f"{said}\u00a0[{low},\u00a0{high}]"
+def in_words(called: str, needed: int | None, campaigns: int) -> str:
+    """Return what a cell is called, with what it would need, or that campaigns of one system may differ as much."""
+    if called == "undecided" and needed is not None:
+        return f"{called} (needs n = {needed})"
+    return called if called in {"undecided", NOT_CALLED} or campaigns else f"{called} (no history)"
+
+
+def ratio(value: float, low: float, high: float) -> str:
+    """Return `0.95 [0.91, 0.99]`; with one repetition a side the ratio alone."""
+    said, *ends = map(formatting.ratio, (value, low, high))
+    return said if math.isnan(low) or math.isnan(high) else f"{said}\u00a0[{ends[0]},\u00a0{ends[1]}]"
 
 
 def figure(comparison: Comparison) -> HTML:
