@@ -17,13 +17,13 @@ from benchbook.analysis.results import JudgedClaim
 from benchbook.analysis.trial_series import series_of, shown, spread, told_apart
 from benchbook.audit.whole import audit
 from benchbook.campaign import max_rate, repetitions, run, store
-from benchbook.campaign.cancellation import GO_ON, RunInterrupted, are_left
 from benchbook.campaign.design import RunForecast
 from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.max_rate import KneeSearch
 from benchbook.campaign.progress import Listener, listeners, tell_command_line
 from benchbook.campaign.record import Record
 from benchbook.campaign.repetition_allocation import OpenClaim
+from benchbook.campaign.run import GO_ON, RunInterrupted, are_left
 from benchbook.campaign.scaled_levels import trials_as_published
 from benchbook.campaign.store import Campaign
 from benchbook.claims import judge, ledger, section, undecided

@@ -21,11 +21,11 @@ from rendered import Rendered
 from benchbook.analysis import circumstances
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign import store as campaigns
-from benchbook.campaign.cancellation import RunStopped
 from benchbook.campaign.design import Cell, Trial, another_block, blocks, plan
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.origin import Origin
+from benchbook.campaign.run import RunStopped
 from benchbook.campaign.store import Campaign
 from benchbook.campaign.validity import TrialSamples
 from benchbook.display import differences

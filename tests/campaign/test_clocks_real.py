@@ -11,7 +11,6 @@ from kit import INVENTORY, OFFERED, REPORT, Home
 
 from benchbook import published
 from benchbook.campaign import design, record, run, store, validity
-from benchbook.campaign.load_window import load_began
 from benchbook.campaign.progress import Listener, Progress
 from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import Inventory, load_inventory
@@ -110,7 +109,7 @@ def test_a_load_beside_a_host_whose_clock_is_ahead_counts(lab_home: Home) -> Non
     (done,) = campaign.records()
     assert campaign.disturbed() == []
     series = record.load_series(campaign.folder / "trials" / done.id)
-    inside = series[series.t.between(load_began(done), done.ended)]
+    inside = series[series.t.between(done.load_began, done.ended)]
     assert {"db1", "executor"} <= set(inside[inside.source == "host"].host)
     named = [(one.host, one.found) for one in campaign.environment().findings if one.what.startswith("clock against")]
     assert named == [("db1", "+100.0 s")]

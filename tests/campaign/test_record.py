@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from kit import ASCII_ONLY, ROOT
 from pydantic import ValidationError
-from records import SUMMARY, failed, record
+from records import SUMMARY, failed, record, with_values
 
 from benchbook.campaign import record as records
 from benchbook.campaign import store
@@ -30,7 +30,7 @@ def test_a_record_comes_back_as_it_was_saved(tmp_path: Path) -> None:
     folder = records.save(tmp_path, record(), SERIES, "said\n")
     assert sorted(p.name for p in folder.iterdir()) == ["output.txt", "record.json", "series.parquet"]
     assert records.load(folder) == record()
-    assert records.load_all(tmp_path) == [record()]
+    assert records.RecordFolder(tmp_path).records() == [record()]
     assert records.load_series(folder).equals(SERIES)
     assert (folder / "output.txt").read_text() == "said\n"
     assert json.loads((folder / "record.json").read_text())["version"] == records.VERSION == 1
@@ -91,8 +91,8 @@ def test_a_record_cannot_be_changed() -> None:
 def test_what_was_not_written_to_its_end_is_no_record(tmp_path: Path) -> None:
     whole = records.save(tmp_path, record("whole"), SERIES, "")
     whole.rename(tmp_path / "killed.partial")
-    assert records.load_all(tmp_path) == []
-    assert records.load_all(tmp_path / "nothing") == []
+    assert records.RecordFolder(tmp_path).records() == []
+    assert records.RecordFolder(tmp_path / "nothing").records() == []
 
 
 def test_a_record_is_on_the_disk_before_it_has_its_name(tmp_path: Path, flushed: list[str]) -> None:
@@ -152,22 +152,22 @@ def test_a_save_that_breaks_off_leaves_no_record_and_the_next_one_is_whole(
         broken.setattr(pd.DataFrame if fails_at == "to_parquet" else Path, fails_at, full)
         with pytest.raises(NotWritten, match="No space left"):
             records.save(tmp_path, record(), SERIES, "")
-    assert records.load_all(tmp_path) == []
+    assert records.RecordFolder(tmp_path).records() == []
     records.save(tmp_path, record(), SERIES, "")
-    assert records.load_all(tmp_path) == [record()]
+    assert records.RecordFolder(tmp_path).records() == [record()]
     assert [p.name for p in tmp_path.iterdir()] == [record().id]
 
 
 def test_a_later_record_of_the_same_name_replaces_the_older_one(tmp_path: Path) -> None:
     records.save(tmp_path, record(), SERIES, "old")
     folder = records.save(tmp_path, record(repetition=2), SERIES, "new")
-    assert (records.load_all(tmp_path)[0].repetition, (folder / "output.txt").read_text()) == (2, "new")
+    assert (records.RecordFolder(tmp_path).records()[0].repetition, (folder / "output.txt").read_text()) == (2, "new")
 
 
 def test_records_come_in_run_order(tmp_path: Path) -> None:
     for order, name in ((2, "a"), (0, "b"), (1, "c")):
         records.save(tmp_path, record(name, order=order), SERIES, "")
-    assert [r.id for r in records.load_all(tmp_path)] == ["b", "c", "a"]
+    assert [r.id for r in records.RecordFolder(tmp_path).records()] == ["b", "c", "a"]
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 4}'])
@@ -175,7 +175,7 @@ def test_a_file_that_is_no_record_is_named(tmp_path: Path, content: str) -> None
     folder = records.save(tmp_path, record(), SERIES, "")
     (folder / "record.json").write_text(content)
     with pytest.raises(records.RecordBroken, match=r"record\.json: not a record of version 1"):
-        records.load_all(tmp_path)
+        records.RecordFolder(tmp_path).records()
 
 
 def test_a_broken_series_is_named(tmp_path: Path) -> None:
@@ -191,3 +191,18 @@ def test_a_record_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
     assert [records.load(folder), records.load(folder)] == [first, first]
     records.save(tmp_path, second, SERIES, "")
     assert records.load(folder) == second
+
+
+def test_a_load_begins_by_its_own_time_and_not_when_its_program_was_started() -> None:
+    """Its clients connected for two seconds before: what was sampled then stood left of 0 on every axis of time."""
+    timed = record("a", started=100.0, ended=112.0, summary=with_values(total_time_s=10.0))
+    assert timed.load_began == 102.0
+    assert timed.load_window == (102.0, 113.0)
+
+
+def test_a_load_that_tells_no_time_begins_with_its_program() -> None:
+    untimed = {name: value for name, value in SUMMARY.items() if name != "total_time_s"}
+    assert record("a", started=100.0, ended=112.0, summary=untimed).load_window == (100.0, 113.0)
+    # What it says may be more than its program took, by the rounding of its own clock.
+    longer = record("a", started=100.0, ended=110.0, summary=with_values(total_time_s=10.2))
+    assert longer.load_window[0] == 100.0

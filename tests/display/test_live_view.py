@@ -15,8 +15,8 @@ from kit import PATIENCE_S, ROOT, Home
 import benchbook
 from benchbook import plots
 from benchbook.campaign import run as campaign_run
-from benchbook.campaign.cancellation import RunInterrupted
 from benchbook.campaign.progress import Tracker
+from benchbook.campaign.run import RunInterrupted
 from benchbook.display import live_progress
 from benchbook.display.live_progress import ProgressBar
 from benchbook.errors import BadInput

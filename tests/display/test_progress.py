@@ -12,8 +12,7 @@ from kit import Home
 from benchbook.campaign import progress
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign.design import Cell, Trial
-from benchbook.campaign.forecast import Forecast
-from benchbook.campaign.progress import Progress, Tracker
+from benchbook.campaign.progress import Forecast, Progress, Tracker
 from benchbook.display import live_progress
 from benchbook.display.fragments import fragment
 

@@ -20,7 +20,6 @@ from benchbook import published
 from benchbook.analysis import circumstances
 from benchbook.analysis.trials import cells, figures_of, of_records
 from benchbook.campaign import design
-from benchbook.campaign.load_window import load_began
 from benchbook.campaign.record import Quantity, Record
 from benchbook.campaign.scaled_levels import scaled, trials_as_published
 from benchbook.errors import BadInput, OutputNotParseable, WorkloadFailed
@@ -488,7 +487,7 @@ def test_a_transfer_begins_with_its_copying_and_not_so_much_later_as_its_program
     """5 s of preparing, 10 s of copying, and 20 s until the program ends."""
     spans = {"total_time_s": 10.0, "idle_s": 20.0}
     ran = record("r1", summary={name: Quantity(value=value, unit="s") for name, value in spans.items()})
-    assert load_began(ran.model_copy(update={"started": 100.0, "ended": 135.0})) == 105.0
+    assert ran.model_copy(update={"started": 100.0, "ended": 135.0}).load_began == 105.0
 
 
 def test_the_levels_of_the_peer_are_not_those_of_a_published_table(report: published.Published) -> None:

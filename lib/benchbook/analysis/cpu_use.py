@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from benchbook.campaign.load_window import load_began, load_ended
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.grouping import grouped
@@ -51,9 +50,9 @@ def of_record(record: Record, series: pa.Table) -> list[HostUse]:
     """The hosts whose CPU was sampled, from the trial's long table."""
     samples, hosts = _sampled(series)
     # What a transfer does before it copies, and waits after it, is no part of its rate: nor of the CPU that it left.
-    began, ended = max(record.started, load_began(record)), load_ended(record)
+    began, ended = max(record.started, record.load_began), record.load_ended
     within = (samples.t >= began) & (samples.t <= ended)
-    # As load_window.of_load has it: a sample stands at the end of its second, and those that begin before the load
+    # As `Record.load_window` has it: a sample stands at the end of its second, and those that begin before the load
     # count only where a host has no others.
     whole = within & (samples.begins >= began)
     bare = within & ~np.isin(samples.host, samples.host[whole])

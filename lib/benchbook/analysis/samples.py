@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 
 from benchbook.analysis import cpu_use
 from benchbook.analysis.schema import CPU, DISTURBANCES, HISTOGRAMS, PERCENTILES, SECONDS, as_level, typed
-from benchbook.campaign.load_window import load_began, window
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.given.named import one_of
@@ -89,7 +88,7 @@ def _rows(table: pa.Table, record: Record, metrics: Collection[str], source: str
     if source:
         table = table.filter(pc.equal(table["source"].cast(pa.string()), source))
     if load_only:
-        t, (began, over) = table["t"], window(record)
+        t, (began, over) = table["t"], record.load_window
         table = table.filter(pc.and_(pc.greater_equal(t, began), pc.less_equal(t, over)))
     return table
 
@@ -104,7 +103,7 @@ def _frame(
     frame: pd.DataFrame = pa.concat_tables(sampled).unify_dictionaries().to_pandas()
     counts = [part.num_rows for part in parts]
     frame = pd.concat([frame, repeated(about, counts)], axis=1)
-    frame["since_s"] = frame.t - np.repeat([load_began(record) for record in records], counts)
+    frame["since_s"] = frame.t - np.repeat([record.load_began for record in records], counts)
     return typed(frame, SECONDS, levels=levels)
 
 

@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 
 from benchbook.analysis import cpu_use, formatting
 from benchbook.campaign.environment import Environment
-from benchbook.campaign.load_window import load_began, window
 from benchbook.campaign.record import Record
 from benchbook.grouping import grouped
 from benchbook.stats.estimates import Array
@@ -110,9 +109,9 @@ def _samples(
 
 
 def _while_loaded(record: Record, t: Array, value: Array) -> tuple[Array, Array]:
-    began, over = window(record)
+    began, over = record.load_window
     inside = (t >= began) & (t <= over)
-    return t[inside] - load_began(record), value[inside]
+    return t[inside] - record.load_began, value[inside]
 
 
 def _cpu(record: Record, busy: Mapping[str, tuple[Array, Array]], environment: Environment) -> tuple[Array, Array]:

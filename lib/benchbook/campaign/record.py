@@ -9,19 +9,19 @@ A record is written into `<trial>.partial` and renamed when it is whole: it is e
 
 from __future__ import annotations
 
+import errno
 import math
+import os
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serializer, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from benchbook.campaign.environment import Asked
-from benchbook.campaign.fsync import flush, flush_all
 from benchbook.errors import BadInput, NotWritten, writing
 from benchbook.hosts.about import Json
 
@@ -32,6 +32,8 @@ PARTIAL: Final = ".partial"
 Status = Literal["done", "failed", "disturbed"]
 
 
+# What file systems say that flush no folders.
+_NO_FLUSH = (errno.EBADF, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 # What becomes of a record that is gone: the next run makes it.
 _MEND = "bring the file back from a copy, or remove the trial's folder and run the report again: it is measured anew"
 
@@ -98,7 +100,7 @@ class Record(_Frozen):
     ended: float = 0.0
     exit_status: int | None = None
     summary: dict[str, Quantity] = {}
-    histogram: Sequence[tuple[float, int]] = []
+    histogram: list[tuple[float, int]] = []
     proof: Json = {}
     failure: Failure | None = None
     disturbed: list[str] = []
@@ -109,10 +111,22 @@ class Record(_Frozen):
 
     __str__ = __repr__
 
-    @field_serializer("histogram")
-    def _buckets(self, histogram: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
-        # It may be one that is read when it is needed: for pydantic no sequence that it knows.
-        return list(histogram)
+    @property
+    def load_began(self) -> float:
+        """When the load began, in seconds since the epoch: a generator's own time is the better one."""
+        own = self.summary.get("total_time_s")
+        return self.load_ended - own.value if own else self.started
+
+    @property
+    def load_ended(self) -> float:
+        """When it ended: a transfer's program that has copied all may go on for a while, DDT's for two minutes."""
+        idle = self.summary.get("idle_s")
+        return self.ended - (idle.value if idle else 0.0)
+
+    @property
+    def load_window(self) -> tuple[float, float]:
+        """From when to when samples belong to the load: a sample stands at the end of its second."""
+        return max(self.started, self.load_began), self.ended + 1
 
     @model_validator(mode="after")
     def _whole(self) -> Record:
@@ -136,7 +150,8 @@ def save(folder: Path, record: Record, series: pd.DataFrame | pa.Table, output: 
         with writing(f"the record of {record.id}"):
             _write_parts(partial, record, series, output)
             if lasting:
-                flush_all(partial)
+                for path in (*sorted(partial.iterdir()), partial):
+                    flush(path)
             if target.exists():
                 shutil.rmtree(target)
             partial.rename(target)
@@ -146,6 +161,23 @@ def save(folder: Path, record: Record, series: pd.DataFrame | pa.Table, output: 
         shutil.rmtree(partial, ignore_errors=True)
         raise
     return target
+
+
+def flush(path: Path) -> None:
+    """Have the disk take what stands in a file, or the names in a folder. Raises OSError where it does not.
+
+    On ext4 and XFS a file that was written, closed and renamed may be there with 0 bytes after the power was lost: data
+    are written back within 30 s, names within 5 s. See fsync(2), and for folders "Calling fsync() does not necessarily
+    ensure that the entry in the directory containing the file has also reached disk" there.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    except OSError as problem:
+        if not (path.is_dir() and problem.errno in _NO_FLUSH):
+            raise
+    finally:
+        os.close(handle)
 
 
 def _write_parts(partial: Path, record: Record, series: pd.DataFrame | pa.Table, output: str) -> None:
@@ -224,9 +256,3 @@ def file_version(path: Path) -> tuple[int, ...]:
     except OSError:
         return ()
     return about.st_ino, about.st_size, about.st_mtime_ns
-
-
-def load_all(folder: Path) -> list[Record]:
-    """The whole records below `folder`, in their run order; partial ones are not records."""
-    found = [load(path) for path in folder.glob("*/") if not half_written(path.name)] if folder.exists() else []
-    return sorted(found, key=lambda record: (record.order, record.id))

@@ -11,13 +11,11 @@ from typing import TypeVar
 
 import pandas as pd
 
-from benchbook.campaign.cancellation import GO_ON, RunStopped, are_left
 from benchbook.campaign.design import Trial, blocks
 from benchbook.campaign.environment import Environment, RunTimes, SystemDescription
 from benchbook.campaign.experiment import Experiment, Measurement
-from benchbook.campaign.forecast import Forecast
 from benchbook.campaign.origin import of_this_checkout
-from benchbook.campaign.progress import Listener, Tracker
+from benchbook.campaign.progress import Forecast, Listener, Tracker
 from benchbook.campaign.record import Failure, Record, Status
 from benchbook.campaign.retry_policy import TRIES, RetryPolicy, measure_undisturbed
 from benchbook.campaign.store import Campaign
@@ -32,8 +30,24 @@ BEGIN_WAITS_S = (5.0, 30.0)
 ENDING = (NotWritten, ReservationLost)
 
 
+GO_ON = "what was recorded stays; run the cell again, and it goes on from there"
+
+
 class CampaignStopped(BenchbookError):
     """The system under test does not come up: going on would only fail every trial that is left."""
+
+
+class RunStopped(BenchbookError):
+    """The user asked for the run to end, and the trial that was running is recorded."""
+
+
+class RunInterrupted(BenchbookError):
+    """The user interrupted the run; the trial that was running is lost, and what ran on the hosts was ended."""
+
+
+def are_left(count: int) -> str:
+    """Return "1 trial is left", "2 trials are left"."""
+    return f"{count} trial{' is' if count == 1 else 's are'} left"
 
 
 def run(

@@ -27,8 +27,7 @@ from benchbook import paths
 from benchbook.campaign import record
 from benchbook.campaign.design import Block, Plan, RunForecast, Trial, digest
 from benchbook.campaign.environment import IMPORTED, Asked, Environment
-from benchbook.campaign.fsync import flush
-from benchbook.campaign.record import Record, RecordBroken, RecordFolder, file_version, in_short
+from benchbook.campaign.record import Record, RecordBroken, RecordFolder, file_version, flush, in_short
 from benchbook.campaign.scaled_levels import LevelScaling, of_plan
 from benchbook.errors import BadInput, writing
 
@@ -49,6 +48,7 @@ class Campaign:
         self.id = folder.name
         self._plan_seen, self._plan = file_version(folder / "plan.json"), _plan(folder / "plan.json")
         self._whole, self._failed = RecordFolder(folder / "trials"), RecordFolder(folder / "failed")
+        self._disturbed = RecordFolder(folder / "disturbed")
 
     def __repr__(self) -> str:
         return f"<Campaign {self.id} of {self.report}: {len(self.done())} of {len(self.trials)} trials done>"
@@ -127,11 +127,11 @@ class Campaign:
 
     def disturbed(self) -> list[Record]:
         """Measurements that something interfered with, in run order; whoever counts does not ask for these."""
-        return record.load_all(self.folder / "disturbed")
+        return self._disturbed.records()
 
     def attempts(self) -> list[Record]:
         """Every failed attempt, in run order, those at trials that were measured in the end among them."""
-        return record.load_all(self.folder / "failed")
+        return self._failed.records()
 
     def keep(self, done: Record, series: pd.DataFrame, output: str) -> None:
         """Keep a record; a failed attempt and a disturbed one go beside those that count, under their own numbers."""

@@ -37,7 +37,7 @@ from benchbook.given.named import one_of
 TABLES = {"runs": RUNS, "trials": RUN_TRIALS, "seconds": RUN_SECONDS, "histograms": RUN_HISTOGRAMS,
           "verdicts": RUN_VERDICTS, "environments": RUN_ENVIRONMENTS}  # fmt: skip
 
-# A sample stands at the end of its second; `loads` says when each load ran (campaign.load_window).
+# A sample stands at the end of its second; `loads` says when each load ran (`Record.load_window`).
 _SECONDS = """
 create view seconds as
 select report, campaign, trial, t, t - began as since_s, host, source, metric, value, unit,
