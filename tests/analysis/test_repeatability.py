@@ -32,37 +32,32 @@ def noisy(cells: int, repetitions: int, seed: int = 1) -> np.ndarray:
     return 1000 * np.exp(0.01 * np.random.default_rng(seed).standard_normal((cells, repetitions)))
 
 
-def test_a_campaign_without_any_says_so_and_how_often_it_would_not() -> None:
-    (said,) = repeatability.in_words(PUBLISHED, campaign(noisy(12, 5)))
-    assert said.startswith("The repetitions of 12 cells show no drift")
-    assert "at most 5%" in said
+def test_a_drift_that_one_cell_hardly_shows_is_told_of_all_together() -> None:
+    """Exactly -2% a repetition, and ripples that are the same forwards and backwards."""
+    rates = np.outer([100.0, 1000.0, 50.0], 0.98 ** np.arange(5) * np.array([1.001, 1, 0.999, 1, 1.001]))
+    drift, farthest = repeatability.in_words(PUBLISHED, campaign(rates))
+    assert drift.startswith("Rates fall by 2.0% from one repetition to the next (95% interval 1.")
+    assert drift.endswith("over 3 cells): intervals and verdicts do not cover that.")
+    assert "1 of oltp_insert tidb" in farthest
 
 
-def test_a_drift_is_said_with_what_it_means_for_the_intervals() -> None:
-    (said,) = repeatability.in_words(PUBLISHED, campaign(noisy(12, 7) * 0.98 ** np.arange(7)))
-    assert said.startswith(
-        ("Rates fall by 2.0% from one", "Rates fall by 1.9% from one", "Rates fall by 2.1% from one")
-    )
-    assert said.endswith("over 12 cells): intervals and verdicts do not cover that.")
+def test_repetitions_that_differ_as_a_whole_are_no_drift() -> None:
+    """Up and down by 10%, every cell alike: the five repetitions are the units, not the fifty trials."""
+    rates = noisy(10, 5) * np.exp([0.1, -0.1, 0.05, -0.1, 0.0])
+    (farthest,) = repeatability.in_words(PUBLISHED, campaign(rates))
+    assert farthest.startswith("Of 10 cells, ")
 
 
-def test_with_three_repetitions_a_drift_may_be_chance_and_the_page_says_so() -> None:
-    (said,) = repeatability.in_words(PUBLISHED, campaign(noisy(12, 3) * 0.95 ** np.arange(3)))
-    assert said.endswith(repeatability.NO_TELLING)
+def test_noise_is_told_as_a_drift_in_about_one_campaign_of_twenty() -> None:
+    told = [len(repeatability.in_words(PUBLISHED, campaign(noisy(4, 5, seed)))) == 2 for seed in range(200)]
+    assert 2 <= sum(told) <= 20
 
 
-def test_a_repetition_that_stands_apart_is_named_with_its_cell() -> None:
-    rates = noisy(12, 5)
-    rates[3, 2] *= 0.5
+def test_the_repetition_that_stands_apart_is_named_with_its_cell() -> None:
+    rates = np.full((12, 5), 1000.0)
+    rates[3, 2] = 500.0
     (said,) = repeatability.in_words(PUBLISHED, campaign(rates))
-    assert said.startswith("oltp_insert tidb (workload oltp_insert, threads 4): repetition 3 stands apart, -5")
-
-
-def test_two_levels_are_named_with_their_distance() -> None:
-    rates = noisy(12, 7)
-    rates[3, [0, 2, 5]] *= 1.5
-    (said,) = repeatability.in_words(PUBLISHED, campaign(rates))
-    assert "threads 4): the repetitions lie at two levels, " in said
+    assert said.endswith("is 3 of oltp_insert tidb (workload oltp_insert, threads 4): -50.0%.")
 
 
 def test_two_repetitions_can_tell_none_of_it_and_the_page_says_so() -> None:
@@ -71,42 +66,10 @@ def test_two_repetitions_can_tell_none_of_it_and_the_page_says_so() -> None:
     assert repeatability.in_words(PUBLISHED, []) == []
 
 
-def test_a_last_digit_that_differs_is_no_outlier() -> None:
-    rates = np.full((3, 3), 100.0)
-    rates[0, 2] = 99.98
-    (said,) = repeatability.in_words(PUBLISHED, campaign(rates))
-    assert said.startswith("The repetitions of 3 cells show no drift that all share, no outlier")
-
-
-def test_a_whole_second_more_is_no_outlier_and_no_second_level_and_two_are() -> None:
-    """12, 12, 12, 13 s may be 12.4 and 12.6 s: one step of the last digit is as near as the record can tell."""
-
-    def said_of(*seconds: float) -> list[str]:
-        summary = [{"load_s": Quantity(value=value, unit="s")} for value in seconds]
-        rows = [record(f"r{i}", table="own", repetition=i + 1, summary=each) for i, each in enumerate(summary)]
-        return repeatability.in_words(PUBLISHED, rows)
-
-    for seconds in ([12, 12, 12, 13], [12, 13, 12, 13, 12, 12, 13]):
-        (said,) = said_of(*seconds)
-        assert said.startswith("The repetitions of 1 cell show no drift that all share, no outlier")
-    (said,) = said_of(12, 12, 12, 14)
-    assert said.endswith("repetition 4 stands apart, -14% from the others.")
-
-
-def test_tpmc_is_a_rate_a_minute_and_its_drift_is_told() -> None:
-    """The one metric of the TPC-C report: without it its page said nothing of its repetitions."""
-    report = published.load("tidb_v7_1_3_tpcc")
-    rates = noisy(12, 7) * 0.98 ** np.arange(7)
-    records = [
-        record(
-            f"r{j}-{i}",
-            table="tpcc",
-            levels={"threads": i + 1},
-            repetition=j + 1,
-            summary={"tpmc": Quantity(value=rate, unit="1/min")},
-        )
-        for i, row in enumerate(rates)
-        for j, rate in enumerate(row)
-    ]
-    (said,) = repeatability.in_words(report, records)
-    assert said.startswith("Rates fall by ")
+def test_a_time_counts_as_a_rate_and_tpmc_is_one() -> None:
+    """12 s against a median of 10 s: a sixth slower. tpmC is all that the TPC-C report has."""
+    times = [record(f"r{i}", table="own", repetition=i, summary={"load_s": Quantity(value=v, unit="s")})
+             for i, v in enumerate((10, 10, 10, 12), 1)]  # fmt: skip
+    assert repeatability.in_words(PUBLISHED, times)[0].endswith(": -16.7%.")
+    done = record("r1", table="tpcc", summary={"tpmc": Quantity(value=7.0, unit="1/min")})
+    assert repeatability.speed(published.load("tidb_v7_1_3_tpcc"), done) == 7.0

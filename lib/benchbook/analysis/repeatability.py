@@ -1,80 +1,52 @@
-"""What the repetitions of a campaign say of each other: a drift in their order, one that stands apart, two levels."""
+"""What the repetitions of a campaign say of each other: a drift in their order, and which lies farthest off."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
+from scipy import stats
 
 from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import counted
 from benchbook.published.tables import Published
 from benchbook.published.time_units import is_rate, is_time
-from benchbook.stats.order_drift import LEAST_BLOCKS, OrderDrift, order_drift
-from benchbook.stats.outlying import Outlying, in_percent, outlying
-from benchbook.stats.rounding import last_digit
 
-# The chance that a campaign without any of it shows something is at most 5%: shared by the drift and the single cells,
-# with a reserve, since what is usual is itself estimated. `make bench BENCH=repetitions` measures it.
-DRIFT_ALPHA, CELLS_ALPHA = 0.02, 0.02
-# What is less than half a percent is printed as 0%.
-LEAST_SHIFT_PERCENT = 0.5
-# Simulated: where repetitions differ by 2% as a whole 10 to 20% of campaigns of three are said to drift,
-# 4% of those of five.
-NO_TELLING = " Three repetitions that differ as a whole by chance can look like that: more of them would tell."
+LEAST_REPETITIONS = 3
+# The chance that a drift is told where there is none.
+ALPHA = 0.05
 
 
 def in_words(published: Published, records: Sequence[Record]) -> list[str]:
-    """Sentences, gravest first; one that says so where nothing was found, none without records."""
+    """Return sentences on the repetitions, a drift first; none where no record has a rate or a time."""
     frame = rates(published, records)
     if frame.empty:
         return []
-    repetitions = frame.groupby("cell").size()
-    if repetitions.max() < LEAST_BLOCKS:
-        return ["Fewer than three repetitions: a drift in their order, and outliers among them, cannot be told."]
-    drift = order_drift(frame)
-    drifts = drift if drift and drift.p_value < DRIFT_ALPHA else None
-    found = outlying(_cells(frame, drifts), alpha=CELLS_ALPHA)
-    steps = frame.groupby("cell").step.max()
-    # Of values that are equal but for their last digit, the one that differs is infinitely far from the others.
-    odd = [one for one in found if abs(in_percent(one.shift)) >= max(LEAST_SHIFT_PERCENT, 100 * steps[one.cell])]
-    said = [*([_drift(drifts, repetitions.max())] if drifts else []), *(_odd(one, frame) for one in odd)]
-    return said or [
-        f"The repetitions of {counted(len(repetitions), 'cell')} show no drift that all share, no outlier and no "
-        "second level (by chance alone, at most 5% of campaigns show one)."
-    ]
+    if frame.repetition.nunique() < LEAST_REPETITIONS:
+        return ["Fewer than three repetitions: a drift in their order, and one that stands apart, cannot be told."]
+    return [*_drift(frame), _farthest(frame)]
 
 
 def rates(published: Published, records: Sequence[Record]) -> pd.DataFrame:
-    """[cell, repetition, value, step]: the first rate of each record's table, or 1 over its first time; none of 0.
+    """Return [cell, repetition, value]: the `speed` of each record that has one."""
+    rows = [(_cell(record), record.repetition, speed(published, record)) for record in records]
+    frame = pd.DataFrame(rows, columns=["cell", "repetition", "value"])
+    return frame[frame.value > 0].reset_index(drop=True)
 
-    `step`: the last digit with which the figure was recorded anywhere, as a share of it.
-    """
-    rows = []
-    for record in records:
-        name = _figure(published, record)
-        if name:
-            recorded = record.summary[name]
-            levels = ", ".join(f"{key} {value}" for key, value in record.levels.items())
-            cell = " ".join(filter(None, (record.table, record.system, f"({levels})" if levels else "")))
-            rows.append((cell, record.repetition, _as_speed(recorded), name, recorded.value))
-    frame = pd.DataFrame(rows, columns=["cell", "repetition", "value", "name", "recorded"])
-    digits = frame.groupby("name").recorded.agg(last_digit)
-    return frame.assign(step=frame.name.map(digits) / frame.recorded)[["cell", "repetition", "value", "step"]]
+
+def _cell(record: Record) -> str:
+    levels = ", ".join(f"{key} {value}" for key, value in record.levels.items())
+    return " ".join(filter(None, (record.table, record.system, f"({levels})" if levels else "")))
 
 
 def speed(published: Published, record: Record) -> float:
-    """The first rate of the record's table, or 1 over its first time; 0 where there is none."""
-    name = _figure(published, record)
-    return _as_speed(record.summary[name]) if name else 0.0
-
-
-def _figure(published: Published, record: Record) -> str:
-    """The metric that tells a record's speed; empty where there is none."""
+    """Return the first rate of the record's table, or 1 over its first time; 0 where there is none."""
     table = published.tables.get(record.table)
     named = [name for name in (table.metrics if table else []) if name in record.summary]
-    return next((name for name in named or list(record.summary) if _as_speed(record.summary[name])), "")
+    speeds = (_as_speed(record.summary[name]) for name in named or record.summary)
+    return next((value for value in speeds if value), 0.0)
 
 
 def _as_speed(quantity: Quantity) -> float:
@@ -83,28 +55,26 @@ def _as_speed(quantity: Quantity) -> float:
     return 1 / quantity.value if is_time(quantity.unit) and quantity.value else 0.0
 
 
-def _cells(frame: pd.DataFrame, drift: OrderDrift | None) -> dict[str, list[float]]:
-    """The logs of each cell's repetitions, in their order and without the drift that was found."""
-    slope = math.log1p(drift.change) if drift else 0.0
-    ordered = frame.sort_values("repetition")
-    return {
-        str(cell): [math.log(v) - slope * r for v, r in zip(part.value, part.repetition, strict=True)]
-        for cell, part in ordered.groupby("cell", sort=False)
-    }
+def _drift(frame: pd.DataFrame) -> list[str]:
+    """Test the slope of a line through the repetitions, each the mean of its cells: they are the units, no trials."""
+    logs = np.log(frame.value)
+    effects = (logs - logs.groupby(frame.cell).transform("mean")).groupby(frame.repetition).mean()
+    line = stats.linregress(effects.index.to_numpy(float), effects)
+    if not line.pvalue < ALPHA:
+        return []
+    half = stats.t.ppf(0.975, len(effects) - 2) * line.stderr
+    low, high = sorted(100 * abs(math.expm1(line.slope + side * half)) for side in (-1, 1))
+    return [
+        f"Rates {'fall' if line.slope < 0 else 'rise'} by {abs(math.expm1(line.slope)):.1%} from one repetition to the "
+        f"next (95% interval {low:.1f} to {high:.1f}%, over {counted(frame.cell.nunique(), 'cell')}): intervals and "
+        "verdicts do not cover that."
+    ]
 
 
-def _drift(found: OrderDrift, repetitions: int) -> str:
-    low, high = sorted(abs(100 * bound) for bound in (found.low, found.high))
+def _farthest(frame: pd.DataFrame) -> str:
+    apart = frame.value / frame.groupby("cell").value.transform("median") - 1
+    one = frame.loc[apart.abs().idxmax()]
     return (
-        f"Rates {'fall' if found.change < 0 else 'rise'} by {abs(found.change):.1%} from one repetition to the next "
-        f"(95% interval {low:.1f} to {high:.1f}%, over {counted(found.cells, 'cell')}): "
-        f"intervals and verdicts do not cover that.{'' if repetitions > LEAST_BLOCKS else NO_TELLING}"
+        f"Of {counted(frame.cell.nunique(), 'cell')}, the repetition that lies farthest from its cell's median is "
+        f"{one.repetition} of {one.cell}: {apart[one.name]:+.1%}."
     )
-
-
-def _odd(found: Outlying, frame: pd.DataFrame) -> str:
-    if found.kind == "two levels":
-        return f"{found.cell}: the repetitions lie at two levels, {in_percent(found.shift):.0f}% apart."
-    mine = frame[frame.cell == found.cell].sort_values("repetition")
-    which = mine.repetition.iloc[found.repetition or 0]
-    return f"{found.cell}: repetition {which} stands apart, {in_percent(found.shift):+.0f}% from the others."
