@@ -7,7 +7,7 @@ import pytest
 from scipy import special, stats
 
 from benchbook.errors import BadInput
-from benchbook.stats.moderation import median_slope, moderate
+from benchbook.stats.moderation import moderate
 
 # 16 claims under Holm: the strictest interval is at 1 - 0.05 / 16 or so.
 CONFIDENCE = 0.996
@@ -90,15 +90,6 @@ def test_the_variance_may_follow_the_level():
     assert found.prior_df > 4 * moderate(s2, np.full(80, 4.0)).prior_df
     # Seven cells do not carry a line.
     assert moderate(s2[:7], np.full(7, 4.0), covariate=level[:7]).trend == 0
-
-
-def test_the_median_slope_by_hand_and_as_scipy_has_it():
-    # Of 1, 5 / 2 and 4.
-    assert median_slope(np.array([0.0, 1, 2]), np.array([0.0, 1, 5])) == 2.5
-    rng = np.random.default_rng(2)
-    for _ in range(20):
-        x, y = rng.integers(0, 5, 12).astype(float), rng.normal(size=12)
-        assert median_slope(x, y) == pytest.approx(stats.theilslopes(y, x).slope, abs=1e-15)
 
 
 def test_variances_of_zero_do_not_draw_the_others_down():

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
+from scipy import stats
 
 from benchbook import published
 from benchbook.analysis.trials import level_columns
@@ -22,7 +23,6 @@ from benchbook.compare.history import Listing
 from benchbook.errors import BadInput, counted
 from benchbook.given.named import one_of
 from benchbook.stats.level_changes import LEAST_CAMPAIGNS, LevelChange, level_changes
-from benchbook.stats.tails import t_quantile
 
 NOTEBOOK = "history"
 """The notebook that shows it: not a report, so `make report` does not run it; `benchbook history --page` does."""
@@ -149,7 +149,7 @@ def points(trials: pd.DataFrame, wanted: Mapping[str, Sequence[str]]) -> pd.Data
     keys = [*CELL, "campaign"]
     grouped = long.assign(log=np.log(long.value)).groupby(keys, sort=False, observed=True)
     found = grouped.agg(mean=("value", "mean"), std=("value", "std"), n=("value", "size"), log=("log", "mean"))
-    half = t_quantile(0.975, np.maximum(found.n - 1, 1)) * found["std"] / np.sqrt(found.n)
+    half = stats.t.ppf(0.975, np.maximum(found.n - 1, 1)) * found["std"] / np.sqrt(found.n)
     found = found.assign(low=found["mean"] - half, high=found["mean"] + half, variance=grouped.log.var())
     return found.reset_index()[POINTS]
 

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 import scipy
+from scipy import stats
 
 from benchbook.errors import BadInput
 from benchbook.stats.campaign_effect import CampaignEffect
 from benchbook.stats.comparison import holm
 from benchbook.stats.estimates import Array, Values, columns, degenerate, positive_vector, share
 from benchbook.stats.moderation import moderate
-from benchbook.stats.tails import t_quantile, t_tail
 
 _MOST_REPETITIONS = 10_000
 _LARGEST = 700.0
@@ -164,7 +164,7 @@ def _judged(found: pd.DataFrame, margin: float) -> pd.DataFrame:
     shift = pd.Series(np.log(found.ratio), index=found.index)
     edge, alpha = -math.log(1 - margin), 1 - CONFIDENCE
     # A few degrees of freedom can ask for more than a float holds.
-    half = np.minimum(t_quantile(1 - alpha / 2, found.df) * found.error, _LARGEST)
+    half = np.minimum(stats.t.ppf(1 - alpha / 2, found.df) * found.error, _LARGEST)
     p_value = (2 * _tail(shift.abs(), found)).clip(upper=1.0)
     p_holm = holm(p_value.to_numpy(float))
     # Schuirmann (1987), J. Pharmacokinet. Biopharm. 15(6): equivalent if both one-sided tests say so; each statement is
@@ -185,7 +185,7 @@ def _judged(found: pd.DataFrame, margin: float) -> pd.DataFrame:
 def _tail(distance: pd.Series, found: pd.DataFrame) -> pd.Series:
     """One-sided p that a log distance is above 0; NaN where nothing is known of the spread."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        p = t_tail(distance / found.error, found.df)
+        p = stats.t.sf(distance / found.error, found.df)
     # Values without any spread, in no company to borrow from, are told apart by their order alone, as a permutation
     # test does; the same value every time on both sides (a count) is the same.
     ways = [math.comb(n + m, n) for n, m in zip(found.n_new, found.n_baseline, strict=True)]
@@ -227,7 +227,7 @@ def repetitions_needed(*, cv: float, ratio: float, alpha: float = 0.05, effect: 
 def _power(shift: float, error: tuple[float, float], alpha: float) -> float:
     """Chance that a t test sees `shift`, given the squared standard error and its degrees of freedom."""
     error2, df = error
-    return float(scipy.stats.nct.sf(t_quantile(1 - alpha / 2, df), df, shift / math.sqrt(error2)))
+    return float(stats.nct.sf(stats.t.ppf(1 - alpha / 2, df), df, shift / math.sqrt(error2)))
 
 
 def _first(enough: Callable[[int], bool]) -> int:

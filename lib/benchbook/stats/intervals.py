@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 
+from scipy import stats
+
 from benchbook.stats.estimates import Interval, Values, no_interval, share, vector
-from benchbook.stats.tails import t_quantile
 
 
 def mean_interval(values: Values, *, confidence: float = 0.95) -> Interval:
@@ -19,6 +20,6 @@ def mean_interval(values: Values, *, confidence: float = 0.95) -> Interval:
         why = "one repetition says nothing about the spread between repetitions"
         return no_interval(found[0], confidence=level, n=1, method="student", why=why)
     # Student (1908), Biometrika 6(1): mean +- t(n-1) s / sqrt(n).
-    half = t_quantile((1 + level) / 2, found.size - 1) * found.std(ddof=1) / math.sqrt(found.size)
+    half = stats.t.ppf((1 + level) / 2, found.size - 1) * found.std(ddof=1) / math.sqrt(found.size)
     centre = float(found.mean())
     return Interval(centre, centre - float(half), centre + float(half), level, found.size, "student", found.size - 1)

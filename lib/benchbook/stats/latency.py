@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import scipy
 from hdrh.histogram import HdrHistogram
+from scipy import stats
 
 from benchbook.errors import BadInput
 
@@ -81,16 +81,10 @@ def percentile(histogram: Histogram, percent: float, *, beyond: int = BEYOND) ->
     return Percentile(_at_rank(rows, rank), math.log(most / least) / (2 * _Z) if least > 0 else 0.0)
 
 
-def _binomial_quantile(tail: float, n: int, share: float) -> int:
-    """The least count whose cumulative probability reaches `tail`; scipy.stats has it too, at seconds of start-up."""
-    at = max(0, math.ceil(scipy.special.bdtrik(tail, n, share)))
-    return at - 1 if at and scipy.special.bdtr(at - 1, n, share) >= tail else at
-
-
 def _around(rows: Histogram, share: float, samples: int) -> tuple[float, float]:
     """The latencies between which the true percentile lies in 95% of samples, whatever their distribution."""
     # Order statistics: Hahn & Meeker (1991), Statistical Intervals, sec. 5.2.1; the ranks are binomial quantiles.
-    low, high = (_binomial_quantile(tail, samples, share) for tail in (_TAIL, 1 - _TAIL))
+    low, high = (int(rank) for rank in stats.binom.ppf([_TAIL, 1 - _TAIL], samples, share))
     return _at_rank(rows, max(low, 1)), _at_rank(rows, min(high + 1, samples))
 
 

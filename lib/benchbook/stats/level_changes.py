@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 
 from benchbook.errors import BadInput
 from benchbook.stats.change_points import change_points
 from benchbook.stats.estimates import Array, share
-from benchbook.stats.tails import normal_above, normal_density, t_quantile, t_tail
 
 # A level needs two campaigns: one alone may be an odd day.
 LEAST_IN_LEVEL = 2
@@ -121,9 +121,9 @@ class _Steps:
         before, after = slice(a, at), slice(at, b)
         gap = self._mean(after) - self._mean(before)
         error = math.sqrt(self._error2(before) + self._error2(after))
-        half = float(t_quantile(0.975, self._df)) * error
+        half = float(stats.t.ppf(0.975, self._df)) * error
         low, middle, high = (math.exp(value) for value in (gap - half, gap, gap + half))
-        one_sided = float(t_tail(abs(gap) / error, self._df)) if error else 0.0
+        one_sided = float(stats.t.sf(abs(gap) / error, self._df)) if error else 0.0
         return LevelChange(at, middle, low, high, searched(one_sided, b - a))
 
     def _error2(self, part: slice) -> float:
@@ -144,11 +144,11 @@ def searched(one_sided: float, length: int) -> float:
     """The chance of so large a step, either way, at any place of a stretch of `length`, by its chance at one place."""
     places = length - 2 * LEAST_IN_LEVEL + 1
     every = 2 * one_sided * places
-    z = normal_above(one_sided) if one_sided > 0 else math.inf
+    z = stats.norm.isf(one_sided) if one_sided > 0 else math.inf
     if z <= 1 or places < 2 or math.isinf(z):
         return min(1.0, every)
     # Miller & Siegmund (1982), Biometrics 38(4), eq. 8: steps at neighbouring places resemble each other, so there are
     # fewer chances than places; for two-sided steps, with t put at the same quantile of the normal.
     edge = LEAST_IN_LEVEL / length
-    scan = normal_density(z) * ((z - 1 / z) * math.log((1 - edge) ** 2 / edge**2) + 4 / z)
+    scan = stats.norm.pdf(z) * ((z - 1 / z) * math.log((1 - edge) ** 2 / edge**2) + 4 / z)
     return min(1.0, every, scan)

@@ -9,16 +9,15 @@ Cells that differ in kind (two regimes, an outlier) keep their own (Phipson et a
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
+from scipy import stats
 
 from benchbook.errors import BadInput
 from benchbook.stats.estimates import Array, Values, vector
-from benchbook.stats.tails import f_quantile, f_tail
 
 LEAST_FEATURES = 3
 # A line through fewer variances, each known within a factor of 6, is fitted to their noise.
@@ -29,8 +28,6 @@ _CAUTION = 0.5
 _DIFFERS = 0.05
 # Above, a prior is as good as known; below, as good as none.
 _MOST_DF, _LEAST_DF = 1e6, 0.1
-# Of the log of degrees of freedom: as near as they are looked for.
-_LOG_DF_STEP = 1e-4
 _NODES = 200
 # A distribution with its tails cut to their quantiles, as probabilities and what each of them stands for.
 _KEPT = 1 - _LOW_TAIL - _HIGH_TAIL
@@ -116,18 +113,8 @@ def _trend(found: Array, own_df: Array, informs: NDArray[np.bool_], along: Array
         return np.zeros(found.size), 0.0
     # limma-trend fits a spline to hundreds of genes; a campaign has tens of cells. The line is the median of the slopes
     # of all pairs, which outlying variances do not turn: Sen (1968), JASA 63(324).
-    slope = median_slope(along[informs], _centred_logs(found[informs], own_df[informs]))
+    slope = float(stats.theilslopes(_centred_logs(found[informs], own_df[informs]), along[informs]).slope)
     return slope * (along - along[informs].mean()), slope
-
-
-def median_slope(x: Array, y: Array) -> float:
-    """Of the lines through all pairs of points: that of scipy.stats.theilslopes, without half a second of imports.
-
-    Points of equal x have no line; there must be some of different x.
-    """
-    along, up = np.subtract.outer(x, x), np.subtract.outer(y, y)
-    rising = along > 0
-    return float(np.median(up[rising] / along[rising]))
 
 
 def _centred_logs(s2: Array, df: Array) -> Array:
@@ -204,7 +191,7 @@ def _to_common_df(s2: Array, df: Array, scale: float, prior_df: float) -> Array:
     out, most, d2 = s2.copy(), float(df.max()), min(prior_df, _MOST_DF)
     fewer = df < most
     if fewer.any():
-        out[fewer] = f_quantile(1 - f_tail(s2[fewer] / scale, df[fewer], d2), most, d2) * scale
+        out[fewer] = stats.f.ppf(1 - stats.f.sf(s2[fewer] / scale, df[fewer], d2), most, d2) * scale
     return np.maximum(out, np.finfo(float).tiny)
 
 
@@ -226,14 +213,10 @@ def _excess_behind(seen: float, df: float) -> float:
         return (seen - alone) * sampling / alone
     if seen >= _winsorised(df, _LEAST_DF)[1]:
         return float(_trigamma(_LEAST_DF / 2))
-    # The more degrees of freedom, the less varies. By bisection: scipy.optimize is a tenth of a second in every kernel.
-    steps = range(math.ceil(math.log(_MOST_DF / _LEAST_DF) / _LOG_DF_STEP))
-    fewest = bisect_left(steps, -seen, key=lambda step: -_winsorised(df, _df_at(step))[1])
-    return float(_trigamma(_df_at(fewest) / 2))
-
-
-def _df_at(step: int) -> float:
-    return _LEAST_DF * math.exp(_LOG_DF_STEP * step)
+    # The more degrees of freedom, the less varies.
+    ends = math.log(_LEAST_DF), math.log(_MOST_DF)
+    log_df = scipy.optimize.brentq(lambda at: _winsorised(df, math.exp(at))[1] - seen, *ends, xtol=1e-9)
+    return float(_trigamma(math.exp(log_df) / 2))
 
 
 def _belief(ratio: Array, df: Array, prior_df: float) -> Array:

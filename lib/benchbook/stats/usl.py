@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
+from scipy import stats
 
 from benchbook.errors import BadInput
 from benchbook.stats.estimates import Array, Interval, Values, positive_vector
-from benchbook.stats.tails import f_quantile
 
 LEAST_LEVELS = 4
 _NEAR, _FAR = 1e-9, 1e9
@@ -47,7 +47,7 @@ def usl_fit(workers: Values, throughput: Values) -> UslFit:
     (sigma, kappa), least = model.best()
     freedom = x.size - 3
     # Bates & Watts (1988), Nonlinear Regression Analysis, sec. 6.1.2: all values whose best fit is not worse by F.
-    limit = least * (1 + float(f_quantile(_CONFIDENCE, 1, freedom)) / freedom) + 1e-18
+    limit = least * (1 + float(stats.f.ppf(_CONFIDENCE, 1, freedom)) / freedom) + 1e-18
 
     def profile(value: float, cost: Callable[[float], float], bottom: float, top: float) -> Interval:
         low, high = _edge(cost, value, bottom, limit), _edge(cost, value, top, limit)
