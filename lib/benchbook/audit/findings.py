@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from benchbook.published.declarations import Severity
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.published.tables import PublishedTable
+from benchbook.published.tables import PublishedTable
 
 Kind = Literal[
     "identity",

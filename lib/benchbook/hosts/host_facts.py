@@ -6,20 +6,15 @@ import json
 import time
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from benchbook.errors import HostUnusable
 from benchbook.hosts import open_ports
 from benchbook.hosts.about import HostFacts, HostFinding, Survey, Tuned
 from benchbook.hosts.agent import program_on
-from benchbook.hosts.host import with_retry
-from benchbook.hosts.session import clock_offset
+from benchbook.hosts.host import Host, with_retry
+from benchbook.hosts.session import Session, clock_offset
 from benchbook.hosts.tuning import left_behind, tune
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.host import Host
-    from benchbook.hosts.session import Session
 
 T = TypeVar("T")
 

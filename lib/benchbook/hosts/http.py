@@ -6,14 +6,11 @@ import http.client
 import json
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchbook.errors import ConnectionLost, SystemFailed
 from benchbook.hosts.endpoint import at
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.host import Host
+from benchbook.hosts.host import Host
 
 # What a server that is not there, or not yet, makes of a request; the way there raises the third.
 UNANSWERED = (OSError, EOFError, ConnectionLost, http.client.HTTPException)

@@ -10,14 +10,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from benchbook.campaign.max_rate import FOLDER
 from benchbook.errors import BadInput
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.host import Host
+from benchbook.hosts.host import Host
 
 # Below a checkout: data/runs/REPORT/CAMPAIGN/knee/SEARCH/trials/TRIAL/record.json.
 DEEPEST = 9

@@ -13,16 +13,13 @@ import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from benchbook.errors import BadInput
 from benchbook.given import user_file
 from benchbook.given.named import one_of
 from benchbook.published import arithmetic
 from benchbook.published.reader.numerals import Figure, figures
-
-if TYPE_CHECKING:
-    from benchbook.published.report_file import FieldMeta, PackageMeta, Report, ResourceMeta, TableDesign
+from benchbook.published.report_file import FieldMeta, PackageMeta, Report, ResourceMeta, TableDesign
 
 Cell = str | int | float | None
 Row = dict[str, Cell]

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from benchbook.errors import BadInput
 from benchbook.published.arithmetic import aggregates, of_the_table
+from benchbook.published.declarations import Buckets, Companion, Constant, Identity, Trend
 from benchbook.published.reading import known, names_in
+from benchbook.published.report_file import PackageMeta, Report, ResourceMeta
 from benchbook.published.time_units import is_time
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.published.declarations import Buckets, Companion, Constant, Identity, Trend
-    from benchbook.published.report_file import PackageMeta, Report, ResourceMeta
 
 
 def check_declarations(package: PackageMeta, report: Report, folder: Path) -> None:

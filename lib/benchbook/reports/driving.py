@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -14,7 +14,8 @@ from benchbook.campaign.validity import declared_rates
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command
 from benchbook.hosts.fanout import on_each
-from benchbook.hosts.host import blaming_disks, with_retry
+from benchbook.hosts.host import Host, blaming_disks, with_retry
+from benchbook.hosts.session import Session
 from benchbook.probes import probe_file
 from benchbook.probes.probe import Probe, of_file, of_others
 from benchbook.probes.watch import Watched, watching
@@ -23,11 +24,6 @@ from benchbook.systems.base import System
 from benchbook.systems.health import Living, blaming
 from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran
 from benchbook.workloads.clients import DistributedLoad, shares
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.host import Host
-    from benchbook.hosts.session import Session
 
 
 def check_probes(profile: Profile, watched: Iterable[type[System]]) -> None:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from benchbook import plugins, systems
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.session import Session
 from benchbook.parameters import OnSystems, Words
 from benchbook.profiles import Profile
 from benchbook.systems.mysql import MysqlServer, Purpose
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.session import Session
 
 
 class OnMysql(OnSystems):

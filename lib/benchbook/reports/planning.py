@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchbook.campaign import design, repetitions
+from benchbook.campaign.design import Cell, Trial
+from benchbook.campaign.environment import Asked
 from benchbook.campaign.scaled_levels import KEY, of_plan, scaled
 from benchbook.claims import ledger, undecided
 from benchbook.hosts import capacity
+from benchbook.hosts.inventory import Inventory
+from benchbook.parameters import Parameters
+from benchbook.profiles import Profile
 from benchbook.published.hardware import loads_itself, server_cores
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.campaign.design import Cell, Trial
-    from benchbook.campaign.environment import Asked
-    from benchbook.hosts.inventory import Inventory
-    from benchbook.parameters import Parameters
-    from benchbook.profiles import Profile
-    from benchbook.published.tables import Published
-    from benchbook.reports.kind import Kind
+from benchbook.published.tables import Published
+from benchbook.reports.kind import Kind
 
 
 @dataclass(frozen=True)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchbook import parameters, paths
+from benchbook.claims.ledger import Ledger
 from benchbook.errors import BadInput
 from benchbook.given import user_file
 from benchbook.given.named import slip_of
 from benchbook.published.tables import Published
 from benchbook.reports.kind import Kind
 from benchbook.reports.kinds import kind_of
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.claims.ledger import Ledger
 
 
 def check(published: Published, ledger: Ledger | None) -> None:

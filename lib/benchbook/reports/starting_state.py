@@ -6,20 +6,17 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchbook.campaign.design import digest
 from benchbook.campaign.environment import SystemDescription
 from benchbook.errors import BadInput, BenchbookError, HostUnusable, SystemFailed, TrialFailed
 from benchbook.hosts.about import Json
+from benchbook.hosts.host import Host
+from benchbook.hosts.session import Session
 from benchbook.systems.base import System
 from benchbook.systems.health import blaming
 from benchbook.workloads.base import LoadGenerator
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.host import Host
-    from benchbook.hosts.session import Session
 
 Say = Callable[[str], None]
 # What servers say of a table, and of a row, that is there already.

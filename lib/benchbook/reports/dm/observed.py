@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
 
 from benchbook.hosts.endpoint import at
 from benchbook.probes.probe import make, of_others, of_profile
 from benchbook.probes.scrape import Scraped, Target, scraping
 from benchbook.probes.watch import Watched, watching
 from benchbook.reports.dm import dm_summary
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.reports.dm.pipeline import Pipeline
+from benchbook.reports.dm.pipeline import Pipeline
 
 
 def machines_every_s(sample_s: float) -> float:

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from benchbook.campaign.design import digest
 from benchbook.errors import SystemFailed, TrialFailed
 from benchbook.hosts.fanout import together
+from benchbook.hosts.host import Host
+from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.reports.dm.kept_rows import EqualRows, KeptRows
 from benchbook.reports.dm.task import Databases
@@ -24,12 +26,6 @@ from benchbook.systems.statements import reading_s
 from benchbook.systems.tidb import TiDB
 from benchbook.workloads import sysbench
 from benchbook.workloads.sysbench_output import check_ended
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.host import Host
-    from benchbook.hosts.session import Session
-
 
 UPSTREAM = Purpose(
     binlog="mysql-bin",

@@ -6,20 +6,16 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from benchbook.errors import SystemFailed, TrialFailed, WorkloadFailed
 from benchbook.profiles import DmSize
 from benchbook.reports.dm import dm_summary
+from benchbook.reports.dm.pipeline import Pipeline
 from benchbook.reports.dm.task import TASK
 from benchbook.reports.standstill import Standstill
 from benchbook.systems import mysql
 from benchbook.systems.dm_status import CommandRefused, Status, TaskPaused
 from benchbook.systems.mysql import BinlogPosition
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.reports.dm.pipeline import Pipeline
 
 # How long DM is waited for to say itself what a dead server did to its task.
 LAST_WORDS_S = 15.0

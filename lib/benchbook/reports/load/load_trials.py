@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchbook import systems
 from benchbook.campaign.design import Trial
@@ -15,6 +15,7 @@ from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.max_rate import RATE, Slo
 from benchbook.errors import TrialFailed
 from benchbook.hosts.agent import Command
+from benchbook.hosts.host import Host
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
@@ -24,10 +25,6 @@ from benchbook.reports.load.rehearsal import rehearse
 from benchbook.reports.starting_state import StartingState
 from benchbook.systems.base import CONNECTIONS, System
 from benchbook.workloads.base import LoadGenerator
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.host import Host
 
 # A server that has just been started reads and plans everything for the first time. One request of a hundred is all
 # that a p99 takes: what happens only then must not be in it.

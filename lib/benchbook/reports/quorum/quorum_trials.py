@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from benchbook.campaign.design import Trial
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.record import Quantity
 from benchbook.errors import WorkloadFailed
+from benchbook.hosts.host import Host
 from benchbook.hosts.session import clock_offset
 from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.reports.quorum.lost_member import around
 from benchbook.systems.base import Quorum
 from benchbook.workloads.etcd_benchmark import BAR_EVERY_S
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.host import Host
 
 # So long the load runs with all members, that there is a rate to compare with; and so long it runs without one. Then
 # the member is started again, while the load goes on: clients that the tool has connected to it alone wait for it.

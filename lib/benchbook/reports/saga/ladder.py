@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
@@ -17,7 +17,7 @@ from benchbook.errors import TrialFailed, WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command, Ended, Job
 from benchbook.hosts.fanout import together
-from benchbook.hosts.host import blaming_disks
+from benchbook.hosts.host import Host, blaming_disks
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
@@ -37,10 +37,6 @@ from benchbook.systems.mysql import MysqlServer
 from benchbook.workloads import ab
 from benchbook.workloads.base import check_end
 from benchbook.workloads.sysbench import Sysbench
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.host import Host
 
 ROLES = ("client", "mysql", "dtm", "business")
 SYSBENCH, KILLED = "mysql_write_only", "saga_killed"

@@ -6,10 +6,11 @@ Functions of what was recorded; each returns a table or a figure for one cell.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 from IPython.display import HTML
+from matplotlib.figure import Figure
 
 from benchbook import plots
 from benchbook.analysis import formatting
@@ -24,9 +25,6 @@ from benchbook.reports.saga import ladder_plot, saga_tables
 from benchbook.reports.saga.ladder import SYSBENCH
 from benchbook.reports.saga.rung import BASE, CEILING, MODES, Rung
 from benchbook.reports.saga.saga_tables import LADDER, TYPES, at_knee, by_step, cells, heading, knees, named, of_table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MEASURES = {"global_tps": "Global-TPS", "db_tps": "DB-TPS", "ops": "OPS"}
 

@@ -10,19 +10,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from benchbook import paths
 from benchbook.errors import HostUnusable, SystemFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import LONGEST_S, Command, Job
 from benchbook.hosts.lab_host import has_account
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.host import Host
-    from benchbook.hosts.session import Session
-    from mongo_transfer.settings import MongoEndpoint
+from benchbook.hosts.host import Host
+from benchbook.hosts.session import Session
+from mongo_transfer.settings import MongoEndpoint
 
 PROGRAM = "benchbook-python"
 # Of the data set, on both servers.

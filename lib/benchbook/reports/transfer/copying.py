@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -17,6 +16,7 @@ from benchbook.hosts.about import Survey
 from benchbook.hosts.agent import Ended, Job
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.fanout import together
+from benchbook.hosts.host import Host
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
@@ -33,10 +33,6 @@ from benchbook.systems import mongo
 from benchbook.systems.health import blaming
 from benchbook.systems.mongo import MongoServer, OwnServer
 from benchbook.workloads.base import check_end
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.host import Host
 
 # What our transfer moves on the kit's own server in a second; for the time to go only.
 GUESSED_RATE = 8000.0

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from benchbook.build import programs
 from benchbook.campaign.design import Levels
@@ -18,15 +18,12 @@ from benchbook.errors import BadInput, HostUnusable, OutputNotParseable, Workloa
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command
 from benchbook.hosts.file_hashes import file_hash
+from benchbook.hosts.host import Host
 from benchbook.reports.transfer import ddt, mongodump
 from benchbook.reports.transfer.client_python import DATABASE, environment, python
 from benchbook.systems.base import About
 from benchbook.systems.health import last_words
 from mongo_transfer.settings import MongoEndpoint
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.host import Host
 
 PEER = "mongodump"
 # No trial takes longer; a transfer that hangs must not hang the campaign.

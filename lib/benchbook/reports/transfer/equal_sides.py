@@ -12,18 +12,14 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from benchbook.errors import TrialFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.fanout import together
+from benchbook.hosts.host import Host
+from benchbook.hosts.session import Session
 from benchbook.reports.transfer.client_python import longest_s, reader, tool
-
-# Named in annotations only: a chain of imports ends here.
-if TYPE_CHECKING:
-    from benchbook.hosts.host import Host
-    from benchbook.hosts.session import Session
-    from benchbook.systems.mongo import MongoServer
+from benchbook.systems.mongo import MongoServer
 
 
 @dataclass(frozen=True)
