@@ -20,7 +20,7 @@ from benchbook.given.named import one_of
 from benchbook.given.whole_file import replace_text
 from benchbook.hosts.inventory import known_inventories
 from benchbook.published.reader.tables import reading
-from benchbook.reports.kinds import known
+from benchbook.reports.kind import known
 from benchbook.site.addresses import BATCHES, COMPARISON, HISTORY
 from benchbook.site.page import TEMPLATES
 

@@ -33,7 +33,7 @@ from benchbook.parameters import Parameters
 from benchbook.profiles import Profile, load_profile
 from benchbook.published.tables import Published
 from benchbook.reports import runnable, substitutes
-from benchbook.reports.kinds import kind_of
+from benchbook.reports.kind import kind_of
 from benchbook.site import publish
 
 # Seconds of one wait for a host: what waits there ends by itself, should this process be killed.

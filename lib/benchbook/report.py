@@ -39,7 +39,7 @@ from benchbook.plots import knee_plot, output
 from benchbook.profiles import Repeating, load_profile
 from benchbook.reports import forecast as run_forecast
 from benchbook.reports import planning
-from benchbook.reports.kinds import kind_of
+from benchbook.reports.kind import kind_of
 
 
 class TrialsFailed(BenchbookError):

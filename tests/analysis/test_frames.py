@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import shutil
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from schema_check import check
 
 import benchbook
 from benchbook import plots, published
-from benchbook.analysis import samples
 from benchbook.analysis.recorded import with_columns
 from benchbook.analysis.schema import RATIOS, RUNS, SCHEMAS, USL, as_level, typed
 from benchbook.analysis.trials import of_records
@@ -120,21 +118,6 @@ def test_seconds_are_the_parquet_s_rows_within_the_load(report: Report) -> None:
     # sysbench reports after each of its 2 s.
     assert frame.since_s.round().tolist() == [float(i + 1) for i in range(len(frame))]
     assert set(frame.unit) == {"1/s"}
-
-
-@pytest.mark.parametrize("name", [TIDB, DTM])
-def test_seconds_in_parts_are_the_whole_part_by_part(runs: Path, name: str) -> None:
-    report = benchbook.open_campaign(name)
-    whole = report.seconds(load_only=False)
-    parts = list(samples.in_parts(report.campaign, report.records, size=5))
-    assert len(parts) == math.ceil(len(report.records) / 5) > 1
-
-    def plain(frame: pd.DataFrame) -> pd.DataFrame:
-        words = [column for column, kind in frame.dtypes.items() if kind == "category"]
-        return frame.astype(dict.fromkeys(words, "str"))
-
-    pd.testing.assert_frame_equal(pd.concat(map(plain, parts), ignore_index=True), plain(whole))
-    assert all(part.dtypes.astype(str).equals(whole.dtypes.astype(str)) for part in parts)
 
 
 def test_only_what_is_asked_for_is_read(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,8 +27,7 @@ from benchbook.claims import claims_terminal, evidence, judge, ledger, undecided
 from benchbook.claims.figures import Term
 from benchbook.pipeline import judge_claims
 from benchbook.published import Published
-from benchbook.reports.kind import Kind
-from benchbook.reports.kinds import kind_of
+from benchbook.reports.kind import Kind, kind_of
 
 TIDB, DTM, GA = "tidb_v7_1_3_sysbench", "dtm_mysql", "dm_1_0_ga"
 

@@ -21,9 +21,9 @@ from benchbook.campaign.store import Campaign, recorded
 from benchbook.compare import cells, command, history_view
 from benchbook.compare import report_history as cell_history
 from benchbook.compare.cells import CELL
+from benchbook.compare.history_view import over_campaigns
 from benchbook.compare.report_history import HistoryParameters, report_history
 from benchbook.errors import BadInput
-from benchbook.plots.history import over_campaigns
 
 TIDB = "tidb_v7_1_3_sysbench"
 LATEST = "20261122T091115497316-d03bde2ab846"

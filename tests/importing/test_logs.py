@@ -19,7 +19,7 @@ from benchbook.campaign.environment import IMPORTED
 from benchbook.compare.pair import compare
 from benchbook.errors import BadInput
 from benchbook.importing import logs
-from benchbook.reports.kinds import kind_of
+from benchbook.reports.kind import kind_of
 
 LEVELS = "{workload}/{threads}-{repetition}.txt"
 PRINTED = """\

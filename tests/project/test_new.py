@@ -21,7 +21,7 @@ from benchbook.errors import BadInput, NotWritten
 from benchbook.hosts.inventory import known_inventories, load_inventory
 from benchbook.profiles import load_profile
 from benchbook.reports import runnable
-from benchbook.reports.kinds import kind_of
+from benchbook.reports.kind import kind_of
 
 NAME = "my_report"
 

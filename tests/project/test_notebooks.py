@@ -26,7 +26,7 @@ from benchbook.errors import BadInput
 from benchbook.given.document import yaml_text
 from benchbook.hosts.inventory import Inventory
 from benchbook.report import TrialsFailed
-from benchbook.reports.kinds import kind_of
+from benchbook.reports.kind import kind_of
 from benchbook.reports.load.load_kind import LoadParameters
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from benchbook.errors import OutputNotParseable
 from benchbook.probes.scrape import Scraped
 from benchbook.probes.watch import Watched
-from benchbook.reports.dm import dump_statements, worker_log
+from benchbook.reports.dm import ran, worker_log
 from benchbook.reports.dm.ran import DmRan, FullRan
 from benchbook.reports.dm.task import TASK
 from benchbook.systems.dm_config import Account, Task
@@ -78,22 +78,22 @@ def dump(folder: Path, statements: dict[str, list[int]]) -> str:
     for name, sizes in statements.items():
         inserts = ["INSERT INTO `t` VALUES\n" + ",\n".join(['(1,"a (b")'] * rows) + ";\n" for rows in sizes]
         (folder / name).write_text("/*!40101 SET NAMES binary*/;\n" + "".join(inserts))
-    command = dump_statements.count_command(shlex.quote(str(folder)))
+    command = ran.count_command(shlex.quote(str(folder)))
     return subprocess.run(["sh", "-c", command], check=True, capture_output=True, text=True).stdout
 
 
 def test_rows_per_statement_leaves_out_the_rest_of_each_file(tmp_path: Path) -> None:
     printed = dump(tmp_path, {"d.t.00000.sql": [4, 4, 1], "d.t.00001.sql": [5, 2], "d.t-schema.sql": [9, 9]})
-    assert dump_statements.rows_per_statement(printed) == pytest.approx((4 + 4 + 5) / 3)
+    assert ran.rows_per_statement(printed) == pytest.approx((4 + 4 + 5) / 3)
 
 
 def test_files_with_one_statement_each_count_whole(tmp_path: Path) -> None:
-    assert dump_statements.rows_per_statement(dump(tmp_path, {"d.t.00000.sql": [3], "d.t.00001.sql": [2]})) == 2.5
+    assert ran.rows_per_statement(dump(tmp_path, {"d.t.00000.sql": [3], "d.t.00001.sql": [2]})) == 2.5
 
 
 def test_an_empty_dump_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OutputNotParseable, match="no INSERT statement"):
-        dump_statements.rows_per_statement(dump(tmp_path, {}))
+        ran.rows_per_statement(dump(tmp_path, {}))
 
 
 def test_a_dump_and_load_is_measured_over_its_own_time_and_not_over_the_waiting_around_it() -> None:

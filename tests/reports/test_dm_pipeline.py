@@ -11,8 +11,7 @@ import pytest
 
 from benchbook.errors import SystemFailed
 from benchbook.reports.dm import pipeline as pipelines
-from benchbook.reports.dm.checksum import RowsDiffer
-from benchbook.reports.dm.kept_rows import KeptRows
+from benchbook.reports.dm.checksum import KeptRows, RowsDiffer
 from benchbook.reports.dm.pipeline import Pipeline
 from benchbook.reports.dm.task import Databases
 

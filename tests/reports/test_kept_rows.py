@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchbook.reports.dm.checksum import Execute, RowsDiffer
-from benchbook.reports.dm.kept_rows import KeptRows
+from benchbook.reports.dm.checksum import Execute, KeptRows, RowsDiffer
 from benchbook.systems.mysql import BinlogPosition
 
 BEGUN, WRITTEN = BinlogPosition("mysql-bin.000001", 154), BinlogPosition("mysql-bin.000001", 420)

@@ -22,9 +22,8 @@ from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.profiles import load_profile
 from benchbook.reports.saga import ladder_plot, safety, saga_kind, saga_summary, saga_tables, saga_views
-from benchbook.reports.saga.ladder import SagaLadder, ab_version
+from benchbook.reports.saga.ladder import SagaLadder, Still, ab_version
 from benchbook.reports.saga.rung import Rung
-from benchbook.reports.saga.settling import Still
 from benchbook.systems import mysql
 from benchbook.workloads import ab
 from benchbook.workloads.ab import AbSummary

@@ -27,7 +27,7 @@ from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.session import Session
 from benchbook.profiles import load_profile
 from benchbook.published import load
-from benchbook.reports.kinds import kind_of
+from benchbook.reports.kind import kind_of
 from benchbook.reports.load.versions_kind import VersionsKind, VersionsParameters
 from benchbook.systems import tidb
 from benchbook.systems.mysql import MariaDB

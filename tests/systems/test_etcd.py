@@ -20,11 +20,10 @@ from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
 from benchbook.published.tables import load
-from benchbook.reports.kinds import kind_of
+from benchbook.reports.kind import kind_of
 from benchbook.reports.quorum import quorum_trials
-from benchbook.reports.quorum.lost_member import around
 from benchbook.reports.quorum.quorum_kind import QuorumKind, QuorumParameters
-from benchbook.reports.quorum.quorum_trials import Killing
+from benchbook.reports.quorum.quorum_trials import Killing, around
 from benchbook.systems.etcd import one_leader
 from benchbook.workloads import etcd_benchmark
 from benchbook.workloads.base import Load, Ran, generator

@@ -19,7 +19,7 @@ from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import check
 from benchbook.profiles import load_profile
 from benchbook.published.tables import load
-from benchbook.reports.kinds import kind_of
+from benchbook.reports.kind import kind_of
 from benchbook.workloads import go_tpc, option_allowlist
 from benchbook.workloads.base import Load, Ran, generator
 from benchbook.workloads.go_tpc import GoTpc, GoTpcSize, OrderBooks

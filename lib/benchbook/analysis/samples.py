@@ -5,7 +5,7 @@ Of many series only the rows and columns that are asked for become pandas.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -38,46 +38,18 @@ def seconds(
     that no trial has, and for an unknown trial.
     """
     chosen = some(records, only)
-    parts, known = [], _Known()
-    for record in chosen:
-        table = campaign.coded_series(record.id)
-        known.see(table)
-        parts.append(_rows(table, record, metrics, source, load_only))
-    known.check(metrics, source)
+    parts = [_rows(campaign.coded_series(one.id), one, metrics, source, load_only) for one in chosen]
+    for column, wanted in (("metric", metrics), ("source", [source] if source else [])):
+        if not set(wanted) <= _names(parts, column):
+            known = _names((campaign.coded_series(one.id) for one in chosen), column)
+            for name in wanted if known else ():
+                one_of(name, sorted(known), column)
     levels = level_names(records, planned_levels(campaign))
     return _frame(chosen, pd.DataFrame([cell(record) for record in chosen]), parts, levels)
 
 
-def in_parts(campaign: Campaign, records: Sequence[Record], *, size: int = 100) -> Iterator[pd.DataFrame]:
-    """All that was sampled, of `size` trials at a time, each part of the types that the whole would have.
-
-    For who writes down what does not fit into memory.
-    """
-    levels = level_names(records)
-    whole = typed(pd.DataFrame([cell(record) for record in records]), SECONDS, levels=levels)
-    about = whole[["trial", "table", "system", *levels, "repetition"]]
-    numbers = {name: about[name].dtype for name in levels if pd.api.types.is_numeric_dtype(about[name])}
-    for first in range(0, len(records), size):
-        now = slice(first, first + size)
-        tables = [campaign.coded_series(record.id) for record in records[now]]
-        yield _frame(records[now], about.iloc[now], tables, levels).astype(numbers)
-
-
-class _Known:
-    """The metrics and sources that were met, for who asks for another one."""
-
-    def __init__(self) -> None:
-        self._names: dict[str, set[str]] = {"metric": set(), "source": set()}
-
-    def see(self, table: pa.Table) -> None:
-        for column, names in self._names.items():
-            if column in table.column_names:
-                names.update(pc.unique(table[column]).to_pylist())
-
-    def check(self, metrics: Collection[str], source: str) -> None:
-        for column, wanted in (("metric", metrics), ("source", [source] if source else [])):
-            for name in wanted if self._names[column] else ():
-                one_of(name, sorted(self._names[column]), column)
+def _names(tables: Iterable[pa.Table], column: str) -> set[str]:
+    return {name for table in tables if table.num_rows for name in pc.unique(table[column]).to_pylist()}
 
 
 def _rows(table: pa.Table, record: Record, metrics: Collection[str], source: str, load_only: bool) -> pa.Table:

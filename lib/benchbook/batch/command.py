@@ -24,7 +24,7 @@ from benchbook.hosts.inventory import load_inventory
 from benchbook.overview.terminal_table import show
 from benchbook.profiles import load_profile
 from benchbook.reports import planning
-from benchbook.reports.kinds import kind_of
+from benchbook.reports.kind import kind_of
 from benchbook.site import publish
 
 

@@ -21,7 +21,7 @@ from benchbook.hosts.inventory import known_inventories, load_inventory
 from benchbook.parameters import Words
 from benchbook.pipeline import reports
 from benchbook.profiles import known_profiles, load_profile
-from benchbook.reports.kinds import kind_of
+from benchbook.reports.kind import kind_of
 from benchbook.yamlfile import Strict, load_model
 
 # They have keys of their own, or are the batch's to say.

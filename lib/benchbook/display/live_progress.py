@@ -11,8 +11,7 @@ from IPython.core.getipython import get_ipython
 from IPython.display import DisplayHandle, display
 
 from benchbook.campaign.progress import PROGRESS_FILE, Listener, Progress
-from benchbook.display.fragments import fragment
-from benchbook.display.outputs import Shown
+from benchbook.display.outputs import Shown, fragment
 
 # Seconds from an update to a rate that is shown: more often, nobody could read them.
 UPDATE_EVERY_S = 0.2

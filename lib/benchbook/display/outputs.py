@@ -8,10 +8,13 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from IPython.display import HTML, display
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 # Of a table as text, the lines that are shown; the HTML has them all.
 MOST_LINES = 25
@@ -74,3 +77,19 @@ class Stack(Shown):
 
 def _show_html(source: str) -> None:
     display({"text/html": source, "text/plain": as_text(source)}, raw=True)
+
+
+def fragment(template: str, **values: object) -> HTML:
+    """`templates/<template>.html.j2` filled in; every value is escaped."""
+    return Shown(_templates().get_template(f"{template}.html.j2").render(values))
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import pandas as pd
 
+from benchbook import paths, plugins, published
 from benchbook.analysis import beside
 from benchbook.analysis.checks import Check
 from benchbook.campaign.design import Cell, Trial, digest
 from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.max_rate import KneeSearch
 from benchbook.campaign.record import Record
+from benchbook.errors import BadInput
 from benchbook.hosts.endpoint import at
 from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import Parameters
@@ -127,3 +129,26 @@ class Kind(ABC, Generic[P]):
         """
         levels = {name for trial in trials for name in trial.cell.levels}
         return beside.beside(published, figures, self.systems(published, trials), levels)
+
+
+GROUP = "kinds"
+
+
+def known() -> list[str]:
+    """The names that `restaged_by` of a report.yaml may use."""
+    return plugins.names(GROUP)
+
+
+def kind_of(report: str) -> Kind[Any]:
+    """Raises BadInput for an unknown report, and for one that nothing restages."""
+    name = published.facts(report).restaged_by
+    if name is None or name not in known():
+        raise BadInput(
+            "nothing restages this report" if name is None else "no such kind of experiment",
+            file=paths.published_dir(report) / "report.yaml",
+            key="restaged_by",
+            value=name,
+            fix=f"write one of {', '.join(known())}",
+        )
+    kind: Kind[Any] = plugins.load(GROUP, name, key="restaged_by")()
+    return kind

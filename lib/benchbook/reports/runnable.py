@@ -11,8 +11,7 @@ from benchbook.errors import BadInput
 from benchbook.given import user_file
 from benchbook.given.named import slip_of
 from benchbook.published.tables import Published
-from benchbook.reports.kind import Kind
-from benchbook.reports.kinds import kind_of
+from benchbook.reports.kind import Kind, kind_of
 
 
 def check(published: Published, ledger: Ledger | None) -> None:

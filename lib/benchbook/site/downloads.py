@@ -9,22 +9,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
-
-import pandas as pd
 
 from benchbook.analysis import results, samples
 from benchbook.analysis.beside import of_rows
 from benchbook.analysis.results import Results
-from benchbook.analysis.schema import BESIDE, CLAIMS, SECONDS, TRIALS, FrameSchema, data_resource
+from benchbook.analysis.schema import BESIDE, CLAIMS, SECONDS, TRIALS, data_resource
 from benchbook.analysis.trials import trials_of
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.errors import writing
 from benchbook.given.whole_file import replace_bytes, replace_text
 from benchbook.paths import EXECUTED, RESULTS
-from benchbook.site import table_file
 
 PACKAGE = "datapackage.json"
 # Beyond this a table of seconds is Parquet only: nobody opens a larger CSV.
@@ -92,27 +88,29 @@ def left_out(folder: Path) -> str:
 
 
 def _tables(campaign: Campaign, found: Results, records: Sequence[Record], folder: Path) -> list[str]:
-    note = campaign.scaling.sentence() if campaign.scaling else ""
-    written, resources = [], list[dict[str, object]]()
-    frames = (
-        ("beside", of_rows(found.cells), BESIDE),
-        ("claims", results.claims_frame(found.claims), CLAIMS),
-    )
-    for name, frame, schema in frames:
-        if len(frame):
-            replace_text(folder / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
-            written.append(f"{name}.csv")
-            resources += _resources([f"{name}.csv"], frame, schema, note)
-    trials = trials_of(campaign)
-    names = table_file.write(iter([trials]), folder / "trials", MOST_CSV_ROWS)
-    written += names
-    resources += _resources(names, trials, TRIALS, note)
+    frames = [
+        ("beside", of_rows(found.cells), BESIDE, ["csv"]),
+        ("claims", results.claims_frame(found.claims), CLAIMS, ["csv"]),
+        ("trials", trials_of(campaign), TRIALS, ["parquet", "csv"]),
+    ]
     if _series_bytes(campaign, records) <= MOST_SERIES_BYTES:
-        parts = samples.in_parts(campaign, records)
-        first = next(parts)
-        seconds = table_file.write(chain([first], parts), folder / "seconds", MOST_CSV_ROWS)
-        resources += _resources(seconds, first, SECONDS, note)
-        written += seconds
+        seconds = samples.seconds(campaign, records, load_only=False)
+        frames.append(
+            ("seconds", seconds, SECONDS, ["parquet", "csv"] if len(seconds) <= MOST_CSV_ROWS else ["parquet"])
+        )
+    note = campaign.scaling.sentence() if campaign.scaling else ""
+    written, resources = [], []
+    for name, frame, schema, kinds in frames:
+        for kind in kinds if len(frame) else ():
+            if kind == "csv" and len(frame) > MOST_CSV_ROWS:
+                continue
+            path = folder / f"{name}.{kind}"
+            if kind == "csv":
+                replace_text(path, frame.to_csv(index=False, lineterminator="\n"))
+            else:
+                replace_bytes(path, frame.to_parquet(index=False, compression="zstd"))
+            written.append(path.name)
+            resources.append(data_resource(f"{name}-{kind}", path.name, frame, schema, note))
     package = {
         "name": campaign.id.lower(),
         "title": f"{campaign.report}, campaign {campaign.id}",
@@ -120,10 +118,6 @@ def _tables(campaign: Campaign, found: Results, records: Sequence[Record], folde
     }
     replace_text(folder / PACKAGE, json.dumps(package, indent=1, ensure_ascii=False) + "\n")
     return written
-
-
-def _resources(names: Sequence[str], frame: pd.DataFrame, schema: FrameSchema, note: str) -> list[dict[str, object]]:
-    return [data_resource(name.replace(".", "-"), name, frame, schema, note) for name in names]
 
 
 def _series_bytes(campaign: Campaign, records: Sequence[Record]) -> int:

@@ -13,15 +13,18 @@ and integers that the servers gave.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
 from benchbook.errors import BadInput, TrialFailed
+from benchbook.hosts.about import Json
 from benchbook.hosts.fanout import together
+from benchbook.systems.mysql import BinlogPosition
 from benchbook.systems.statements import identifier, literal
 
 Execute = Callable[[str], Sequence[Sequence[Any]]]
@@ -248,3 +251,80 @@ def _kind(columns: Sequence[Sequence[Any]], wanted: str) -> str:
 
 def _where(of: Layout) -> str:
     return f"{identifier(of.database)}.{identifier(of.table)}"
+
+
+Answer = Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class EqualRows:
+    """Every table of a database, the same on both sides; `source_read`: when the upstream was asked (s, epoch)."""
+
+    tables: list[TableProof]
+    source_read: float
+
+    def as_json(self) -> Json:
+        """As a record keeps it."""
+        return {"tables": [vars(each) for each in self.tables], "same": True, "source_read": self.source_read}
+
+
+@dataclass
+class KeptRows:
+    """The upstream's answers about `databases` that are only read, by statement, and since when they are kept.
+
+    What dumps and loads read stays as it was prepared, and is hashed once, not each time: its answers are good while
+    its server runs and its binlog ends where it began with the trial. Where the target differs, it is asked anew.
+    """
+
+    databases: Collection[str]
+    _answers: dict[str, dict[str, Answer]] = field(init=False, default_factory=dict)
+    _read: dict[str, float] = field(init=False, default_factory=dict)
+    _begun: BinlogPosition | None = field(init=False, default=None)
+
+    def forget(self) -> None:
+        """The server is another one, or its data is."""
+        self._answers.clear()
+        self._begun = None
+
+    def begin(self, binlog: BinlogPosition) -> None:
+        """A trial begins, with a binlog that ends there."""
+        self._begun = binlog
+
+    def untouched(self, binlog: BinlogPosition) -> bool:
+        """Whether nothing was written since the trial began, of an upstream whose binlog ends there now."""
+        return binlog == self._begun
+
+    def prove(self, source: Side, target: Side, database: str, *, untouched: bool) -> EqualRows:
+        """Counts and checksums of every table; `untouched`: nothing was written upstream in the trial.
+
+        Raises RowsDiffer.
+        """
+        if database not in self.databases or not untouched:
+            return EqualRows(prove(source, target, database), time.time())
+        if known := self._answers.get(database):
+            found = gather(_asked_once(source, known), target, database)
+            if all(table.agrees for table in found):
+                return EqualRows(found, self._read[database])
+        answers = self._answers[database] = dict[str, Answer]()
+        self._read[database] = time.time()
+        return EqualRows(prove(_asked_once(source, answers), target, database), self._read[database])
+
+
+def _asked_once(side: Side, known: dict[str, Answer]) -> Side:
+    """A side that is only connected to for what is not `known` yet, and adds to it."""
+
+    @contextmanager
+    def connected() -> Iterator[Execute]:
+        with ExitStack() as stack:
+            asked: list[Execute] = []
+
+            def ask(statement: str) -> Answer:
+                if statement not in known:
+                    if not asked:
+                        asked.append(stack.enter_context(side()))
+                    known[statement] = asked[0](statement)
+                return known[statement]
+
+            yield ask
+
+    return connected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,18 +11,42 @@ import pandas as pd
 
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.validity import declared_rates
-from benchbook.errors import WorkloadFailed
+from benchbook.errors import OutputNotParseable, WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Ended
 from benchbook.probes import prometheus
 from benchbook.probes.samples import COLUMNS
 from benchbook.probes.scrape import Scraped
 from benchbook.probes.watch import Watched
-from benchbook.reports.dm import dm_summary, dump_statements, worker_log
+from benchbook.reports.dm import dm_summary, worker_log
 from benchbook.reports.dm.task import TASK
 from benchbook.systems import dm_config
 from benchbook.workloads import sysbench_output
 from benchbook.workloads.sysbench_output import interval_series
+
+# One line per row, as mydumper writes them. The last statement of a file is whatever was left, so it is kept apart.
+COUNT_ROWS = (
+    r"FNR==1 {if (n) last[n]++; n=0} /^INSERT INTO/ {if (n) full[n]++; n=0} /^\(/ {n++} "
+    r'END {if (n) last[n]++; for (i in full) print "full", i, full[i]; for (i in last) print "last", i, last[i]}'
+)
+_COUNT = re.compile(r"(full|last) (\d+) (\d+)")
+
+
+def count_command(folder: str) -> str:
+    """Shell words that print the counts of a dump's data files; the folder must already be quoted for the shell."""
+    return f"find {folder} -name '*.sql' ! -name '*-schema*.sql' -exec awk '{COUNT_ROWS}' {{}} +"
+
+
+def rows_per_statement(printed: str) -> float:
+    """Mean rows of the statements that were filled up to --statement-size; of all, where no file has a second one.
+
+    Raises OutputNotParseable when nothing was counted.
+    """
+    counts = [(kind, int(rows), int(times)) for kind, rows, times in _COUNT.findall(printed)]
+    chosen = [(rows, times) for kind, rows, times in counts if kind == "full"] or [each[1:] for each in counts]
+    if not chosen:
+        raise OutputNotParseable(f"no INSERT statement was counted in the dump: {printed.strip()[:200]!r}")
+    return sum(rows * times for rows, times in chosen) / sum(times for _, times in chosen)
 
 
 @dataclass(frozen=True)
@@ -67,7 +92,7 @@ class FullRan:
             dump_s=dump.seconds or 0.0,
             load_s=load.seconds or 0.0,
             load_bytes=self.load_bytes,
-            rows_per_statement=dump_statements.rows_per_statement(self.statements),
+            rows_per_statement=rows_per_statement(self.statements),
         )
         loaded = pd.DataFrame(self.progress, columns=["t", "value"]).assign(
             host=self.ran.hosts["dm"], source="dm", metric="loaded_bytes", unit="B"

@@ -22,9 +22,8 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.reports import mysql_family
-from benchbook.reports.dm import dump_statements
-from benchbook.reports.dm.observed import observing
-from benchbook.reports.dm.pipeline import UPSTREAM, Pipeline
+from benchbook.reports.dm import ran
+from benchbook.reports.dm.pipeline import UPSTREAM, Pipeline, observing
 from benchbook.reports.dm.ran import DmRan, FullRan, SyncRan
 from benchbook.reports.dm.task import LADDER, SYNC, TASK, Chunks, Databases, task_of
 from benchbook.reports.dm.task_watch import TaskWatch
@@ -158,7 +157,7 @@ class DmReplication:
         with observing(self.pipeline, self.profile.dm.sample_s) as (watched, scraped):
             self.pipeline.dm.start_task(task)
             status = self._watch.until(lambda s: s.stage == "Finished", progress, on_rate)
-        ended, count = time.time(), dump_statements.count_command(quote([task.dumped_data]))
+        ended, count = time.time(), ran.count_command(quote([task.dumped_data]))
         log, statements, wrote = together(
             self.pipeline.dm.log,
             lambda: self.pipeline.dm.worker.run(count, timeout=600).stdout,

@@ -8,12 +8,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
+
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.progress import TPS
 from benchbook.campaign.record import Quantity
-from benchbook.errors import TrialFailed, WorkloadFailed
+from benchbook.errors import SystemFailed, TrialFailed, WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command, Ended, Job
 from benchbook.hosts.fanout import together
@@ -27,7 +29,6 @@ from benchbook.reports import mysql_family
 from benchbook.reports.driving import Driver
 from benchbook.reports.saga import saga_summary
 from benchbook.reports.saga.rung import Rung
-from benchbook.reports.saga.settling import Still, until
 from benchbook.reports.saga.warm_up import LoadAsked, WarmUp
 from benchbook.reports.starting_state import StartingState
 from benchbook.systems import mysql
@@ -45,6 +46,32 @@ UNDER_WAY_BEFORE_KILL = 50
 
 class InvariantViolated(TrialFailed):
     """After a load behind the barrier the books are not in order."""
+
+
+# DTM retries at the earliest 10 s after a transaction stalled, and looks for such every 3 s.
+SETTLE_S = 90.0
+
+
+class Still:
+    """Whether counters stand still from one call to the next; `last` is what was read then."""
+
+    def __init__(self, read: Callable[[], dict[str, int]]) -> None:
+        self._read, self.last = read, read()
+
+    def __call__(self) -> bool:
+        before, self.last = self.last, self._read()
+        return mysql.statements(before) == mysql.statements(self.last)
+
+
+def until(holds: Callable[[], bool], what: str, *, every_s: float = 0.05) -> None:
+    """Return once `holds` does. Raises SystemFailed after SETTLE_S."""
+    patient = Retrying(
+        retry=retry_if_result(lambda held: not held), stop=stop_after_delay(SETTLE_S), wait=wait_fixed(every_s)
+    )
+    try:
+        patient(holds)
+    except RetryError as problem:
+        raise SystemFailed(f"waited {SETTLE_S:g} s in vain for {what}") from problem
 
 
 @dataclass

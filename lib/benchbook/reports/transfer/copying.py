@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -23,14 +24,14 @@ from benchbook.hosts.session import Session
 from benchbook.probes.probe import Probe, make, of_documents, of_jobs, of_others, of_profile
 from benchbook.probes.watch import watching
 from benchbook.profiles import Profile
+from benchbook.reports.standstill import Standstill
 from benchbook.reports.transfer import engines
 from benchbook.reports.transfer.client_python import DATABASE, longest_s, python, python_path, tool
-from benchbook.reports.transfer.copy_watch import CopyWatch
 from benchbook.reports.transfer.engines import Engine, Moved
 from benchbook.reports.transfer.equal_sides import EqualSides
 from benchbook.reports.transfer.transfer_summary import CopyRun, bottleneck, rate_series, summarise, unsure
 from benchbook.systems import mongo
-from benchbook.systems.health import blaming
+from benchbook.systems.health import Living, blaming
 from benchbook.systems.mongo import MongoServer, OwnServer
 from benchbook.workloads.base import check_end
 
@@ -226,3 +227,61 @@ class Transfer:
         for name, host in hosts.items():
             first.setdefault(self._surveyed.machine_of(name), host)
         return list(first.values())
+
+
+# Seconds between two looks: each is a few small requests, beside a transfer that is measured.
+EVERY_S = 2.0
+
+
+@dataclass
+class CopyWatch:
+    """Called as often as one likes, it looks every EVERY_S.
+
+    It raises SystemFailed for a server that has died, which some engines wait for for ever, and WorkloadFailed for a
+    transfer that tells no news for `longest_s` while `weigh`, what the target holds, stands still as well. Once it has
+    told that all its `documents` are there, it may idle for as long as the engine is known to.
+    """
+
+    engine: Engine
+    job: Job
+    servers: Sequence[Living]
+    longest_s: float
+    weigh: Callable[[], int]
+    clock: Callable[[], float] = time.monotonic
+    documents: int | None = None
+    _next: float = field(init=False, default=0.0)
+    _offset: int = field(init=False, default=0)
+    _rest: str = field(init=False, default="")
+    _told: set[str] = field(init=False, default_factory=set)
+    _last: str = field(init=False, default="nothing has been copied yet")
+    _patience: Standstill = field(init=False)
+
+    def __post_init__(self) -> None:
+        what = f"the transfer by {self.engine.name}"
+        self._patience = Standstill(what, self.longest_s, self.weigh, self.clock)
+
+    def __call__(self) -> None:
+        if self.clock() < self._next:
+            return
+        self._next = self.clock() + EVERY_S
+        for server in self.servers:
+            server.check_alive()
+        if news := self.engine.news(self._fresh()) - self._told:
+            self._told |= news
+            self._last = max(news, key=_by_number)
+            if f"{self.documents} documents" in news:
+                self._patience.longest_s = max(self.longest_s, self.engine.idles_s)
+        self._patience.see(self._last)
+
+    def _fresh(self) -> str:
+        """The whole lines since the last look of the file in which the engine tells how far it is."""
+        data = self.job.host.read(f"{self.job.folder}/{self.engine.tells}", offset=self._offset)
+        self._offset += len(data)
+        whole, _, self._rest = (self._rest + data.decode(errors="replace")).rpartition("\n")
+        return whole
+
+
+def _by_number(news: str) -> tuple[int, str]:
+    """The most documents come last."""
+    first = news.partition(" ")[0]
+    return (int(first) if first.isdigit() else -1, news)
