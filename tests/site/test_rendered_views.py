@@ -28,7 +28,7 @@ from benchbook.plots import output
 from benchbook.report import Report
 from benchbook.reports.dm import dm_kind, dm_views
 from benchbook.reports.dm.task import LADDER
-from benchbook.reports.saga import ladder_plot, safety, saga_views
+from benchbook.reports.saga import safety, saga_views
 from benchbook.reports.transfer import transfer_views
 
 GA, ALPHA, DTM, DDT = "dm_1_0_ga", "dm_1_0_alpha", "dtm_mysql", "ddt_full_scale"
@@ -241,23 +241,26 @@ def test_dm_notebooks_run_from_top_to_bottom_on_what_was_recorded(
 
 
 def test_saga_rungs_stand_beside_the_published_ones_with_intervals(replayed: Replayed) -> None:
-    rows = {row["rung"]: row for row in Rendered(saga_views.beside(replayed(DTM)).data).table("Published, and here")}
+    page = Rendered(replayed(DTM).published_and_measured().data)
+    rows = {(row["mode"], row["sql_per_branch"]): row for row in page.table("Saga of two sub-transactions")}
     # 1,209.0, 1,264.5, 1,105.7: mean 1,193.1, standard deviation 80.6, times 4.303 (Student, 2 degrees) / sqrt 3.
-    assert rows["no DTM, 2 SQL"] == {
-        "rung": "no DTM, 2 SQL",
-        "n": "3",
-        "Global-TPS": "1,232",
-        "Global-TPS here": "1,190 [990, 1,390]",
-        "DB-TPS": "2,464",
-        "DB-TPS here": "2,390 [1,990, 2,790]",
-        "OPS": "4,928",
-        "OPS here": "4,770 [3,970, 5,570]",
+    assert rows["no_dtm", "2"] == {
+        "mode": "no_dtm",
+        "sql_per_branch": "2",
+        "Global transactions (1/s), published": "1,232",
+        "Global transactions (1/s), measured": "1,190 [990, 1,390]",
+        "Database transactions (1/s), published": "2,464",
+        "Database transactions (1/s), measured": "2,390 [1,990, 2,790]",
+        "SQL statements (1/s), published": "4,928",
+        "SQL statements (1/s), measured": "4,770 [3,970, 5,570]",
     }
-    assert (rows["DTM, 2 SQL"]["Global-TPS"], rows["DTM, 2 SQL"]["Global-TPS here"]) == ("575", "390 [260, 510]")
+    with_dtm = rows["dtm", "2"]
+    assert with_dtm["Global transactions (1/s), published"] == "575"
+    assert with_dtm["Global transactions (1/s), measured"] == "390 [260, 510]"
 
 
 def test_the_ladder_is_relative_to_the_business_alone(replayed: Replayed) -> None:
-    said = alt(ladder_plot.drawn(saga_views.ladder(replayed(DTM))))
+    said = alt(saga_views.drawn(saga_views.ladder(replayed(DTM))))
     # 575 / 1,232 and 385.5 / 1,193.1.
     assert "Global-TPS, DTM, 2 SQL: published 0.47, measured 0.32" in said
     assert "OPS, DTM, 2 SQL: published 1.17, measured 0.57" in said
@@ -265,7 +268,7 @@ def test_the_ladder_is_relative_to_the_business_alone(replayed: Replayed) -> Non
 
 def test_a_ladder_without_its_lowest_rung_is_a_sentence(replayed: Replayed) -> None:
     none = saga_views.ladder(replayed(DTM)).iloc[:0]
-    assert alt(ladder_plot.drawn(none)) == "Nothing is relative to no DTM, 2 SQL: it was not measured."
+    assert alt(saga_views.drawn(none)) == "Nothing is relative to no DTM, 2 SQL: it was not measured."
 
 
 def test_the_trials_of_the_ladder_know_their_rung(replayed: Replayed) -> None:
@@ -298,14 +301,11 @@ def test_what_the_report_multiplies_stands_beside_what_was_counted(replayed: Rep
     }
 
 
-def test_the_ceiling_of_the_service_and_the_knee(replayed: Replayed) -> None:
+def test_the_ceiling_of_the_service(replayed: Replayed) -> None:
     report = replayed(DTM)
     rows = {row["rung"]: row for row in Rendered(saga_views.ceiling(report).data).table("The service's ceiling")}
     # 1,193.1 and 385.5 of (6,654 + 4,769 + 5,634) / 3 = 5,686.
     assert [rows[name]["rung / ceiling"] for name in ("no DTM, 2 SQL", "DTM, 2 SQL")] == ["21%", "7%"]
-    knees = Rendered(saga_views.sweep(report).data)
-    assert {row["clients"] for row in knees.table("Where each rung is compared")} == {"10"}
-    assert "One number of clients was measured (10)" in knees.text
 
 
 def test_books_that_are_not_in_order_are_said_with_the_sum(replayed: Replayed) -> None:

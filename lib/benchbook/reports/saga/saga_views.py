@@ -5,26 +5,29 @@ Functions of what was recorded; each returns a table or a figure for one cell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
+import numpy as np
 import pandas as pd
 from IPython.display import HTML
 from matplotlib.figure import Figure
+from seaborn import FacetGrid
 
 from benchbook import plots
 from benchbook.analysis import formatting
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.trial_series import series_of, spread
-from benchbook.analysis.trials import Measured, over_repetitions
+from benchbook.analysis.trials import over_repetitions
 from benchbook.campaign.record import Record
 from benchbook.display import show
 from benchbook.grouping import grouped
 from benchbook.plots import output
-from benchbook.reports.saga import ladder_plot, saga_tables
+from benchbook.plots.forest import Scale, forest
+from benchbook.plots.style import looks
+from benchbook.reports.saga import saga_tables
 from benchbook.reports.saga.ladder import SYSBENCH
 from benchbook.reports.saga.rung import BASE, CEILING, MODES, Rung
-from benchbook.reports.saga.saga_tables import LADDER, TYPES, at_knee, by_step, cells, heading, knees, named, of_table
+from benchbook.reports.saga.saga_tables import LADDER, TYPES, at_knee, by_step, cells, of_table
 
 MEASURES = {"global_tps": "Global-TPS", "db_tps": "DB-TPS", "ops": "OPS"}
 
@@ -35,9 +38,67 @@ def ladder(report: Recorded) -> pd.DataFrame:
     [who (of several systems each by its name), rung, measure, value, low, high (95% over repetitions)]; empty where
     BASE was not measured.
     """
-    frame = pd.DataFrame([*_published_rungs(report), *_measured_rungs(report)])
-    frame = frame[frame.rung.isin(frame[frame.who != "published"].rung)]
-    return ladder_plot.relative(frame, base=BASE.label)
+    both = report.beside()
+    both = both[both.table.isin([SYSBENCH, LADDER]) & both.metric.isin([*MEASURES])]
+    rungs = [
+        Rung(str(mode), int(sql)).label if table == LADDER else "sysbench alone"
+        for table, mode, sql in zip(both.table, both["mode"], both.sql_per_branch, strict=True)
+    ]
+    both = both.assign(rung=rungs, measure=both.metric.map(MEASURES).astype(str))
+    both = both[both.rung != CEILING.label]
+    here = both.dropna(subset="measured")
+    who = here.system.astype(str) if here.system.nunique() > 1 else "measured"
+    printed = both[both.rung.isin(here.rung)].drop_duplicates(["rung", "measure"])
+    printed = printed.assign(who="published", value=printed.published, low=np.nan, high=np.nan)
+    frame = pd.concat([printed, here.assign(who=who, value=here.measured)]).dropna(subset="value")
+    return relative(frame[["who", "rung", "measure", "value", "low", "high"]].reset_index(drop=True), base=BASE.label)
+
+
+def relative(frame: pd.DataFrame, *, base: str) -> pd.DataFrame:
+    """Values and bounds divided by the same measure's value at rung `base`; measures without that rung are left out.
+
+    `frame`: [who, rung, measure, value, low, high].
+    """
+    bases = frame[frame.rung == base].set_index(["who", "measure"]).value
+    # Of no row at all, a list would choose columns.
+    kept = frame[np.array([key in bases.index for key in zip(frame.who, frame.measure, strict=True)], dtype=bool)]
+    by = np.array([bases[key] for key in zip(kept.who, kept.measure, strict=True)], dtype=float)
+    numbers = {name: kept[name].astype(float) / by for name in ("value", "low", "high")}
+    return kept.assign(**numbers)
+
+
+def drawn(frame: pd.DataFrame) -> Figure:
+    """The ladder with what it shows in words; `frame` as `relative` returns it."""
+    if frame.empty:
+        return plots.nothing(f"Nothing is relative to {BASE.label}: it was not measured.")
+    return plots.described(
+        in_rungs(frame, list(dict.fromkeys(frame.measure)), base=BASE.label),
+        in_words(frame),
+        f"Each measure relative to its value at {BASE.label}, each rung at its knee. "
+        "Squares: published. Other marks: measured, mean with 95% interval over repetitions.",
+    )
+
+
+def in_rungs(frame: pd.DataFrame, measures: Sequence[str], *, base: str) -> FacetGrid:
+    """One panel per measure below each other, rungs from top to bottom; `frame` as `relative` returns it."""
+    kept = frame[frame.measure.isin(measures)].assign(panel=lambda f: f.measure, row=lambda f: f.rung)
+    # A rate below zero is none: the interval ends at the axis.
+    kept = kept.assign(low=kept.low.clip(lower=0))
+    ranges = {m: (0.0, 1.05 * float(np.nanmax(part[["value", "high"]]))) for m, part in kept.groupby("measure")}
+    scales = {str(m): Scale(f"relative to {base}", limits, log=False, title=str(m)) for m, limits in ranges.items()}
+    look = looks(kept.who)
+    marks = {who: (look["palette"][who], look["markers"][who]) for who in look["hue_order"]}
+    order = sorted(kept.index, key=lambda i: (measures.index(kept.measure[i]), kept.who[i] != "published"))
+    return forest(kept.loc[order], scales, marks, width=6.4, row_height=0.28)
+
+
+def in_words(frame: pd.DataFrame) -> str:
+    """The figure's alt text: every value."""
+    parts = [
+        f"{measure}, {rung}: " + ", ".join(f"{who} {value:.2f}" for who, value in zip(p.who, p.value, strict=True))
+        for (measure, rung), p in frame.groupby(["measure", "rung"], sort=False)
+    ]
+    return "Relative to the rung without DTM. " + "; ".join(parts) + "."
 
 
 def by_clients(trials: pd.DataFrame) -> pd.DataFrame:
@@ -58,62 +119,8 @@ def swept(trials: pd.DataFrame, metric: str) -> Figure:
     return plots.repetitions(trials, metric, x="concurrency", panel="rung")
 
 
-def _published_rungs(report: Recorded, name: Callable[[Rung], str] = lambda rung: rung.label) -> list[dict[str, Any]]:
-    table = report.published.table(LADDER)
-    rows = [
-        (name(Rung(mode, int(sql))), metric, table.value(metric, mode=mode, sql_per_branch=int(sql)))
-        for mode, sql in zip(table.frame["mode"], table.frame["sql_per_branch"], strict=True)
-        for metric in MEASURES
-    ]
-    alone = [
-        ("sysbench alone", m, report.published.table(SYSBENCH).value(m, workload="oltp_write_only"))
-        for m in ("db_tps", "ops")
-    ]
-    return [_row("published", who, metric, Measured(value=v, n=1)) for who, metric, v in [*alone, *rows] if v]
-
-
-def _measured_rungs(report: Recorded) -> list[dict[str, Any]]:
-    ladder = at_knee(of_table(report.records))
-    groups = [(mine, "sysbench alone") for mine in _by_system(of_table(report.records, SYSBENCH)).values()]
-    groups += [(mine, step.rung.label) for step, mine in by_step(ladder).items() if step.rung != CEILING]
-    several = len(_by_system(report.records)) > 1
-    return [
-        _row(mine[0].system if several else "measured", rung, metric, found)
-        for mine, rung in groups
-        for metric in MEASURES
-        if (found := over_repetitions(mine, metric))
-    ]
-
-
 def _by_system(records: Iterable[Record]) -> dict[str, list[Record]]:
     return grouped(records, lambda record: record.system)
-
-
-def _row(who: str, rung: str, metric: str, m: Measured) -> dict[str, Any]:
-    return {"who": who, "rung": rung, "measure": MEASURES[metric], "value": m.value, "low": m.low, "high": m.high}
-
-
-def beside(report: Recorded) -> HTML:
-    """Published and measured Global-TPS, DB-TPS and OPS of every rung, the measured ones with intervals."""
-    printed = {(row["rung"], row["measure"]): row["value"] for row in _published_rungs(report, named)}
-    several = len(_by_system(report.records)) > 1
-    groups: list[tuple[dict[str, object], list[Record]]] = [
-        (heading(system, "sysbench alone", several=several), mine)
-        for system, mine in _by_system(of_table(report.records, SYSBENCH)).items()
-    ]
-    groups += [(called, mine) for called, _, mine in cells(at_knee(of_table(report.records)))]
-    rows = [_beside(called, mine, printed) for called, mine in groups]
-    return show.table(rows, "Published, and here: mean [95% interval over n repetitions], per second")
-
-
-def _beside(
-    called: dict[str, object], records: Sequence[Record], printed: dict[tuple[str, str], float]
-) -> dict[str, object]:
-    row: dict[str, Any] = {**called, "n": len(records)}
-    for metric, measure in MEASURES.items():
-        row[measure] = formatting.number(printed.get((str(called["rung"]), measure)))
-        row[f"{measure} here"] = formatting.with_interval(over_repetitions(records, metric))
-    return row
 
 
 def counters(report: Recorded) -> HTML:
@@ -165,31 +172,6 @@ def _rates(report: Recorded, rung: Rung, records: Sequence[Record], metric: str)
 def _mean(records: Sequence[Record], metric: str) -> str:
     found = over_repetitions(records, metric)
     return "–" if found is None else f"{found.value:.2f}"
-
-
-def sweep(report: Recorded) -> HTML:
-    """The knee at which each rung is compared, with its throughput and latency there."""
-    records = of_table(report.records)
-    table = show.table(_knee_rows(records), "Where each rung is compared: the fewest clients within 5% of its best")
-    levels = sorted({int(r.levels["concurrency"]) for r in records})
-    if len(levels) > 1:
-        return table
-    said = f"One number of clients was measured ({levels[0] if levels else 'none'}): no knee can be seen. "
-    hint = "PROFILE=lab sweeps, and so does -p 'concurrency=[10, 20, 40]'."
-    return show.stack([table, show.paragraph(said + hint)])
-
-
-def _knee_rows(records: list[Record]) -> list[dict[str, object]]:
-    chosen = knees(records)
-    metrics = {"Global-TPS": "global_tps", "p50 (ms)": "p50_ms", "p95 (ms)": "p95_ms", "p99 (ms)": "p99_ms"}
-    return [
-        {
-            **called,
-            "clients": chosen[step],
-            **{title: formatting.with_interval(over_repetitions(mine, metric)) for title, metric in metrics.items()},
-        }
-        for called, step, mine in cells(at_knee(records))
-    ]
 
 
 def ceiling(report: Recorded) -> HTML:
