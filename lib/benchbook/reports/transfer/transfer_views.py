@@ -6,8 +6,8 @@ Functions of what was recorded; each returns a table, a figure, or a frame for o
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
+import numpy as np
 import pandas as pd
 from IPython.display import HTML
 from pandas import CategoricalDtype
@@ -16,7 +16,7 @@ from benchbook import plots
 from benchbook.analysis import circumstances, formatting
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.trial_series import series_of, spread
-from benchbook.analysis.trials import Measured, interval
+from benchbook.analysis.trials import interval
 from benchbook.campaign.design import Levels
 from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import as_published
@@ -24,7 +24,7 @@ from benchbook.display import show
 from benchbook.grouping import grouped
 from benchbook.plots import output
 from benchbook.reports.transfer.engines import KNOBS
-from benchbook.reports.transfer.transfer_kind import REPEATED, over_combinations
+from benchbook.reports.transfer.transfer_kind import over_combinations
 
 TITLES = {
     "qps": "documents/s while copying",
@@ -52,30 +52,25 @@ def combinations(report: Recorded) -> pd.DataFrame:
     [who, cache, threads, qps (documents/s), cpu_percent (%), memory_mb (MB)], and qps_low and qps_high, the 95%
     interval. Threads and caches are the published ones; where others stand for them, `attrs["scaled"]` says which.
     """
-    found = pd.DataFrame([*_published_combinations(report), *_measured_combinations(report)])
-    found = found.assign(cache="cache " + _square(found.cache), threads=_by_size(found.threads))
+    both = report.beside()
+    both = both[both.metric.isin(PRINTED)]
+    both = both.assign(
+        metric=both.metric.astype(str),
+        cache="cache " + _square(both.cache_bucket_size),
+        threads=_by_size(both.source_threads.astype(str) + "/" + both.target_threads.astype(str)),
+    )
+    here = both.assign(who=both.system.astype(str), value=both.measured).dropna(subset="value")
+    printed = both.assign(who="published", value=both.published, low=np.nan, high=np.nan).dropna(subset="value")
+    every = pd.concat([printed, here]).drop_duplicates(["who", "cache", "threads", "metric"])
+    keys = ["who", "cache", "threads"]
+    found = every.pivot(index=keys, columns="metric", values="value").join(
+        every[every.metric == "qps"].set_index(keys)[["low", "high"]].add_prefix("qps_")
+    )
+    order = every[keys].drop_duplicates()
+    found = order.merge(found.reset_index(), on=keys)
     found.attrs["units"] = {"qps": "documents/s", "cpu_percent": "%", "memory_mb": "MB"}
     found.attrs["scaled"] = _stand_ins(report)
     return found
-
-
-def _published_combinations(report: Recorded) -> list[dict[str, Any]]:
-    rows = []
-    for name, table in report.published.tables.items():
-        for level in table.frame[table.levels].to_dict("records") if name not in REPEATED else ():
-            named = {str(name): value for name, value in level.items()}
-            printed = {metric: table.value(metric, **named) for metric in PRINTED}
-            rows.append({"who": "published", **_key({**named, **table.fixed}), **printed})
-    return rows
-
-
-def _measured_combinations(report: Recorded) -> list[dict[str, Any]]:
-    rows = []
-    for who, key, mine in _by_combination(report):
-        rate = _mean(mine, "qps")
-        ends = {"qps_low": rate.low, "qps_high": rate.high}
-        rows.append({"who": who, **key, **{metric: _mean(mine, metric).value for metric in PRINTED}, **ends})
-    return rows
 
 
 def _square(cache: pd.Series[int]) -> pd.Series[str]:
@@ -83,30 +78,9 @@ def _square(cache: pd.Series[int]) -> pd.Series[str]:
     return cache.astype(str) + " x " + cache.astype(str)
 
 
-def _key(levels: Levels) -> Levels:
-    return {
-        "cache": int(levels["cache_bucket_size"]),
-        "threads": f"{levels['source_threads']}/{levels['target_threads']}",
-    }
-
-
-def _by_combination(report: Recorded) -> list[tuple[str, Levels, list[Record]]]:
-    """(engine, combination, its records), in the order of the plan's tables."""
-    groups: dict[tuple[str, int, str], list[Record]] = {}
-    for record in _as_published(report):
-        if record.system in KNOBS:
-            key = _key(record.levels)
-            groups.setdefault((record.system, int(key["cache"]), str(key["threads"])), []).append(record)
-    return [(who, {"cache": cache, "threads": threads}, mine) for (who, cache, threads), mine in sorted(groups.items())]
-
-
 def _as_published(report: Recorded) -> list[Record]:
     """The records, each at the published levels that it stands for."""
     return as_published(report.records, report.campaign.scaling)
-
-
-def _mean(records: list[Record], metric: str) -> Measured:
-    return interval([record.summary[metric].value for record in records])
 
 
 def _by_size(threads: pd.Series[str]) -> pd.Series[CategoricalDtype[str]]:
