@@ -15,7 +15,7 @@ from benchbook.errors import BadInput
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
 from benchbook.published.reader.tables import reading
-from benchbook.reports.kinds import kind_of
+from benchbook.reports.kind import kind_of
 
 SYSBENCH = """# MariaDB 10.11 under sysbench
 

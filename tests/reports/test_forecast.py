@@ -24,7 +24,7 @@ from benchbook.parameters import check, defaults
 from benchbook.profiles import load_profile
 from benchbook.reports import forecast as forecasts
 from benchbook.reports import planning
-from benchbook.reports.kinds import kind_of
+from benchbook.reports.kind import kind_of
 
 TIDB, ETCD = "tidb_v7_1_3_sysbench", "etcd_3_2_performance"
 

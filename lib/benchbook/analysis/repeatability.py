@@ -73,8 +73,8 @@ def _drift(frame: pd.DataFrame) -> list[str]:
 
 def _farthest(frame: pd.DataFrame) -> str:
     apart = frame.value / frame.groupby("cell").value.transform("median") - 1
-    one = frame.loc[apart.abs().idxmax()]
+    at = int(apart.abs().to_numpy().argmax())
     return (
         f"Of {counted(frame.cell.nunique(), 'cell')}, the repetition that lies farthest from its cell's median is "
-        f"{one.repetition} of {one.cell}: {apart[one.name]:+.1%}."
+        f"{frame.repetition.iloc[at]} of {frame.cell.iloc[at]}: {apart.iloc[at]:+.1%}."
     )

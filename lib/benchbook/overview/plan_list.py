@@ -13,7 +13,7 @@ from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
 from benchbook.reports import forecast as run_forecast
 from benchbook.reports import planning
-from benchbook.reports.kinds import kind_of
+from benchbook.reports.kind import kind_of
 
 
 def forecast(report: str, said: Mapping[str, object], budget: str) -> RunForecast:
