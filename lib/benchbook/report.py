@@ -29,7 +29,7 @@ from benchbook.campaign.store import Campaign
 from benchbook.claims import judge, ledger, section, undecided
 from benchbook.compare.address import find
 from benchbook.display import differences as show_differences
-from benchbook.display import show, time_spent
+from benchbook.display import show
 from benchbook.display.live_progress import LiveView
 from benchbook.errors import BenchbookError
 from benchbook.given.named import one_of
@@ -265,7 +265,7 @@ class Report(Recorded):
 
     def machine_time(self) -> HTML:
         """What the load took, per table and against the published durations, and why it ended when it did."""
-        return time_spent.view(self.published, self.campaign)
+        return show_differences.time_spent(self.published, self.campaign)
 
     def failures(self) -> HTML:
         """Trials without a record, and why, and measurements that do not count; one sentence when there is none."""

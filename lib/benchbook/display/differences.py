@@ -1,16 +1,19 @@
-"""What a reader must know before she compares: hosts, plan, environment here against the published one, checks."""
+"""What a reader must know before she compares: hosts, plan, environments, checks, and what the loads took."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 from IPython.display import HTML
 
 from benchbook.analysis import circumstances
+from benchbook.analysis.circumstances import account, load_s, time_in_words
+from benchbook.analysis.formatting import number
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment
+from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.display import show
 from benchbook.errors import counted
@@ -217,3 +220,22 @@ def check_summary(found: pd.DataFrame) -> HTML:
         for check, part in found[~found.ok].groupby("check", sort=False)
     ]
     return show.stack([*parts, show.table(bad, "Failed checks")] if bad else parts)
+
+
+def time_spent(published: Published, campaign: Campaign) -> HTML:
+    """Return trials and seconds of load per table, and the sum against the published durations."""
+    tables = grouped(campaign.records(), lambda record: record.table)
+    rows = [_load_of(published, table, part) for table, part in tables.items()]
+    said = time_in_words(account(published, campaign))
+    return show.stack([show.table(rows, "Load time per table"), show.paragraph(said)])
+
+
+def _load_of(published: Published, table: str, records: Sequence[Record]) -> dict[str, object]:
+    seconds, stated = [load_s(record) for record in records], published.duration_s(table)
+    return {
+        "table": table,
+        "trials": len(records),
+        "load": f"{sum(seconds):.0f} s",
+        "shortest and longest": f"{number(min(seconds))} to {number(max(seconds))} s",
+        "published": f"{stated:.0f} s each" if stated else "not stated",
+    }
