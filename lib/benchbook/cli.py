@@ -94,7 +94,7 @@ def _known_lists() -> list[str]:
 
 
 def _known_parameters(ctx: typer.Context) -> list[str]:
-    from benchbook.reports.kinds import kind_of
+    from benchbook.reports.kind import kind_of
 
     # While a shell completes, click has the report's name among the arguments that it has not parsed.
     named = [word for word in ctx.args if word in _known_reports()]

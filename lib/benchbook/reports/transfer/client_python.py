@@ -15,8 +15,8 @@ from benchbook import paths
 from benchbook.errors import HostUnusable, SystemFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import LONGEST_S, Command, Job
-from benchbook.hosts.lab_host import has_account
 from benchbook.hosts.host import Host
+from benchbook.hosts.lab_host import has_account
 from benchbook.hosts.session import Session
 from mongo_transfer.settings import MongoEndpoint
 
