@@ -20,7 +20,7 @@ from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.profiles import load_profile
-from benchbook.reports.saga import saga_kind, saga_summary, saga_tables, saga_views
+from benchbook.reports.saga import safety, saga_kind, saga_summary, saga_tables, saga_views
 from benchbook.reports.saga.ladder import SagaLadder, Still, ab_version
 from benchbook.reports.saga.rung import Rung
 from benchbook.systems import mysql
@@ -349,3 +349,15 @@ def test_the_ladder_is_relative_to_each_one_s_own_base() -> None:
     figure = saga_views.in_rungs(found, ["OPS"], base="base")
     assert [text.get_text() for text in figure.axes[0, 0].get_yticklabels()] == ["base", "top"]
     assert "OPS, top: published 0.50, measured 0.40" in saga_views.in_words(found)
+
+
+@pytest.mark.parametrize(("counted", "said"), [([{"retried": 3}, {"retried": 2}], "5"), ([{"retried": 3}, {}], "–")])
+def test_retries_of_older_records_were_those_of_the_whole_block(counted: list[dict[str, int]], said: str) -> None:
+    """They counted on from rung to rung, under another name: 57 of a trial that met 22 deadlocks."""
+    proof = {"global": {"started": 10, "rolled_back": 0}, "invariants": {}, "db_transactions_retried": 57}
+    records = [
+        record.model_copy(update={"proof": {**proof, **retried}})
+        for record, retried in zip(ladder({10: [80, 82]}), counted, strict=True)
+    ]
+    (row,) = Rendered(safety.invariants(cast(Any, SimpleNamespace(records=records))).data).table("Books after")
+    assert row["retried"] == said

@@ -253,6 +253,7 @@ def test_saga_rungs_stand_beside_the_published_ones_with_intervals(replayed: Rep
         "Database transactions (1/s), measured": "2,390 [1,990, 2,790]",
         "SQL statements (1/s), published": "4,928",
         "SQL statements (1/s), measured": "4,770 [3,970, 5,570]",
+        "n": "3",
     }
     with_dtm = rows["dtm", "2"]
     assert with_dtm["Global transactions (1/s), published"] == "575"

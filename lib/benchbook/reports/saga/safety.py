@@ -44,7 +44,9 @@ def _invariant_row(called: dict[str, object], table: str, records: Sequence[Reco
         found = [r.proof["invariants"][name] for r in records]
         wrong = [f["found"] for f in found if not f["holds"]]
         row[name] = f"in {len(found) - len(wrong)} of {len(found)}" + (f" ({wrong[0]})" if wrong else "")
-    row["retried"] = formatting.number(sum(r.proof["retried"] for r in records))
+    # Older records have another count: of the whole block so far.
+    retried = [r.proof["retried"] for r in records if "retried" in r.proof]
+    row["retried"] = formatting.number(sum(retried) if len(retried) == len(records) else None)
     return row
 
 
