@@ -11,6 +11,7 @@ import pytest
 import tabled
 from kit import Home
 from records import record
+from rendered import Rendered
 
 from benchbook import published
 from benchbook.analysis.beside import in_rows
