@@ -659,7 +659,7 @@ def test_nothing_recorded(home: Home) -> None:
 
 @pytest.mark.parametrize(
     ("said", "key"),
-    [({"accept": ["host.cpu"]}, "accept"), ({"subject": ["all"]}, "subject"), ({"metrics": ["tpm"]}, "metric"),
+    [({"accept": ["host.cpu"]}, "accept"), ({"subject": ["all"]}, "subject"), ({"metric": ["tpm"]}, "metric"),
      ({"mapping": ["mariadb"]}, "map"), ({"mapping": ["mariadb=x"]}, "map"), ({"margin": 5}, "margin")],
 )  # fmt: skip
 def test_a_wrong_option_is_one_paragraph(runs: Path, said: dict[str, Any], key: str) -> None:
