@@ -130,6 +130,43 @@ def test_colours_of_a_terminal_are_no_text() -> None:
     assert run.version == "1.0.11"
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        "2024-01-01 10:00:00 ",
+        "2024-01-01T10:00:00.123456789Z ",
+        "2024-01-01T10:00:00.123+02:00\t",
+        "[2024-01-01 10:00:00,123] ",
+        "Jan  1 10:00:00 ",
+        "Mon Jan  1 10:00:00 UTC 2024: ",
+        "Jan 01 10:00:00 bench-1 sysbench[4711]: ",
+        "2024-01-01T10:00:00+0000 bench-1 run.sh[4711]: ",
+        "2024-01-01T10:00:00.123456789Z stdout F ",
+        "00:00:10 ",
+        "1704103200.123456 ",
+        "sysbench-1  | ",
+        "sysbench-1  | 2024-01-01T10:00:00.123Z ",
+        "[pod/sysbench-x7k/main] ",
+    ],
+)
+@pytest.mark.parametrize("name", ["sysbench/read_write.txt", "pgbench/tpcb_rate_15.txt", "logs/ycsb.txt"])
+def test_what_a_log_puts_before_each_line_is_not_the_program_s(name: str, before: str) -> None:
+    """`ts`, journalctl, kubectl logs --timestamps, CRI, docker compose, pipelines."""
+    plain = (FIXTURES / name).read_text()
+    if name == "logs/ycsb.txt":
+        plain = "2024-01-01 10:00:00:123 7 sec: 1000 operations; 100.5 current ops/sec; est completion\n" + plain
+    (expected,) = generator_output.runs(plain)
+    assert expected.seconds
+    (found,) = generator_output.runs("".join(before + line for line in plain.splitlines(keepends=True)))
+    assert (found.figures, found.levels, found.seconds) == (expected.figures, expected.levels, expected.seconds)
+
+
+def test_a_time_before_the_lines_of_the_seconds_alone() -> None:
+    plain = (FIXTURES / "sysbench/read_write.txt").read_text()
+    (found,) = generator_output.runs(plain.replace("\n[ ", "\n2024-01-01 10:00:00 [ "))
+    assert found.seconds == generator_output.runs(plain)[0].seconds
+
+
 FILEIO = """sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta2)
 
 Number of threads: 4

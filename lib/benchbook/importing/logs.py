@@ -186,12 +186,14 @@ def _rows(path: Path) -> dict[str, dict[str, str]]:
 def _logs_of(path: Path, names: Names, system: str, seen: dict[str, Path]) -> list[Log]:
     """Raise OutputNotParseable or BadInput for a file of which any run cannot be told."""
     content = user_file.content(path, most=MOST_BYTES)
-    if b"\0" in content[:4096]:
+    # As PowerShell's `>` writes it.
+    wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if b"\0" in content[:4096] and not wide:
         raise OutputNotParseable("not text")
     first = seen.setdefault(hashlib.sha256(content).hexdigest(), path)
     if first != path:
         raise OutputNotParseable(f"the same as {first}, and counts once")
-    runs = generator_output.runs(content.decode(errors="replace"))
+    runs = generator_output.runs(content.decode("utf-16" if wide else "utf-8-sig", errors="replace"))
     if problems := [run.problem for run in runs if run.problem]:
         raise OutputNotParseable("; ".join(dict.fromkeys(problems)))
     told = names.told(path)

@@ -27,6 +27,15 @@ _SI = {"k": 1e3, "M": 1e6, "G": 1e9}
 _UNITS: pint.UnitRegistry[float] = pint.UnitRegistry()
 # wrk's minutes, which for pint are meters.
 _ALIASES = {"m": "min"}
+# What stands before a line where others kept it: a time (`ts`, kubectl, pipelines; YCSB's own, with ":123", is none)
+# with what journalctl, syslog and CRI write behind it; or a container's name (docker compose, kubectl --prefix).
+_STAMP = re.compile(
+    r"^\[?(?:\d{4}[-/]\d\d[-/]\d\d[T ]|(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} {1,2}\d{1,2} )?\d\d:\d\d:\d\d(?:[.,]\d+)?"
+    r"(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?(?: \d{4})?\]?[:|]?(?!:)(?:[ \t](?:\S+ [^\s\[]+\[\d+\]:|std(?:out|err) [FP]))?(?:[ \t]|$)"
+    r"|^\[?\d{10}\.\d{3,9}\]?:?[ \t]",
+    re.MULTILINE,
+)
+_CONTAINER = re.compile(r"^(?:\[(?:pod|container)/[\w./-]+\] ?|[A-Za-z][\w.-]* +\| ?)", re.MULTILINE)
 
 
 def _compiles(pattern: str) -> str:
@@ -152,6 +161,9 @@ def runs(text: str) -> list[GeneratorRun]:
     """
     # As `script` and the logs of a pipeline keep it.
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r\n", "\n").replace("\r", "\n")
+    if 2 * len(_CONTAINER.findall(text)) > text.count("\n"):
+        text = _CONTAINER.sub("", text)
+    text = _STAMP.sub("", text)
     flat = _flat(text)
     found = [
         (match.start(), -len(match[0]), name, form)
