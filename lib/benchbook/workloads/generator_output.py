@@ -31,7 +31,8 @@ _ALIASES = {"m": "min"}
 # with what journalctl, syslog and CRI write behind it; or a container's name (docker compose, kubectl --prefix).
 _STAMP = re.compile(
     r"^\[?(?:\d{4}[-/]\d\d[-/]\d\d[T ]|(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} {1,2}\d{1,2} )?\d\d:\d\d:\d\d(?:[.,]\d+)?"
-    r"(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?(?: \d{4})?\]?[:|]?(?!:)(?:[ \t](?:\S+ [^\s\[]+\[\d+\]:|std(?:out|err) [FP]))?(?:[ \t]|$)"
+    r"(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?(?: \d{4})?\]?[:|]?(?!:)"
+    r"(?:[ \t](?:\S+ [^\s\[]+\[\d+\]:|std(?:out|err) [FP]))?(?:[ \t]|$)"
     r"|^\[?\d{10}\.\d{3,9}\]?:?[ \t]",
     re.MULTILINE,
 )
