@@ -32,7 +32,7 @@ from benchbook.notebook_run import Executed
 from benchbook.parameters import Parameters
 from benchbook.profiles import Profile, load_profile
 from benchbook.published.tables import Published
-from benchbook.reports import runnable, substitutes
+from benchbook.reports import runnable
 from benchbook.reports.kind import kind_of
 from benchbook.site import publish
 
@@ -76,7 +76,7 @@ def run_report(report: str, overrides: Mapping[str, object], console: Console, *
         console.print(f"[bold]{report}[/]: profile {escape(profile.name)}, inventory {inventory.name}")
         for one in open_ports.findings(inventory, hosts):
             console.print(f"{one.host}: {one.what}: {one.found}; wanted {one.wanted}", markup=False)
-        overrides = substitutes.available(asked, overrides, console.print)
+        overrides = runnable.available(asked, overrides, console.print)
         asked = checked(report, overrides)
         done = _run(report, overrides, inventory, hosts, kind.builds(data, asked), console)
         if wait and done.error == HostReserved.__name__:

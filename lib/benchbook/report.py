@@ -22,7 +22,7 @@ from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.max_rate import KneeSearch
 from benchbook.campaign.progress import Listener, listeners, tell_command_line
 from benchbook.campaign.record import Record
-from benchbook.campaign.repetition_allocation import OpenClaim
+from benchbook.campaign.repetitions import OpenClaim
 from benchbook.campaign.run import GO_ON, RunInterrupted, are_left
 from benchbook.campaign.scaled_levels import trials_as_published
 from benchbook.campaign.store import Campaign

@@ -9,7 +9,7 @@ import threading
 import pytest
 from fault_campaign import small_disks
 
-from benchbook.build import golang, programs
+from benchbook.build import programs
 from benchbook.errors import BadInput, NotWritten
 
 RECIPE = """\
@@ -154,7 +154,7 @@ def test_debugging_tables_are_compiled_where_the_program_keeps_them(toy):
 def test_the_compiler_collects_garbage_late_unless_the_user_says_otherwise(monkeypatch):
     monkeypatch.delenv("GOGC", raising=False)
     monkeypatch.setenv("GOMEMLIMIT", "300MiB")
-    found = golang.environment()
+    found = programs.go_environment()
     assert (found["GOGC"], found["GOMEMLIMIT"], found["CGO_ENABLED"]) == ("800", "300MiB", "0")
 
 
@@ -239,7 +239,7 @@ def test_an_old_go_is_bad_input_with_the_fix(toy, version):
     [("go1.24", (1, 24)), ("go1.26.8", (1, 26)), ("go1.25rc1 X:none", (1, 25)), ("devel go1.27", ())],
 )
 def test_go_versions(text, expected):
-    assert golang.version(text) == expected
+    assert programs.go_version(text) == expected
 
 
 def test_files_that_a_dependency_ships_lie_beside_the_programs(toy):

@@ -30,9 +30,8 @@ from benchbook.plots import knee_plot, output
 from benchbook.probes.samples import empty
 from benchbook.profiles import load_profile
 from benchbook.report import open_report
-from benchbook.reports.load.load_kind import LoadKind, LoadParameters
+from benchbook.reports.load.load_kind import LoadKind, LoadParameters, VersionsKind, VersionsParameters
 from benchbook.reports.load.load_trials import KneeTrials
-from benchbook.reports.load.versions_kind import VersionsKind, VersionsParameters
 from benchbook.workloads.pgbench import Pgbench
 from benchbook.workloads.sysbench import Sysbench
 

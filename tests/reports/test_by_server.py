@@ -10,7 +10,7 @@ from benchbook.campaign.design import plan
 from benchbook.claims import judge, ledger
 from benchbook.claims.judge import JudgedSystem
 from benchbook.published import load
-from benchbook.reports.load.by_server_kind import ByServerKind, ByServerParameters
+from benchbook.reports.load.load_kind import ByServerKind, ByServerParameters
 
 KIND = ByServerKind()
 REPORT = load("pgcat_pgbench")

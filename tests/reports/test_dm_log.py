@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from benchbook.errors import OutputNotParseable
 from benchbook.probes.scrape import Scraped
 from benchbook.probes.watch import Watched
-from benchbook.reports.dm import ran, worker_log
+from benchbook.reports.dm import ran
 from benchbook.reports.dm.ran import DmRan, FullRan
 from benchbook.reports.dm.task import TASK
 from benchbook.systems.dm_config import Account, Task
@@ -22,17 +22,17 @@ LOG = (FIXTURES / "dm" / "dm-worker.log").read_text()
 
 
 def test_every_line_is_read() -> None:
-    found = list(worker_log.lines(LOG))
+    found = list(ran.lines(LOG))
     assert len(found) == len(LOG.splitlines())
     slow = next(line for line in found if line.message == "execute transaction")
     assert slow.level == "WARN"
     assert slow.fields["worker ID"] == "4"
     assert slow.fields["query"].startswith('[USE `dm_benchmark`; INSERT INTO `sbtest2` VALUES\n(22067,4985,"9065')
-    assert worker_log.seconds(slow.fields["cost time"]) > 1
+    assert ran.seconds(slow.fields["cost time"]) > 1
 
 
 def test_units_of_a_task_with_dms_own_times() -> None:
-    runs = worker_log.unit_runs(LOG, "bench")
+    runs = ran.unit_runs(LOG, "bench")
     assert [run.unit for run in runs][:3] == ["Dump", "Load", "Sync"]
     dump, load, sync = runs[:3]
     assert (dump.seconds, dump.stage) == (pytest.approx(0.222293408), "Finished")
@@ -41,20 +41,18 @@ def test_units_of_a_task_with_dms_own_times() -> None:
     assert (dump.began, dump.ended) == (pytest.approx(1795232296.126), pytest.approx(1795232296.349))
     assert load.ended == pytest.approx(1795232300.947)
     assert (sync.seconds, sync.ended) == (None, None)
-    assert worker_log.unit_runs(LOG, "other") == []
+    assert ran.unit_runs(LOG, "other") == []
 
 
 def test_the_last_finished_run_is_the_one_that_counts() -> None:
-    assert worker_log.finished(worker_log.unit_runs(LOG, "bench"), "bench", "Dump").seconds == pytest.approx(
-        3.564344623
-    )
+    assert ran.finished(ran.unit_runs(LOG, "bench"), "bench", "Dump").seconds == pytest.approx(3.564344623)
     with pytest.raises(OutputNotParseable, match=r"no finished Sync of task bench"):
-        worker_log.finished(worker_log.unit_runs(LOG, "bench"), "bench", "Sync")
+        ran.finished(ran.unit_runs(LOG, "bench"), "bench", "Sync")
 
 
 def test_what_is_no_log_line_is_left_out() -> None:
     head = "[2026/11/21 03:38:16.126 +01:00] [INFO] [a.go:1]"
-    (line,) = worker_log.lines(f'panic: runtime error\n{head} [event=rotate] [payload=] ["k \\"x"="y]"]\n')
+    (line,) = ran.lines(f'panic: runtime error\n{head} [event=rotate] [payload=] ["k \\"x"="y]"]\n')
     assert (line.message, line.fields) == ("", {"event": "rotate", "payload": "", 'k "x': "y]"})
     assert line.t == pytest.approx(1795232296.126 - 3600)
 
@@ -64,13 +62,13 @@ def test_what_is_no_log_line_is_left_out() -> None:
     [("235.169255ms", 0.235169255), ("1m2.5s", 62.5), ("312.376µs", 312.376e-6), ("1h0m0.5s", 3600.5), ("0s", 0.0)],
 )
 def test_durations(text: str, expected: float) -> None:
-    assert worker_log.seconds(text) == pytest.approx(expected)
+    assert ran.seconds(text) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("text", ["", "5", "5 s", "x5s"])
 def test_what_is_no_duration(text: str) -> None:
     with pytest.raises(OutputNotParseable):
-        worker_log.seconds(text)
+        ran.seconds(text)
 
 
 def dump(folder: Path, statements: dict[str, list[int]]) -> str:
@@ -101,16 +99,16 @@ def test_a_dump_and_load_is_measured_over_its_own_time_and_not_over_the_waiting_
     second = LOG.index("[unit=Dump]", LOG.index("[unit=Sync]"))
     first = LOG[: LOG.rindex("\n", 0, second) + 1]
     log = first.replace("task=bench]", f"task={TASK}]")
-    runs = worker_log.unit_runs(log, TASK)
-    dump, load = (worker_log.finished(runs, TASK, unit) for unit in ("Dump", "Load"))
+    runs = ran.unit_runs(log, TASK)
+    dump, load = (ran.finished(runs, TASK, unit) for unit in ("Dump", "Load"))
     account = Account(address="127.0.0.1", port=4000, user="root", password=SecretStr("secret"))
     task = Task(mode="full", database="d", target=account, folder="/dm")
     samples = (FIXTURES / "dm" / "samples.jsonl").read_text()
     hosts = {"client": "c", "dm": "w", "tidb": "t"}
     watched, scraped = Watched(cores={"host@c": 0.01}), Scraped(samples, {"prometheus@dm": 0.02})
     assert load.ended
-    ran = DmRan(task, hosts, dump.began - 9, load.ended + 9, watched, scraped, {"same": True})
-    found = FullRan(ran, 0.5, 8 * 2**20, [(dump.began, 1.0)], log, "full 500 4").measurement()
+    trial = DmRan(task, hosts, dump.began - 9, load.ended + 9, watched, scraped, {"same": True})
+    found = FullRan(trial, 0.5, 8 * 2**20, [(dump.began, 1.0)], log, "full 500 4").measurement()
     assert (found.started, found.ended) == (dump.began, load.ended)
     assert found.summary["load_mb_s"].value == pytest.approx(8 / (load.seconds or 0))
     assert found.summary["rows_per_statement"].value == 500

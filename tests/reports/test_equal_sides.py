@@ -10,8 +10,8 @@ from benchbook.errors import TrialFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
-from benchbook.reports.transfer import equal_sides
-from benchbook.reports.transfer.equal_sides import EqualSides
+from benchbook.reports.transfer import client_python
+from benchbook.reports.transfer.client_python import EqualSides
 from benchbook.systems.mongo import MongoServer
 from mongo_transfer.settings import MongoEndpoint
 
@@ -40,7 +40,7 @@ def sides(monkeypatch: pytest.MonkeyPatch) -> tuple[EqualSides, Side, Side]:
         assert (name, rest) == ("digest", ())
         return by_url[server.url].digest()
 
-    monkeypatch.setattr(equal_sides, "tool", tool)
+    monkeypatch.setattr(client_python, "tool", tool)
     servers = cast(tuple[MongoServer, MongoServer], (source, target))
     return EqualSides(cast(Session, None), cast(Host, None), *servers, 15), source, target
 

@@ -13,8 +13,7 @@ from benchbook.errors import BadInput
 from benchbook.published import load
 from benchbook.published.report_file import TableDesign
 from benchbook.published.tables import Published
-from benchbook.reports.load.by_workload_kind import ByWorkloadKind
-from benchbook.reports.load.load_kind import LoadKind, LoadParameters
+from benchbook.reports.load.load_kind import ByWorkloadKind, LoadKind, LoadParameters
 from benchbook.workloads.pgbench import Pgbench
 
 PLAIN, BY_WORKLOAD = LoadKind(), ByWorkloadKind()

@@ -12,9 +12,8 @@ import pytest
 from benchbook.campaign.design import Cell, Trial, plan
 from benchbook.errors import WorkloadFailed
 from benchbook.hosts.about import HostFacts
-from benchbook.reports.load import rehearsal
-from benchbook.reports.load.load_trials import LoadTrials
-from benchbook.reports.load.rehearsal import rehearse
+from benchbook.reports.load import load_trials
+from benchbook.reports.load.load_trials import LoadTrials, rehearse
 
 MIB = 1 << 20
 CELLS = [Cell(table="a", system="x", levels={"threads": n}) for n in (1, 3)]
@@ -34,7 +33,7 @@ class Host:
 
 @pytest.fixture(autouse=True)
 def _asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rehearsal, "gather", Host.facts)
+    monkeypatch.setattr(load_trials, "gather", Host.facts)
 
 
 @dataclass
@@ -68,7 +67,7 @@ def test_a_system_is_loaded_in_turn_until_two_loads_in_a_row_take_no_more_memory
 
 def test_it_is_loaded_no_longer_than_the_profile_says(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(0, 1000, 2))
-    monkeypatch.setattr(rehearsal.time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(load_trials.time, "monotonic", lambda: float(next(clock)))
     assert len(rehearsed(*range(100_000, 0, -500), most_s=9.0)) == 4
 
 

@@ -21,9 +21,9 @@ from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.profiles import load_profile
-from benchbook.reports.saga import safety, saga_kind, saga_summary, saga_tables, saga_views
+from benchbook.reports.saga import saga_kind, saga_summary, saga_tables, saga_views
 from benchbook.reports.saga.ladder import SagaLadder, Still, ab_version
-from benchbook.reports.saga.rung import Rung
+from benchbook.reports.saga.saga_tables import Rung
 from benchbook.systems import mysql
 from benchbook.workloads import ab
 from benchbook.workloads.ab import AbSummary
@@ -360,5 +360,5 @@ def test_retries_of_older_records_were_those_of_the_whole_block(counted: list[di
         record.model_copy(update={"proof": {**proof, **retried}})
         for record, retried in zip(ladder({10: [80, 82]}), counted, strict=True)
     ]
-    (row,) = Rendered(safety.invariants(cast(Any, SimpleNamespace(records=records))).data).table("Books after")
+    (row,) = Rendered(saga_views.invariants(cast(Any, SimpleNamespace(records=records))).data).table("Books after")
     assert row["retried"] == said

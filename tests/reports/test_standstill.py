@@ -12,7 +12,7 @@ from kit import TESTS
 
 from benchbook.errors import SystemFailed, WorkloadFailed
 from benchbook.hosts.agent import Job
-from benchbook.reports.standstill import Standstill
+from benchbook.reports.driving import Standstill
 from benchbook.reports.transfer.copying import CopyWatch
 from benchbook.reports.transfer.engines import Ddt, Engine, Mongodump, Pymongo
 

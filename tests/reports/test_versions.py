@@ -28,7 +28,7 @@ from benchbook.hosts.session import Session
 from benchbook.profiles import load_profile
 from benchbook.published import load
 from benchbook.reports.kind import kind_of
-from benchbook.reports.load.versions_kind import VersionsKind, VersionsParameters
+from benchbook.reports.load.load_kind import VersionsKind, VersionsParameters
 from benchbook.systems import tidb
 from benchbook.systems.mysql import MariaDB
 from benchbook.systems.tidb import TiDB

@@ -8,7 +8,7 @@ import pytest
 from kit import FIXTURES
 
 from benchbook.hosts.agent import Command
-from benchbook.reports.saga.warm_up import LoadAsked, WarmUp
+from benchbook.reports.saga.ladder import LoadAsked, WarmUp
 from benchbook.workloads import ab
 
 LOAD = LoadAsked("mysql57", "http://127.0.0.1:8081/dtm/2", 10)

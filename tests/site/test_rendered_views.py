@@ -28,7 +28,7 @@ from benchbook.plots import output
 from benchbook.report import Report
 from benchbook.reports.dm import dm_kind, dm_views
 from benchbook.reports.dm.task import LADDER
-from benchbook.reports.saga import safety, saga_views
+from benchbook.reports.saga import saga_views
 from benchbook.reports.transfer import transfer_views
 
 GA, ALPHA, DTM, DDT = "dm_1_0_ga", "dm_1_0_alpha", "dtm_mysql", "ddt_full_scale"
@@ -311,14 +311,14 @@ def test_the_ceiling_of_the_service(replayed: Replayed) -> None:
 
 def test_books_that_are_not_in_order_are_said_with_the_sum(replayed: Replayed) -> None:
     report = replayed(DTM)
-    rows = {row["rung"]: row for row in Rendered(safety.invariants(report).data).table("Books after every trial")}
+    rows = {row["rung"]: row for row in Rendered(saga_views.invariants(report).data).table("Books after every trial")}
     # 1,399 + 1,383 + 990 sagas; of those that fail, 1,239 + 1,273 + 850, of which 252 + 267 + 163 rolled back.
     assert (rows["DTM, 2 SQL"]["sagas"], rows["DTM, 2 SQL"]["rolled back"]) == ("3,772", "0")
     failing = rows["DTM, 2 SQL, 20% fail"]
     assert (failing["sagas"], failing["rolled back"]) == ("3,362", "682")
     assert rows["DTM, 2 SQL"]["sum of balances unchanged"] == "in 3 of 3"
     assert failing["sum of balances unchanged"] == "in 0 of 3 (off by -252)"
-    (row,) = Rendered(safety.failing(report).data).table("A share of TransIn branches fails")
+    (row,) = Rendered(saga_views.failing(report).data).table("A share of TransIn branches fails")
     # Shares 20.34%, 20.97%, 19.18%; every rollback compensates both branches: 2 x 682.
     assert (row["rolled back"], row["compensations"]) == ("20.2% [17.9%, 22.4%]", "1,364")
     assert row["sum of balances"] == "off by -252, -267, -163"

@@ -20,10 +20,9 @@ from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
 from benchbook.published.tables import load
+from benchbook.reports import quorum
 from benchbook.reports.kind import kind_of
-from benchbook.reports.quorum import quorum_trials
-from benchbook.reports.quorum.quorum_kind import QuorumKind, QuorumParameters
-from benchbook.reports.quorum.quorum_trials import Killing, around
+from benchbook.reports.quorum import Killing, QuorumKind, QuorumParameters, around
 from benchbook.systems.etcd import one_leader
 from benchbook.workloads import etcd_benchmark
 from benchbook.workloads.base import Load, Ran, generator
@@ -264,7 +263,7 @@ def test_a_member_s_death_stands_among_the_rates_of_the_client_whoever_s_clock_i
     measured = Measurement("benchmark", "client", 0.0, 3.0, 0, {}, [], series, "", proof)
     killing = Killing(cast("Any", Members()), cast("Any", Victim()), lambda second, rate: None)
     killing.killed, killing.returned = 101.1, 102.3
-    found = quorum_trials._told(measured, killing, ahead_s=100.0)
+    found = quorum._told(measured, killing, ahead_s=100.0)
     figures = {name: each.value for name, each in found.summary.items()}
     assert {name: figures[name] for name in ("tps_before", "tps_without", "tps_after")} == {
         "tps_before": 100.0, "tps_without": 25.0, "tps_after": 80.0,
@@ -281,10 +280,10 @@ def test_memory_is_that_under_the_load_and_not_before_it(ended: float, mean_mb: 
     seen = [(99.5, 60.0), (99.5, 60.0), (101.0, 80.0), (101.0, 90.0), (102.0, 130.0), (102.0, 140.0)]
     seen = [each for each in seen if each[0] < ended]
     series = pd.DataFrame([(t, mb * 1e6) for t, mb in seen], columns=["t", "value"]).assign(
-        source="etcd", metric=quorum_trials.RESIDENT
+        source="etcd", metric=quorum.RESIDENT
     )
     measured = Measurement("benchmark", "client", 100.0, ended, 0, {}, [], series, "", {})
-    assert quorum_trials._with_memory(measured).summary["rss_mb"].value == mean_mb
+    assert quorum._with_memory(measured).summary["rss_mb"].value == mean_mb
 
 
 def test_a_member_that_was_not_killed_is_not_brought_back() -> None:

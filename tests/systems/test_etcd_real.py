@@ -13,7 +13,7 @@ from benchbook.errors import SystemFailed
 from benchbook.hosts import lab as labs
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.profiles import load_profile
-from benchbook.reports.quorum.quorum_trials import QuorumTrials
+from benchbook.reports.quorum import QuorumTrials
 from benchbook.systems.etcd import Etcd
 from benchbook.workloads.etcd_benchmark import EtcdBenchmark, EtcdSize
 

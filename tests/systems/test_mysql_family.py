@@ -18,7 +18,6 @@ from benchbook.hosts.session import Session
 from benchbook.parameters import check
 from benchbook.probes.remote import mysql_probe
 from benchbook.profiles import load_profile
-from benchbook.reports import mysql_family
 from benchbook.reports.dm import dm_kind
 from benchbook.reports.dm.pipeline import UPSTREAM
 from benchbook.systems import mysql
@@ -41,7 +40,7 @@ def _password(home: Home) -> None:
 def server(name: str, purpose: Purpose = PLAIN) -> MysqlServer:
     inventory = load_inventory(INVENTORY)
     with Session(inventory, []) as session:
-        return mysql_family.make([name], session, load_profile("tiny"), purpose)[name]
+        return mysql.make([name], session, load_profile("tiny"), purpose)[name]
 
 
 @pytest.mark.parametrize(("said", "count"), GTIDS.items())
@@ -101,7 +100,7 @@ def test_a_report_made_on_mysql_runs_on_mysql_57_unless_told() -> None:
 
 def test_another_system_than_one_of_mysqls_family_is_refused() -> None:
     with pytest.raises(BadInput, match="MySQL or MariaDB") as caught:
-        mysql_family.check(["tidb"], load_inventory(INVENTORY))
+        mysql.check(["tidb"], load_inventory(INVENTORY))
     assert caught.value.fix == "use one of mariadb, mysql57, mysql8"
 
 

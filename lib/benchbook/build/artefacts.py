@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchbook.build import fetched, programs
-from benchbook.build.cache_folder import Say
+from benchbook.build.programs import Say
 from benchbook.given.named import one_of
 
 

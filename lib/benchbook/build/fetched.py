@@ -23,7 +23,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from benchbook import paths
-from benchbook.build.cache_folder import MANIFEST, Say, made_whole, only_one
+from benchbook.build.programs import MANIFEST, Say, made_whole, only_one
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.given.bounds import matching
 from benchbook.yamlfile import load_model

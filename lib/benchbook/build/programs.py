@@ -13,13 +13,16 @@ from __future__ import annotations
 
 import datetime as dt
 import errno
+import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -28,12 +31,113 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from benchbook import paths
-from benchbook.build import golang
-from benchbook.build.cache_folder import MANIFEST, Say, made_whole, only_one
-from benchbook.errors import BadInput, BenchbookError
+from benchbook.errors import BadInput, BenchbookError, writing
 from benchbook.given import user_file
 from benchbook.given.named import one_of
 from benchbook.yamlfile import load_model
+
+Say = Callable[[str], None]
+# Written last; a folder without it was never whole.
+MANIFEST = "build.json"
+
+
+@contextmanager
+def only_one(folder: Path, say: Say) -> Iterator[None]:
+    """Of several processes that make something below `folder`, one goes on and the others wait. Raises NotWritten."""
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / ".lock").open("w")
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"another process is building {folder.name}; waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def made_whole(folder: Path) -> Iterator[Path]:
+    """A scratch folder that becomes `folder` if all goes well, and goes if not. To be used under `only_one`.
+
+    Raises NotWritten for a disk that does not take it.
+    """
+    with writing(folder):
+        for left_by_a_killed_process in folder.parent.glob(f".{folder.name}-*"):
+            shutil.rmtree(left_by_a_killed_process)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        try:
+            yield scratch
+            scratch.chmod(0o755)
+            scratch.rename(folder)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+OLDEST_GO = (1, 24)
+INSTALL_GO = (
+    f"install Go {OLDEST_GO[0]}.{OLDEST_GO[1]} or newer: https://go.dev/dl in /usr/local/go, or conda-forge's `go` "
+    "(`conda env create -f environment.yml`)"
+)
+_REQUIRED = "write it as MODULE/FILE, with a MODULE of go.mod"
+_ASKED = ("GOVERSION", "GOOS", "GOARCH", "GOAMD64", "GOARM64")
+
+
+def go_program() -> str:
+    """The path of `go`; /usr/local/go, where its own installer puts it, is often missing from PATH."""
+    found = shutil.which("go", path=f"{os.environ.get('PATH', os.defpath)}:/usr/local/go/bin")
+    if found is None:
+        raise BadInput("Go is not on PATH", key="go", fix=INSTALL_GO)
+    return found
+
+
+def go_environment() -> dict[str, str]:
+    """Ours, without cgo: static programs need no C compiler here and no particular libc on the hosts.
+
+    A fifth of a build's CPU is the compiler's own garbage collection (etcd: 83 s, or 66): it is left for later, until a
+    process holds a gigabyte. Whoever has set it otherwise is heeded.
+    """
+    return {"GOGC": "800", "GOMEMLIMIT": "1GiB", **os.environ, "CGO_ENABLED": "0"}
+
+
+def go_platform(module: Path) -> dict[str, str]:
+    """Go's version and target as seen from a module folder (its go.mod may switch the toolchain).
+
+    Raises BadInput when there is no Go, when it is too old, or when it cannot work with the module.
+    """
+    found: dict[str, str] = json.loads(_ask_go(module, "env", "-json", *_ASKED))
+    if go_version(found["GOVERSION"]) < OLDEST_GO:
+        raise BadInput("this Go is too old", file=go_program(), key="version", value=found["GOVERSION"], fix=INSTALL_GO)
+    return found
+
+
+def go_module_file(module: Path, wanted: str) -> Path:
+    """Where MODULE/FILE lies on this machine, for a MODULE that go.mod requires. Raises BadInput for another one."""
+    required = [entry["Path"] for entry in json.loads(_ask_go(module, "mod", "edit", "-json")).get("Require", [])]
+    owners = sorted((path for path in required if wanted.startswith(f"{path}/")), key=len)
+    if not owners:
+        raise BadInput(
+            "no module that go.mod requires holds this file", file=module / "go.mod", value=wanted, fix=_REQUIRED
+        )
+    folder = _ask_go(module, "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", owners[-1]).strip()
+    return Path(folder) / wanted.removeprefix(f"{owners[-1]}/")
+
+
+def _ask_go(module: Path, *question: str) -> str:
+    command = [go_program(), *question]
+    asked = subprocess.run(command, cwd=module, env=go_environment(), capture_output=True, text=True, check=False)
+    if asked.returncode != 0:
+        raise BadInput(
+            "Go cannot work with this module", file=module / "go.mod", value=asked.stderr.strip(), fix=INSTALL_GO
+        )
+    return asked.stdout
+
+
+def go_version(goversion: str) -> tuple[int, ...]:
+    """`go1.26.8` -> (1, 26); `devel ...` -> (), which is older than anything."""
+    found = re.match(r"go(\d+)\.(\d+)", goversion)
+    return tuple(int(part) for part in found.groups()) if found else ()
+
 
 TICK_S = 30.0
 # No program is as small as this.
@@ -112,7 +216,7 @@ def manifest(name: str) -> Manifest:
 
 def folder_for(name: str) -> Path:
     """Where the programs of NAME are or will be; asks Go for its version."""
-    return paths.cache_dir() / name / key(name, recipe(name), golang.platform(_systems_dir() / name))
+    return paths.cache_dir() / name / key(name, recipe(name), go_platform(_systems_dir() / name))
 
 
 def key(name: str, wanted: Recipe, target: dict[str, str]) -> str:
@@ -150,7 +254,7 @@ def _build_into(folder: Path, name: str, wanted: Recipe, say: Say) -> None:
             _compile(_command(wanted, scratch / program, package), _systems_dir() / name, scratch, say)
         (scratch / "go.log").unlink()
         for file, source in wanted.files.items():
-            shutil.copyfile(golang.module_file(_systems_dir() / name, source), scratch / file)
+            shutil.copyfile(go_module_file(_systems_dir() / name, source), scratch / file)
         _write_manifest(scratch, name, folder.name, wanted, time.monotonic() - start)
     say(f"built {name} in {time.monotonic() - start:.0f} s: {folder}")
 
@@ -158,7 +262,7 @@ def _build_into(folder: Path, name: str, wanted: Recipe, say: Say) -> None:
 def _command(wanted: Recipe, out: Path, package: str) -> list[str]:
     # -mod=readonly: go.sum is enforced, and a build never changes the committed files.
     command = [
-        golang.program(),
+        go_program(),
         "build",
         "-mod=readonly",
         "-buildvcs=false",
@@ -175,9 +279,7 @@ def _compile(command: list[str], module: Path, scratch: Path, say: Say) -> None:
     start, log = time.monotonic(), scratch / "go.log"
     with (
         log.open("wb") as output,
-        subprocess.Popen(
-            command, cwd=module, env=golang.environment(), stdout=output, stderr=subprocess.STDOUT
-        ) as process,
+        subprocess.Popen(command, cwd=module, env=go_environment(), stdout=output, stderr=subprocess.STDOUT) as process,
         _ended_with_us(process),
     ):
         while (status := _wait(process, TICK_S)) is None:
@@ -214,7 +316,7 @@ def _write_manifest(scratch: Path, name: str, key: str, wanted: Recipe, seconds:
         name=name,
         key=key,
         description=wanted.description,
-        platform=golang.platform(_systems_dir() / name),
+        platform=go_platform(_systems_dir() / name),
         ldflags=wanted.ldflags,
         programs=programs,
         built=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from benchbook.analysis import results
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.environment import Asked
-from benchbook.campaign.repetition_allocation import WORTH, OpenClaim
+from benchbook.campaign.repetitions import WORTH, OpenClaim
 from benchbook.campaign.scaled_levels import LevelScaling, published_levels
 from benchbook.claims.evidence import ran_by
 from benchbook.claims.hypothesis import Hypothesis

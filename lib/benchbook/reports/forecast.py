@@ -17,10 +17,10 @@ from benchbook import paths
 from benchbook.analysis.cpu_use import BusyCell, Machine
 from benchbook.analysis.results import JudgedClaim
 from benchbook.analysis.trials import figures_of, of_records
-from benchbook.campaign import repetition_allocation, store
+from benchbook.campaign import repetitions, store
 from benchbook.campaign.design import Cell, ClaimForecast, RunForecast, Trial, blocks
 from benchbook.campaign.experiment import Experiment
-from benchbook.campaign.repetition_allocation import OpenClaim, RepetitionCost
+from benchbook.campaign.repetitions import OpenClaim, RepetitionCost
 from benchbook.campaign.scaled_levels import of_plan, published_levels, trials_as_published
 from benchbook.campaign.store import Campaign
 from benchbook.claims import contrasts, decisions, evidence, judge, ledger, undecided
@@ -222,7 +222,7 @@ def _costs(trials: Sequence[Trial], experiment: Experiment, last: _Recorded | No
     """Seconds of a block and of each cell's trials, and before the first: as they were, else as they usually are."""
     if last:
         runs, records = last.campaign.environment().runs, last.campaign.records()
-        costs = repetition_allocation.cost(last.campaign.trials, records, runs)
+        costs = repetitions.cost(last.campaign.trials, records, runs)
         if costs.of_cell and runs:
             return costs, max(0.0, min(record.started for record in records) - runs[0].began)
     of_cell = {(trial.cell.system, trial.cell.key): experiment.expected_s(trial) + BESIDE_S for trial in trials}
@@ -233,7 +233,7 @@ def _budgeted(
     claims: Sequence[ClaimForecast], open_claims: Mapping[int, OpenClaim], costs: RepetitionCost, left_s: float
 ) -> list[ClaimForecast]:
     """Return the claims with the repetitions that fit into the time: those that get some first, cheapest first."""
-    chosen = repetition_allocation.allot(list(open_claims.values()), costs, left_s, MOST_AHEAD)
+    chosen = repetitions.allot(list(open_claims.values()), costs, left_s, MOST_AHEAD)
     found = [
         claim.model_copy(update={"budgeted": sum(str(place) in block.claims for block in chosen)})
         for place, claim in enumerate(claims)

@@ -1,15 +1,18 @@
-"""What would refuse a run of a report, found without an inventory or a host: `benchbook check` asks."""
+"""What would refuse a run of a report, found without a host (`benchbook check` asks), and what it fetches first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from benchbook import parameters, paths
+from benchbook import parameters, paths, plugins, systems
+from benchbook.build import fetched
 from benchbook.claims.ledger import Ledger
 from benchbook.errors import BadInput
 from benchbook.given import user_file
 from benchbook.given.named import slip_of
+from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.parameters import OnSystems, Parameters
 from benchbook.published.tables import Published
 from benchbook.reports.kind import Kind, kind_of
 
@@ -57,3 +60,34 @@ def check_conditions(ledger: Ledger | None, kind: Kind[Any], report: str, asked:
             if meant := slip_of(name, names):
                 key, problem = f"{claim.id}.not_run", "no campaign asks for anything under this name"
                 raise BadInput(problem, file=file, key=key, value=name, fix=f"write {meant}")
+
+
+def available(asked: Parameters, overrides: Mapping[str, object], say: Callable[[str], None]) -> Mapping[str, object]:
+    """Fetch what `asked` runs on; `overrides` of it, with another system where the default one cannot be had.
+
+    Says so in one sentence. Raises BadInput for one that was asked for by name.
+    """
+    if not isinstance(asked, OnSystems):
+        return overrides
+    named = "system" in overrides or "systems" in overrides
+    inventory = load_inventory(asked.inventory)
+    taken = {name: _taken(name, inventory, say, named=named) for name in asked.names()}
+    if all(name == other for name, other in taken.items()):
+        return overrides
+    return {**overrides, "systems": list(dict.fromkeys(taken.values()))}
+
+
+def _taken(name: str, inventory: Inventory, say: Callable[[str], None], *, named: bool) -> str:
+    """The system that is run for this one: itself, if it can be had."""
+    try:
+        for folder in systems.builds([name], inventory):
+            if folder in fetched.systems():
+                fetched.fetch(folder, say)
+    except fetched.NotFetched as problem:
+        other = plugins.load(systems.GROUP, name, key="systems").instead
+        if named or not other:
+            fix = f"name another system{f', such as {other}' if other else ''}, or mend this"
+            raise BadInput(str(problem), key="systems", value=name, fix=fix) from problem
+        say(f"{problem}: {other} takes the place of {name}")
+        return str(other)
+    return name

@@ -4,18 +4,51 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+import pymongo
+from pymongo.errors import PyMongoError
+
 from benchbook.build import programs
-from benchbook.errors import BadInput, SystemFailed
+from benchbook.errors import BadInput, ConnectionLost, SystemFailed
 from benchbook.hosts.agent import LONGEST_S, Command
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
-from benchbook.systems import mongo_wire
 from benchbook.systems.base import About
 from benchbook.systems.server import Service
 from mongo_transfer.settings import Document, MongoEndpoint
+
+# What a server that is not there, or not yet, makes of a command.
+UNANSWERED = (OSError, EOFError, ConnectionLost, PyMongoError)
+
+
+def ask(
+    via: Host, address: str, port: int, command: Document, *, database: str = "admin", timeout: float = 60.0
+) -> Document:
+    """Return the server's reply, whatever it says. Raise what UNANSWERED lists."""
+    milliseconds = int(timeout * 1000)
+    with (
+        via.forward_local(address, port) as local,
+        pymongo.MongoClient[Document](
+            *local, directConnection=True, serverSelectionTimeoutMS=milliseconds, socketTimeoutMS=milliseconds
+        ) as client,
+    ):
+        reply: Document = client[database].command(command, check=False)
+        return reply
+
+
+def tell(via: Host, address: str, port: int, command: Document, *, database: str = "admin") -> Document:
+    """Return the reply to a command that must succeed. Raise SystemFailed with the server's own words."""
+    where, name = f"{address}:{port}", next(iter(command))
+    try:
+        reply = ask(via, address, port, command, database=database)
+    except UNANSWERED as problem:
+        raise SystemFailed(f"{where}: no answer to {name}: {problem!r}") from problem
+    if reply.get("ok") != 1:
+        raise SystemFailed(f"{where}: {name}: {reply.get('errmsg', reply)}")
+    return reply
+
 
 SIDES = ("source", "target")
 KINDS = ("mongod", "ferret", "endpoint")
@@ -104,7 +137,7 @@ class OwnServer(MongoServer):
         return Endpoint(self.host.address, self.port, protocol="mongodb")
 
     def ask(self, command: Document, database: str = "admin") -> Document:
-        return mongo_wire.tell(self.host, self.host.address, self.port, command, database=database)
+        return tell(self.host, self.host.address, self.port, command, database=database)
 
     def weigh(self) -> int:
         """Return documents, their bytes and those of their indexes, over all of its databases."""
@@ -120,8 +153,8 @@ class OwnServer(MongoServer):
 
     def knock(self, host: Host) -> str | None:
         try:
-            hello = mongo_wire.ask(host, host.address, self.port, {"hello": 1}, timeout=5)
-        except mongo_wire.UNANSWERED as problem:
+            hello = ask(host, host.address, self.port, {"hello": 1}, timeout=5)
+        except UNANSWERED as problem:
             return repr(problem)
         return None if hello.get("isWritablePrimary") else self.not_primary()
 
@@ -182,7 +215,7 @@ class Mongod(OwnServer):
 
     def not_primary(self) -> str:
         """A new replica set has to be initiated once."""
-        status = mongo_wire.ask(self.host, self.host.address, self.port, {"replSetGetStatus": 1}, timeout=5)
+        status = ask(self.host, self.host.address, self.port, {"replSetGetStatus": 1}, timeout=5)
         if status.get("code") == _NOT_INITIALIZED:
             members = [{"_id": 0, "host": at(self.host.address, self.port)}]
             self.ask({"replSetInitiate": {"_id": "benchbook", "members": members}})

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from benchbook import plugins, systems
 from benchbook.build import fetched
 from benchbook.campaign.design import digest
-from benchbook.errors import HostUnusable
+from benchbook.errors import BadInput, HostUnusable
 from benchbook.hosts.agent import LONGEST_S, Command
 from benchbook.hosts.command_line import quote
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.host import Host
+from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.systems.base import SPARE, System
@@ -396,3 +398,31 @@ def counted_between(before: Mapping[str, int], after: Mapping[str, int]) -> dict
 def statements(counted: Mapping[str, int]) -> int:
     """Return SQL statements that read or change rows: without BEGIN, COMMIT, SHOW and SET."""
     return sum(counted.get(name, 0) for name in STATEMENTS)
+
+
+# -- several side by side, for reports made on MySQL 5.7 --------------------------------------------------------------
+
+
+def find(name: str, inventory: Inventory) -> type[MysqlServer]:
+    """The class of this server. Raises BadInput for a system that is not of this family."""
+    known = plugins.find(systems.GROUP, name.partition(":")[0], key="system")
+    found = systems.find(name, inventory) if known else None
+    if isinstance(found, type) and issubclass(found, MysqlServer):
+        return found
+    loaded = {known: plugins.find(systems.GROUP, known, key="system") for known in plugins.names(systems.GROUP)}
+    family = [known for known, each in loaded.items() if isinstance(each, type) and issubclass(each, MysqlServer)]
+    fix = f"use one of {', '.join(family)}"
+    raise BadInput("this report runs on MySQL or MariaDB", key="system", value=name, fix=fix)
+
+
+def check(names: Sequence[str], inventory: Inventory) -> list[type[MysqlServer]]:
+    """The classes of these servers. Raises BadInput for another system, and where not one host is to carry them."""
+    found = [find(name, inventory) for name in names]
+    for server in found:
+        inventory.require_one(server.role_name())
+    return found
+
+
+def make(names: Sequence[str], session: Session, profile: Profile, purpose: Purpose) -> dict[str, MysqlServer]:
+    """These servers on the hosts of the session, by name."""
+    return {name: find(name, session.inventory)(session, profile, purpose) for name in names}

@@ -17,7 +17,7 @@ from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile, SysbenchSize
-from benchbook.systems import tls
+from benchbook.systems import sql
 from benchbook.systems.base import CONNECTIONS, STATEMENTS
 from benchbook.systems.statements import reading_s
 from benchbook.workloads import sysbench_output
@@ -218,9 +218,9 @@ def _secrets(endpoint: Endpoint) -> dict[str, str]:
     """
     files = {"password.cnf": f"{_driver(endpoint)}-password={_written(endpoint)}\n"}
     if endpoint.tls and _driver(endpoint) == "mysql":
-        key, certificate = tls.unshown_pair()
-        files |= {"cacert.pem": tls.authorities(endpoint), "client-key.pem": key, "client-cert.pem": certificate}
-        files |= {_OPENSSL: tls.SHOWS_NONE}
+        key, certificate = sql.unshown_pair()
+        files |= {"cacert.pem": sql.authorities(endpoint), "client-key.pem": key, "client-cert.pem": certificate}
+        files |= {_OPENSSL: sql.SHOWS_NONE}
     return files
 
 

@@ -3,30 +3,98 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 from pydantic import Field, StrictBool
 
 from benchbook import paths, systems
+from benchbook.analysis.beside import in_tables
 from benchbook.analysis.checks import Check
+from benchbook.analysis.schema import FIGURES, typed
 from benchbook.campaign.design import Cell, Levels, Trial
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.given.bounds import Count, Rate, SecondsOrNone
 from benchbook.hosts.inventory import Inventory, load_inventory
-from benchbook.parameters import Words
+from benchbook.parameters import OnSystems, Words
 from benchbook.profiles import Profile, Repeating
 from benchbook.published.reading import known
 from benchbook.published.tables import Published, PublishedTable
-from benchbook.reports import mysql_family, stated
-from benchbook.reports.dm import dm_tables
+from benchbook.reports import stated
 from benchbook.reports.dm.replication import ROLES, DmReplication
 from benchbook.reports.dm.task import POOL_SIZE, STATEMENT_SIZE, SYNC, databases
 from benchbook.reports.driving import check_probes
 from benchbook.reports.kind import Kind, common
-from benchbook.reports.mysql_family import OnMysql
+from benchbook.systems import mysql
 from benchbook.workloads import option_allowlist, sysbench
 from benchbook.workloads.sysbench import Sysbench
+
+# Components of one run are the rows of a table: the figures of each are in the record under this word.
+COMPONENTS = {
+    "MySQL": "mysql",
+    "DM": "dm",
+    "DM relay log unit": "relay",
+    "DM binlog replication unit": "dm",
+    "TiDB": "tidb",
+}
+COMPONENT = "component"
+# Columns that a record knows by another name; DM's own rate in alpha is its rate of jobs.
+NAMES = {
+    ("dump", "speed_mb_s"): "dump_mb_s",
+    ("load", "speed_mb_s"): "load_mb_s",
+    ("load", "txn_latency_s"): "txn_time_s",
+    ("load_pool_size", "speed_mb_s"): "load_mb_s",
+    ("load_rows_per_statement", "speed_mb_s"): "load_mb_s",
+    ("sync_result", "relay_mb_s"): "relay_mb_s",
+    ("result", "dm_tps"): "job_tps",
+}
+# Levels of the report that are outcomes: they are measured as well.
+OUTCOMES = ("rows_per_statement", "data_gb")
+
+
+def figures_in_tables(published: Published, figures: pd.DataFrame) -> pd.DataFrame:
+    """Return the figures of the published tables (schema.FIGURES); the components of one run are rows of a table."""
+    parts = [_named(table, figures[figures.table == table.id]) for table in published.tables.values()]
+    named = typed(pd.concat(parts), FIGURES, levels=[*figures.attrs["levels"], COMPONENT])
+    named.attrs |= {name: figures.attrs[name] for name in ("report", "campaign") if name in figures.attrs}
+    return in_tables(published, named)
+
+
+def _named(table: PublishedTable, figures: pd.DataFrame) -> pd.DataFrame:
+    """Return the figures under the names of the table's columns; of a component the report prints only what it has."""
+    if COMPONENT not in table.levels:
+        names = {_name(table.id, None, metric): metric for metric in table.metrics}
+        return figures.assign(metric=figures.metric.map(names)).dropna(subset="metric")
+    about = figures[["table", "system", "repetition", "trial", "value", "unit"]]
+    parts = [
+        about[figures.metric == _name(table.id, row[COMPONENT], metric)].assign(component=row[COMPONENT], metric=metric)
+        for row in table.cells
+        for metric in table.metrics
+        if pd.notna(row[metric])
+    ]
+    return pd.concat(parts)
+
+
+def with_outcomes(published: Published) -> Published:
+    """Return the report with its levels that are outcomes as metrics of their tables."""
+    tables = {
+        id: replace(
+            table,
+            fields={
+                name: replace(field, role="metric") if name in OUTCOMES else field
+                for name, field in table.fields.items()
+            },
+        )
+        for id, table in published.tables.items()
+    }
+    return replace(published, tables=tables)
+
+
+def _name(table: str, component: str | None, metric: str) -> str:
+    name = metric if component is None else f"{COMPONENTS[component]}_{metric}"
+    return NAMES.get((table, metric)) or NAMES.get((table, name)) or name
+
 
 # Of the upstream's transactions, what may fail: small tables make concurrent writers meet.
 ERRORS = 0.01
@@ -36,9 +104,10 @@ AS_PUBLISHED = ("tables", "threads", "worker_count", "batch", "pool_size")
 SCRIPTS = {"insert_only": "oltp_insert", "write_only": "oltp_write_only"}
 
 
-class ReplicationParameters(OnMysql):
+class ReplicationParameters(OnSystems):
     """What every report on DM can be asked; `system` is its upstream, `tables` narrows the published ones."""
 
+    system: Words = "mysql57"
     tables: list[Words] = Field(default=[])
     time_s: SecondsOrNone = 0
     rate: Rate = 0
@@ -163,7 +232,7 @@ class DmKind(Kind[ReplicationParameters]):
         """Raises BadInput for a role that nobody has, or that two hosts have where one is meant."""
         for role in ROLES:
             inventory.require_one(role)
-        check_probes(profile, [*mysql_family.check(parameters.names(), inventory), systems.find("tidb", inventory)])
+        check_probes(profile, [*mysql.check(parameters.names(), inventory), systems.find("tidb", inventory)])
         count = stated.anywhere_fixed(published, "tables")
         self.check_load(published, parameters.allow)
         return DmReplication(
@@ -192,11 +261,11 @@ class DmKind(Kind[ReplicationParameters]):
 
     def figures(self, published: Published, figures: pd.DataFrame) -> pd.DataFrame:
         """Return the figures of the published tables; the components of one run are rows of a table."""
-        return dm_tables.figures_in_tables(dm_tables.with_outcomes(published), figures)
+        return figures_in_tables(with_outcomes(published), figures)
 
     def beside(self, published: Published, figures: pd.DataFrame, trials: Sequence[Trial]) -> pd.DataFrame:
         """Return what was published beside what was measured, outcomes that the report has as levels among it."""
-        return super().beside(dm_tables.with_outcomes(published), figures, trials)
+        return super().beside(with_outcomes(published), figures, trials)
 
     def record_checks(self, record: Record) -> list[Check]:
         """Is the target the source, by checksum; did the disk hold; and for a sync, the errors upstream."""

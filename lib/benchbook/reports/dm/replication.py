@@ -21,7 +21,6 @@ from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
-from benchbook.reports import mysql_family
 from benchbook.reports.dm import ran
 from benchbook.reports.dm.pipeline import UPSTREAM, Pipeline, observing
 from benchbook.reports.dm.ran import DmRan, FullRan, SyncRan
@@ -77,7 +76,7 @@ class DmReplication:
             version, program = self._load_generator.find(client), self._load_generator.programs[client.name]
             self._pipelines = {
                 name: Pipeline(session, self.profile, self.databases, self.seed, program, upstream)
-                for name, upstream in mysql_family.make(self.upstreams, session, self.profile, UPSTREAM).items()
+                for name, upstream in mysql.make(self.upstreams, session, self.profile, UPSTREAM).items()
             }
             for pipeline in self._pipelines.values():
                 pipeline.install()

@@ -12,7 +12,7 @@ from benchbook.profiles import DmSize
 from benchbook.reports.dm import dm_summary
 from benchbook.reports.dm.pipeline import Pipeline
 from benchbook.reports.dm.task import TASK
-from benchbook.reports.standstill import Standstill
+from benchbook.reports.driving import Standstill
 from benchbook.systems import mysql
 from benchbook.systems.dm_status import CommandRefused, Status, TaskPaused
 from benchbook.systems.mysql import BinlogPosition

@@ -1,15 +1,20 @@
-"""A report of loads as data: its parameters, its cells, and the experiment that runs them."""
+"""Reports of loads as data: their parameters, their cells, and the experiment that runs them.
+
+Beside the plain kind there are those whose rows name their workload, their system, or the version of one system.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
+import pandas as pd
 from pydantic import Field
 
 from benchbook import paths, plugins, systems
 from benchbook.analysis.checks import Check
-from benchbook.campaign.design import Cell, Levels
+from benchbook.campaign.design import Cell, Levels, Trial
 from benchbook.campaign.max_rate import KneeSearch, Slo
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
@@ -224,3 +229,179 @@ class LoadKind(Kind[LoadParameters]):
     def record_checks(self, record: Record) -> list[Check]:
         """What the load generator of the record says that it must answer for."""
         return generator(str(record.asked.get("load", DEFAULT))).record_checks(record)
+
+
+# -- rows that name their workload ------------------------------------------------------------------------------------
+
+
+# The level that names the workload, as a load generator knows it.
+WORKLOAD = "workload"
+
+
+class ByWorkloadKind(LoadKind):
+    """As any load report, but a design may have `workload` among its factors; its own `workload` is then one of them.
+
+    Its threads are scaled as those of one table, so that rows can be compared.
+    """
+
+    def cells(self, published: Published, parameters: LoadParameters) -> list[Cell]:
+        """One cell per system and published row, or per workload and number of threads that the parameters give."""
+        return super().cells(_apart(published), parameters)
+
+    def experiment(
+        self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
+    ) -> LoadTrials:
+        """Raises BadInput as any load report does, for each of the workloads."""
+        return super().experiment(_apart(published), parameters, profile, inventory)
+
+    def check_load(self, published: Published, allow: Sequence[str]) -> None:
+        """As any load report, for each of the workloads."""
+        super().check_load(_apart(published), allow)
+
+
+def _apart(published: Published) -> Published:
+    """The report with a design per workload in place of one per table."""
+    design = [one for each in published.report.design for one in _of_one_workload(each)]
+    return replace(published, report=published.report.model_copy(update={"design": design}))
+
+
+def _of_one_workload(design: TableDesign) -> list[TableDesign]:
+    named = list(dict.fromkeys(str(name) for name in design.factors.get(WORKLOAD, [])))
+    return [_with(design, name) for name in named] or [design]
+
+
+def _with(design: TableDesign, workload: str) -> TableDesign:
+    """Its other factors, at those levels that were run with it."""
+    names = list(design.factors)
+    rows = [dict(zip(names, pair, strict=True)) for pair in design.pairs or []]
+    mine = [{name: row[name] for name in names if name != WORKLOAD} for row in rows if row[WORKLOAD] == workload]
+    factors = {
+        name: list(dict.fromkeys(row[name] for row in mine)) if rows else levels
+        for name, levels in design.factors.items()
+        if name != WORKLOAD
+    }
+    pairs = [list(row.values()) for row in mine] or None
+    return design.model_copy(update={"workload": workload, "factors": factors, "pairs": pairs})
+
+
+# -- rows that name their system --------------------------------------------------------------------------------------
+
+
+# The level that names the system, as `systems` of a notebook and of an inventory do.
+SERVER = "server"
+
+
+class ByServerParameters(LoadParameters):
+    """As for any load; without `systems`, PostgreSQL alone."""
+
+    system: Words = "postgresql"
+
+
+class ByServerKind(LoadKind):
+    """As any load report, but each system is put beside its own rows, and beside no other's.
+
+    A published system that was not run keeps its rows, under its own name and with nothing measured.
+    """
+
+    Parameters = ByServerParameters
+    own_factors = frozenset({SERVER})
+
+    def cells(self, published: Published, parameters: LoadParameters) -> list[Cell]:
+        """One cell per system and number of threads: the levels of its own rows."""
+        every = super().cells(published, parameters)
+        return [cell.model_copy(update={"levels": {**cell.levels, SERVER: cell.system}}) for cell in every]
+
+    def systems(self, published: Published, trials: Sequence[Trial]) -> list[str]:
+        """Return those of the plan, then those that were published alone."""
+        named = [
+            str(row[SERVER]) for table in published.tables.values() if SERVER in table.levels for row in table.cells
+        ]
+        return list(dict.fromkeys([*super().systems(published, trials), *named]))
+
+    def beside(self, published: Published, figures: pd.DataFrame, trials: Sequence[Trial]) -> pd.DataFrame:
+        """Return each published table beside what was measured of the same system."""
+        every = super().beside(published, figures, trials)
+        ran = every["system"].isin(super().systems(published, trials))
+        server = every.get(SERVER, pd.Series(index=every.index, dtype=object)).astype(object)
+        mine = (server == every["system"].astype(object)) | (server.isna() & ran)
+        return every.loc[mine].reset_index(drop=True)
+
+
+# -- versions of one system side by side ------------------------------------------------------------------------------
+
+
+# The level that names the published version, in the order in which the design lists them.
+VERSION = "version"
+
+
+class VersionsParameters(LoadParameters):
+    """As for any load; `systems` are put in the places of the published versions, in their order: older first."""
+
+    system: Words = ""
+    systems: list[Words] = Field(default=["tidb:6.5", "tidb:7.1"])
+
+
+class VersionsKind(LoadKind):
+    """As any load report, but each system runs, and stands beside, the rows of one published version."""
+
+    Parameters = VersionsParameters
+    own_factors = frozenset({VERSION})
+
+    def cells(self, published: Published, parameters: LoadParameters) -> list[Cell]:
+        """One cell per system and row of the version whose place it takes."""
+        place = places(published, parameters.names())
+        every = super().cells(published, parameters)
+        return [cell.model_copy(update={"levels": {**cell.levels, VERSION: place[cell.system]}}) for cell in every]
+
+    def asked(
+        self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
+    ) -> dict[str, object]:
+        """Also which system takes the place of which version."""
+        said = super().asked(published, parameters, profile, inventory)
+        return {**said, "in_place_of": places(published, parameters.names())}
+
+    def experiment(
+        self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
+    ) -> LoadTrials:
+        """Each system is said to stand in for its version, unless it says that it is that version."""
+        place = places(published, parameters.names())
+        product = published.report.systems[0].name if published.report.systems else published.report.document.product
+        stands = {system: (product, version) for system, version in place.items()}
+        return replace(super().experiment(published, parameters, profile, inventory), in_place_of=stands)
+
+    def beside(self, published: Published, figures: pd.DataFrame, trials: Sequence[Trial]) -> pd.DataFrame:
+        """Return each published table beside what was measured of the system in the place of each version."""
+        planned = {(trial.cell.system, trial.cell.levels.get(VERSION)) for trial in trials}
+        every = super().beside(published, figures, trials)
+        mine = [pair in planned for pair in zip(every["system"], every[VERSION], strict=True)]
+        return every[mine].reset_index(drop=True)
+
+
+def places(published: Published, systems: Sequence[str]) -> dict[str, str]:
+    """System -> published version. Raises BadInput unless there is one system for each version."""
+    versions = _versions(published)
+    if len(systems) != len(versions):
+        raise BadInput(
+            "each published version needs one system in its place",
+            file=paths.notebook(published.report.name),
+            key="systems",
+            value=list(systems),
+            fix=f"name {len(versions)} different systems, for {', '.join(versions)} in this order",
+        )
+    return dict(zip(systems, versions, strict=True))
+
+
+def _versions(published: Published) -> list[str]:
+    """As the designs list them, all alike. Raises BadInput."""
+    said = {e.name: [str(v) for v in e.factors.get(VERSION, [])] for e in stated.design(published)}
+    first = next(iter(said.values()))
+    for name, versions in said.items():
+        if not versions or versions != first:
+            raise BadInput(
+                "every design of such a report lists the same versions",
+                file=paths.published_dir(published.report.name) / "report.yaml",
+                key=f"design.{name}.factors.{VERSION}",
+                value=versions,
+                fix=f"write {first}" if first else f"add `{VERSION}: [OLDER, NEWER]`, and this level to its table",
+            )
+    return first

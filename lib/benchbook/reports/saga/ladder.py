@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
@@ -25,11 +25,9 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
 from benchbook.probes.watch import watching
 from benchbook.profiles import Profile
-from benchbook.reports import mysql_family
 from benchbook.reports.driving import Driver
 from benchbook.reports.saga import saga_summary
-from benchbook.reports.saga.rung import Rung
-from benchbook.reports.saga.warm_up import LoadAsked, WarmUp
+from benchbook.reports.saga.saga_tables import Rung
 from benchbook.reports.starting_state import StartingState
 from benchbook.systems import mysql
 from benchbook.systems.dtm import RETRIED, Dtm, SagaService, load_schemas, store_purpose
@@ -38,6 +36,65 @@ from benchbook.systems.mysql import MysqlServer
 from benchbook.workloads import ab
 from benchbook.workloads.base import check_end
 from benchbook.workloads.sysbench import Sysbench
+
+# Of the whole warm-up, where the servers run and have answered the same before: their connections are open already, and
+# some requests for each of the load's clients find the code and the data that they need near again.
+AGAIN = 0.1
+
+
+class LoadAsked(NamedTuple):
+    """What is asked of whom: loads of one kind have about one rate."""
+
+    store: str
+    url: str
+    concurrency: int
+
+
+@dataclass
+class WarmUp:
+    """The short load before a load of ab: it opens connections, and says how many requests the load needs.
+
+    A load is counted in requests, so that none is under way at its end, and is to last a certain time: what the same
+    load answered the last time says how many that are. Where nothing is known, or servers have just been started, the
+    load before it lasts whole seconds, which are the least that ab takes. Of loads that are to last `time_s` seconds;
+    `program` is ab, where it stands on the client.
+    """
+
+    time_s: int
+    program: str
+    _rates: dict[LoadAsked, float] = field(init=False, default_factory=dict)
+    _cold: bool = field(init=False, default=True)
+
+    @property
+    def seconds(self) -> int:
+        return max(1, self.time_s // 20)
+
+    def servers_started(self) -> None:
+        """What they cached, and had open, is gone: the next warm-up is a whole one."""
+        self._cold = True
+
+    def command(self, load: LoadAsked) -> Command:
+        """What is to be run before this load."""
+        rate = self._rates.get(load)
+        if rate is None or self._cold:
+            return ab.for_seconds(self.program, load.url, concurrency=load.concurrency, seconds=self.seconds)
+        return ab.for_requests(
+            self.program,
+            load.url,
+            concurrency=load.concurrency,
+            requests=round(rate * self.seconds * AGAIN),
+            longest_s=self.seconds + ab.REQUEST_TIMEOUT_S,
+        )
+
+    def requests(self, load: LoadAsked, printed: str) -> int:
+        """How many requests make the load as long as it should be; `printed` is what the warm-up printed."""
+        tried, self._cold = ab.parse(printed).requests_per_s, False
+        return round(self._rates.get(load, tried) * self.time_s)
+
+    def loaded(self, load: LoadAsked, requests_per_s: float) -> None:
+        """The rate of a whole load: the next one of its kind is as fast."""
+        self._rates[load] = requests_per_s
+
 
 ROLES = ("client", "mysql", "dtm", "business")
 SYSBENCH, KILLED = "mysql_write_only", "saga_killed"
@@ -128,7 +185,7 @@ class SagaLadder:
         return ab_version(self.client.run([self._ab, "-V"]).stdout)
 
     def _take_up(self) -> None:
-        self._stores = mysql_family.make(self.stores, self._session, self.profile, store_purpose())
+        self._stores = mysql.make(self.stores, self._session, self.profile, store_purpose())
         self._turn_to(self.stores[0])
         self._driver = Driver(self._session, self.generator, [self.client], self.time_s, watched_by=self.profile.probes)
         self._start = StartingState(

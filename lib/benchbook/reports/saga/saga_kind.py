@@ -14,26 +14,26 @@ from benchbook.campaign.design import Cell
 from benchbook.campaign.record import Record
 from benchbook.given.bounds import SecondsOrNone, Threads
 from benchbook.hosts.inventory import Inventory, load_inventory
-from benchbook.parameters import Words
+from benchbook.parameters import OnSystems, Words
 from benchbook.profiles import Profile, load_profile
 from benchbook.published.tables import Published
-from benchbook.reports import mysql_family, stated
+from benchbook.reports import stated
 from benchbook.reports.driving import check_probes
 from benchbook.reports.kind import Kind, common
-from benchbook.reports.mysql_family import OnMysql
 from benchbook.reports.saga import saga_tables
 from benchbook.reports.saga.ladder import KILLED, ROLES, SYSBENCH, SagaLadder
-from benchbook.reports.saga.rung import CEILING, Rung
-from benchbook.reports.saga.saga_tables import FAILING, LADDER
+from benchbook.reports.saga.saga_tables import CEILING, FAILING, LADDER, Rung
 from benchbook.stats.latency import little
+from benchbook.systems import mysql
 from benchbook.systems.dtm import Dtm
 from benchbook.workloads import option_allowlist
 from benchbook.workloads.sysbench import Sysbench
 
 
-class SagaParameters(OnMysql):
+class SagaParameters(OnSystems):
     """`rungs` (MODE:SQL) and `concurrency` replace the ladder and the profile's sweep; `fail` is a share of TransIn."""
 
+    system: Words = "mysql57"
     rungs: list[Words] = Field(default=[])
     concurrency: list[Threads] = Field(default=[])
     fail: Annotated[float, Field(ge=0, le=1)] = 0.2
@@ -134,7 +134,7 @@ class SagaKind(Kind[SagaParameters]):
         """Raises BadInput for a role that nobody has, or that two hosts have where one is meant."""
         for role in ROLES:
             inventory.require_one(role)
-        check_probes(profile, mysql_family.check(parameters.names(), inventory))
+        check_probes(profile, mysql.check(parameters.names(), inventory))
         size = profile.sysbench.model_copy(
             update={
                 "tables": stated.of_table(published, published.table(SYSBENCH), "tables"),

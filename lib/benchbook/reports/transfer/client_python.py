@@ -8,16 +8,19 @@ import sys
 import sysconfig
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchbook import paths
-from benchbook.errors import HostUnusable, SystemFailed
+from benchbook.errors import HostUnusable, SystemFailed, TrialFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import LONGEST_S, Command, Job
+from benchbook.hosts.fanout import together
 from benchbook.hosts.host import Host
 from benchbook.hosts.lab_host import has_account
 from benchbook.hosts.session import Session
+from benchbook.systems.mongo import MongoServer
 from mongo_transfer.settings import MongoEndpoint
 
 PROGRAM = "benchbook-python"
@@ -115,3 +118,72 @@ def python_path(host: Host) -> str:
     # Root's own Python may lie where the account that runs root's labs cannot reach it.
     own = host.inventory.lab and not has_account()
     return host.inventory.programs.get(PROGRAM, sys.executable if own else "python3")
+
+
+# -- the proof --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Held:
+    """What a server held: its collections by namespace, and when they were read (s since the epoch)."""
+
+    collections: dict[str, Json]
+    at: float
+
+    @property
+    def documents(self) -> int:
+        return sum(int(each["documents"]) for each in self.collections.values())
+
+
+@dataclass
+class EqualSides:
+    """Source and target of `documents` documents, read back by the client host."""
+
+    session: Session
+    client: Host
+    source: MongoServer
+    target: MongoServer
+    documents: int
+    # Of the source, and what it weighed then.
+    _held: Held | None = field(init=False, default=None)
+    _weight: int = field(init=False, default=0)
+
+    def reader(self) -> AbstractContextManager[Callable[[], Json]]:
+        """What reads the target back once its copy is over, started while there is none yet."""
+        return reader(self.session, self.client, self.target.endpoint, within_s=longest_s(self.documents))
+
+    def prove(self, output: str, read_target: Callable[[], Json]) -> Json:
+        """The evidence, for a record. Raises TrialFailed with the engine's `output` on any difference."""
+        before = self._held
+        source, target = together(self._source, lambda: _held(time.time(), read_target()))
+        if source is before and source.collections != target.collections:
+            source = self._held = self._read_source()
+        names = sorted({*source.collections, *target.collections})
+        found = [
+            {"namespace": name, "source": source.collections.get(name), "target": target.collections.get(name)}
+            for name in names
+        ]
+        wrong = [each["namespace"] for each in found if each["source"] != each["target"]]
+        if wrong or source.documents != self.documents:
+            raise TrialFailed(
+                f"source and target differ after the transfer ({', '.join(map(str, wrong)) or 'in number'}); the "
+                f"source holds {source.documents} of {self.documents} documents",
+                output=output + json.dumps(found),
+            )
+        return {"agrees": True, "documents": source.documents, "collections": found, "source_read": source.at}
+
+    def _source(self) -> Held:
+        weight = self.source.weigh()
+        # Nobody knows whether a server that tells no weight is written to.
+        if self._held is None or not weight or weight != self._weight:
+            self._held, self._weight = self._read_source(), weight
+        return self._held
+
+    def _read_source(self) -> Held:
+        """Every collection of it, read whole. Raises SystemFailed."""
+        within_s = longest_s(self.documents)
+        return _held(time.time(), tool(self.session, self.client, "digest", self.source.endpoint, within_s=within_s))
+
+
+def _held(at: float, found: Json) -> Held:
+    return Held({each["namespace"]: each for each in found["collections"]}, at)

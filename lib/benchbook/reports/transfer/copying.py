@@ -24,11 +24,10 @@ from benchbook.hosts.session import Session
 from benchbook.probes.probe import Probe, make, of_documents, of_jobs, of_others, of_profile
 from benchbook.probes.watch import watching
 from benchbook.profiles import Profile
-from benchbook.reports.standstill import Standstill
+from benchbook.reports.driving import Standstill
 from benchbook.reports.transfer import engines
-from benchbook.reports.transfer.client_python import DATABASE, longest_s, python, python_path, tool
+from benchbook.reports.transfer.client_python import DATABASE, EqualSides, longest_s, python, python_path, tool
 from benchbook.reports.transfer.engines import Engine, Moved
-from benchbook.reports.transfer.equal_sides import EqualSides
 from benchbook.reports.transfer.transfer_summary import CopyRun, bottleneck, rate_series, summarise, unsure
 from benchbook.systems import mongo
 from benchbook.systems.health import Living, blaming

@@ -1,4 +1,4 @@
-"""Trials of a load on a system that decides by quorum; in some of them a member is killed while it serves."""
+"""A report of loads on a system that decides by quorum; in loads beside the published ones a member is killed."""
 
 from __future__ import annotations
 
@@ -6,13 +6,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from statistics import fmean
+from typing import Annotated, Literal
 
-from benchbook.campaign.design import Trial
+from pydantic import Field
+
+from benchbook import systems
+from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.record import Quantity
-from benchbook.errors import WorkloadFailed
+from benchbook.errors import BadInput, WorkloadFailed
 from benchbook.hosts.host import Host
+from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import clock_offset
+from benchbook.parameters import Words
+from benchbook.profiles import Profile
+from benchbook.published.tables import Published
+from benchbook.reports.load.load_kind import ByWorkloadKind, LoadParameters
 from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.systems.base import Quorum
 from benchbook.workloads.etcd_benchmark import BAR_EVERY_S
@@ -154,3 +163,45 @@ def _with_memory(measured: Measurement) -> Measurement:
     inside = resident[resident.t.between(measured.started, measured.ended)]
     mean = Quantity(value=float((resident if inside.empty else inside).value.mean()) / 1e6, unit="MB")
     return replace(measured, summary={**measured.summary, "rss_mb": mean})
+
+
+class QuorumParameters(LoadParameters):
+    """As for any load; `killed` says which member is killed in a load of writes, each in one of its own."""
+
+    system: Words = "etcd"
+    killed: Annotated[list[Literal["follower", "leader"]], Field(max_length=2)] = []
+
+
+class QuorumKind(ByWorkloadKind):
+    """The loads in which a member is killed stand in the first table, at its most clients, and in no published row."""
+
+    Parameters = QuorumParameters
+    Trials = QuorumTrials
+
+    def cells(self, published: Published, parameters: LoadParameters) -> list[Cell]:
+        planned = super().cells(published, parameters)
+        return [*planned, *_killed(planned, published, parameters)]
+
+    def experiment(
+        self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
+    ) -> LoadTrials:
+        """Raises BadInput also for a system that a lost member ends."""
+        for name in parameters.names():
+            if not issubclass(systems.find(name, inventory), Quorum):
+                fix = "use etcd, or a system of yours that derives from benchbook.systems.base.Quorum"
+                raise BadInput("is no system of members that decide by quorum", key="systems", value=name, fix=fix)
+        return super().experiment(published, parameters, profile, inventory)
+
+
+def _killed(planned: list[Cell], published: Published, parameters: LoadParameters) -> list[Cell]:
+    """One cell per system and kind of member; none where the first table is not run."""
+    asked = parameters.killed if isinstance(parameters, QuorumParameters) else []
+    first = published.report.design[0].table
+    found = []
+    for system in parameters.names():
+        mine = [cell for cell in planned if (cell.table, cell.system) == (first, system)]
+        for member in dict.fromkeys(asked) if mine else ():
+            most = max(int(cell.levels["threads"]) for cell in mine)
+            levels: dict[str, str | int | float] = {"workload": f"put_{member}_killed", "threads": most}
+            found.append(Cell(table=first, system=system, levels=levels))
+    return found
