@@ -13,7 +13,7 @@ from benchbook import paths, systems
 from benchbook.errors import BadInput
 from benchbook.hosts import inventory as inventory_file
 from benchbook.hosts import open_ports
-from benchbook.hosts.inventory import Login, known_inventories, load_inventory
+from benchbook.hosts.inventory import Inventory, Login, known_inventories, load_inventory
 from benchbook.hosts.lab import lab_hosts
 from benchbook.profiles import known_profiles, load_profile
 from benchbook.workloads.base import generator
@@ -93,6 +93,61 @@ def test_names_of_packages_are_their_own(home: Home) -> None:
     programs = {"redis-benchmark": "/opt/redis-benchmark", "pg_dump": "/opt/pg_dump"}
     found = load_inventory(str(home.write("own.yaml", {"hosts": hosts, "programs": programs})))
     assert (found.with_role("tiflash"), found.program("pg_dump")) == (["a"], "/opt/pg_dump")
+
+
+ANSIBLE = """\
+[stores]
+db[1:2] ansible_user=bench
+db3 ansible_host=192.0.2.3 ansible_port=2222
+[loads]
+gen ansible_host=192.0.2.9
+[all:vars]
+ansible_ssh_private_key_file=~/.ssh/prod
+"""
+
+
+def from_ansible(home: Home, text: str, roles: dict[str, Any], **more: Any) -> Inventory:
+    home.write("hosts.ini", text)
+    (home.path / "group_vars").mkdir(exist_ok=True)
+    (home.path / "group_vars" / "loads.yml").write_text("ansible_user: load\n")
+    ansible = {"inventory": str(home.path / "hosts.ini"), **({"roles": roles} if roles else {})}
+    return load_inventory(str(home.write("mine.yaml", {"ansible": ansible, **more})))
+
+
+def test_hosts_of_an_ansible_inventory_get_the_roles_of_their_groups(home: Home) -> None:
+    own = {"db3": {"address": "10.1.0.3", "tune": ["thp"]}}
+    read = from_ansible(home, ANSIBLE, {"stores": ["tidb", "mysql"], "loads": "client"}, hosts=own)
+    said = {name: (h.address, h.ssh_address, h.ssh_port, h.user, h.roles) for name, h in read.hosts.items()}
+    assert said == {
+        "db1": ("db1", None, None, "bench", ("tidb", "mysql")),
+        "db2": ("db2", None, None, "bench", ("tidb", "mysql")),
+        # Servers have an address of their own here: Ansible's is that of SSH.
+        "db3": ("10.1.0.3", "192.0.2.3", 2222, None, ("tidb", "mysql")),
+        "gen": ("192.0.2.9", None, None, "load", ("client",)),
+    }
+    assert (read.ssh.key, read.hosts["db3"].tune) == ("~/.ssh/prod", ("thp",))
+    assert from_ansible(home, "[tidb]\ndb1\n", {}).with_role("tidb") == ["db1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "roles", "file", "said"),
+    [
+        (ANSIBLE, {"store": "tidb"}, "mine.yaml", "roles.store: Ansible knows no group of this .*mean stores"),
+        ("[tidb]\na\nb ansible_password=x7\n", {}, "hosts.ini", "line 3, b.ansible_password: this is not taken over"),
+        ("[tidb]\na ansible_connection=local\n", {}, "hosts.ini", "line 2, a.ansible_connection: hosts are reached"),
+        ("[tidb]\na ansible_host='{{ ip }}'\n", {}, "hosts.ini", "line 2, a.ansible_host: a template is not filled in"),
+        ("[tidb]\n[x:why]\n", {}, "hosts.ini", r"line 2, the inventory: .*Section \[x:why\] has unknown type"),
+        ("[tidb]\na ansible_port=70000\n", {}, "hosts.ini", "hosts.a.ssh_port: .*less than or equal to 65535"),
+        ("[tidb]\na\n[clent]\nb\n", {}, "hosts.ini|mine.yaml", "nothing asks for this name.*write client"),
+    ],
+)  # fmt: skip
+def test_what_is_not_taken_over_from_ansible_is_refused(
+    home: Home, text: str, roles: dict[str, str], file: str, said: str
+) -> None:
+    with pytest.raises(BadInput) as caught:
+        from_ansible(home, text, roles)
+    assert re.search(f"(?:{file}): .*{said}", str(caught.value).replace("\n", " ")), str(caught.value)
+    assert "x7" not in str(caught.value)
 
 
 def test_a_role_that_nobody_has(home: Home) -> None:

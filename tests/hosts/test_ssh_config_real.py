@@ -16,7 +16,7 @@ from sshd import PORT, Server, Variant, new_key, serving
 from benchbook.errors import BadInput, HostUnusable
 from benchbook.hosts.connection import find_route
 from benchbook.hosts.host import Host
-from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.preflight import HostProbe
 
 pytestmark = pytest.mark.real
@@ -303,8 +303,42 @@ def test_what_the_inventory_says_counts_more_than_the_ssh_config(
 def test_an_alias_is_no_address_that_servers_listen_on(server: Server, tmp_path: Path) -> None:
     inventory = described(server, tmp_path / "config", alias(server))
     host = inventory.hosts["db"].model_copy(update={"address": "db", "ssh_address": None})
-    with pytest.raises(BadInput, match=r"hosts\.db\.address: this address is an alias .*ssh_address: db`, and as"):
+    with pytest.raises(BadInput, match=r"hosts\.db\.address: this address is an alias .*ssh_address: db` beside it"):
         Host(inventory.model_copy(update={"hosts": {"db": host}}), "db").connect()
+
+
+def test_a_host_of_the_ssh_config_needs_no_more_than_its_name(server: Server, tmp_path: Path) -> None:
+    """Its HostName is what servers listen on; port, user, key and known_hosts count as the ssh_config has them."""
+    (server.folder / "known_hosts").write_text(server.known)
+    lines = (f"IdentityFile {server.keys}/client", f"User {getpass.getuser()}")
+    (tmp_path / "config").write_text(alias(server, *lines))
+    (tmp_path / "mine.yaml").write_text(f"ssh: {{config: {tmp_path}/config}}\nhosts: {{db: {{roles: [tidb]}}}}\n")
+    inventory = load_inventory(str(tmp_path / "mine.yaml"))
+    assert (inventory.hosts["db"].address, inventory.hosts["db"].ssh_address) == (server.address, "db")
+    assert hello(inventory) == "hello\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("hosts.ini", "[stores]\ndb ansible_host={0} ansible_port={1} ansible_user={2}\n[stores:vars]\n{3}={4}\n"),
+        (
+            "hosts.yml",
+            "stores:\n hosts: {{db: {{ansible_host: {0}, ansible_port: {1}, ansible_user: {2}}}}}\n vars: {{{3}: {4}}}",
+        ),
+    ],
+)
+def test_a_host_of_an_ansible_inventory_is_reached(file: str, text: str, server: Server, tmp_path: Path) -> None:
+    said = (server.address, PORT, getpass.getuser(), "ansible_ssh_private_key_file", server.keys / "client")
+    (tmp_path / file).write_text(text.format(*said))
+    (tmp_path / "known").write_text(server.known)
+    lines = (
+        f"ssh: {{known_hosts: {tmp_path}/known}}\nansible: {{inventory: {tmp_path}/{file}, roles: {{stores: tidb}}}}\n"
+    )
+    (tmp_path / "mine.yaml").write_text(lines)
+    inventory = load_inventory(str(tmp_path / "mine.yaml"))
+    assert (inventory.with_role("tidb"), inventory.hosts["db"].address) == (["db"], server.address)
+    assert hello(inventory) == "hello\n"
 
 
 # -- a login shell that waits ------------------------------------------------------------------------------------------

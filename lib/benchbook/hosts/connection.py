@@ -37,6 +37,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_r
 from benchbook.errors import BadInput, HostUnusable
 from benchbook.given import user_file
 from benchbook.hosts.endpoint import at
+from benchbook.hosts.imported_hosts import ssh_settings
 from benchbook.hosts.inventory import Inventory, is_public_key
 from benchbook.hosts.lab_host import lab_host
 from benchbook.hosts.timeouts import KEEPALIVE_S, silence_s
@@ -121,7 +122,7 @@ def find_route(inventory: Inventory, name: str) -> Route:
             file=inventory.file,
             key=f"hosts.{name}.address",
             value=address,
-            fix=f"write `ssh_address: {address}`, and as `address` what servers listen on, such as {found}",
+            fix=f"leave `address` out (servers then listen on {found}), or write `ssh_address: {address}` beside it",
         )
     return Route(
         hostname=found,
@@ -167,32 +168,7 @@ def _config_file(inventory: Inventory) -> Path | None:
 
 
 def _settings(inventory: Inventory, options: Sequence[str], destination: str) -> dict[str, list[str]]:
-    """What `ssh -G` says, by key in lower case. Raise BadInput with the words of ssh where it refuses."""
-    words = ["ssh", "-G", *options, "--", destination]
-    try:
-        said = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    except FileNotFoundError as problem:
-        fix = "install OpenSSH's client on this machine: sudo apt-get install openssh-client"
-        raise BadInput("the kit reaches hosts by way of ssh, which is not here", key="PATH", fix=fix) from problem
-    if said.returncode:
-        raise BadInput(
-            f"ssh refuses this configuration ({_complaint(said.stderr)})",
-            file=inventory.file,
-            key="ssh.config",
-            value=inventory.ssh.config or "none",
-            fix=f"correct it; `ssh -G -F {inventory.ssh.config or 'none'} {destination}` checks it",
-        )
-    settings: dict[str, list[str]] = {}
-    for line in said.stdout.splitlines():
-        key, _, value = line.partition(" ")
-        settings.setdefault(key, []).append(value)
-    return settings
-
-
-def _complaint(stderr: str) -> str:
-    """What ssh has against a configuration; that it ends is known."""
-    lines = [line for line in stderr.splitlines() if "terminating," not in line and not line.startswith("Pseudo-term")]
-    return "; ".join(lines[:3])
+    return ssh_settings(options, destination, inventory.file, inventory.ssh.config or "none")
 
 
 def _gateway(inventory: Inventory, options: Sequence[str], settings: dict[str, list[str]]) -> str:

@@ -9,7 +9,7 @@ import re
 import ssl
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal, Protocol, cast
 
 from pydantic import AfterValidator, Field, StrictBool, model_validator
 
@@ -18,6 +18,7 @@ from benchbook.errors import HIDDEN, BadInput
 from benchbook.given import user_file
 from benchbook.given.bounds import matching
 from benchbook.given.named import meant, one_of, slip_of
+from benchbook.hosts.imported_hosts import with_addresses, with_ansible
 from benchbook.hosts.tiup_topology import with_topology
 from benchbook.paths import resolve
 from benchbook.yamlfile import Strict, load_yaml, validate
@@ -153,8 +154,20 @@ class Ssh(Strict):
             _check_private(key, "ssh.key")
 
 
+class Ansible(Strict):
+    """An Ansible inventory whose hosts are added: a file in INI or YAML, a folder, a script.
+
+    `roles` gives the hosts of a group their roles here; without it, a group's name is the role of its hosts.
+    """
+
+    inventory: Location
+    roles: dict[Name, Name | tuple[Name, ...]] = {}
+
+
 class Host(Strict):
     """One machine. `address` is what servers bind to and clients connect to; `ssh_*` where SSH differs from it.
+
+    With `ssh.config`, a host without `address` is one that the ssh_config knows by name, and its HostName the address.
 
     `tune` lists what the kit may set on it for the time of a run (hosts/remote/tune.py says to what); it needs root, or
     `sudo -n`. In a lab, which is whatever machine somebody has, it is set where it can be. `cpus` are the processors
@@ -284,7 +297,7 @@ class EndpointSettings(Login):
 class Inventory(Strict):
     """Hosts and systems by name; `file` is where it was read from, for error messages.
 
-    `topology` is a TiUP topology.yaml, whose hosts and settings are added to those here.
+    `ansible` and `topology` (a TiUP topology.yaml) name files of others, whose hosts are added to those here.
     """
 
     name: Name
@@ -295,6 +308,7 @@ class Inventory(Strict):
     systems: dict[SystemName, SystemSettings] = {}
     endpoints: dict[Name, EndpointSettings] = {}
     programs: dict[Name, Location] = {}
+    ansible: Ansible | None = None
     topology: Location | None = None
     file: str = ""
 
@@ -514,17 +528,36 @@ def load_inventory(name: str) -> Inventory:
             fix=f"{meant(name, known_inventories())}use one of {', '.join(known_inventories())}, or write this file",
         )
     values = load_yaml(path)
-    mine = {**values, "name": path.stem, "file": str(path)}
-    if not isinstance(topology := values.get("topology"), str):
-        return validate(Inventory, mine, path)
-    file = resolve(topology)
+    every, sources = _with_hosts_of_others(values, path)
     try:
-        return validate(Inventory, {**mine, **with_topology(values, file)}, path)
+        return validate(Inventory, {**every, "name": path.stem, "file": str(path)}, path)
     except BadInput as problem:
-        # Of a host or system that this file does not name, the topology said it.
+        # Of a host or system that this file does not name, another file said it.
         part, _, name = str(problem.key).partition(".")
         mine_too = values.get(part)
         named_here = isinstance(mine_too, dict) and name.split(".")[0] in mine_too
-        if part not in {"hosts", "systems"} or not name or named_here:
+        if part not in {"hosts", "systems"} or not name or named_here or not sources:
             raise
+        file = sources[-1]
         raise BadInput(problem.problem, file=file, key=problem.key, value=problem.value, fix=problem.fix) from problem
+
+
+def _with_hosts_of_others(values: dict[str, object], path: Path) -> tuple[dict[str, object], list[Path]]:
+    """Return the keys of an inventory with the hosts of the files that it names, and these files.
+
+    What is of another kind than it should be is left as it is, for the model to refuse.
+    """
+    every, sources = values, list[Path]()
+    if not all(isinstance(values.get(key, {}), dict) for key in ("hosts", "ssh", "systems")):
+        return every, sources
+    if "ansible" in values:
+        ansible = validate(Ansible, cast("dict[str, object]", values["ansible"]), path, below="ansible")
+        roles = {group: (role,) if isinstance(role, str) else role for group, role in ansible.roles.items()}
+        sources.append(resolve(ansible.inventory))
+        every = with_ansible(every, roles, sources[-1], path)
+    if isinstance(config := cast("dict[str, object]", every.get("ssh", {})).get("config"), str):
+        every = with_addresses(every, config, path)
+    if isinstance(topology := values.get("topology"), str):
+        sources.append(resolve(topology))
+        every = with_topology(every, sources[-1])
+    return every, sources
