@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
-from benchbook.audit.documents import audit_document
-from benchbook.published.reader.tables import Reading, Table, reading
+from benchbook.documents.audit import audit_document
+from benchbook.documents.tables import Reading, Table, reading
 
 DOCUMENTS = Path(__file__).parent / "documents"
 # Another folder of Markdown files is read as well.

@@ -29,10 +29,10 @@ from benchbook.campaign.environment import IMPORTED
 from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import as_published, trials_as_published
 from benchbook.campaign.store import Campaign, whole_records
+from benchbook.documents.numerals import figures
 from benchbook.errors import BadInput
 from benchbook.given import user_file
 from benchbook.given.whole_file import replace_text
-from benchbook.published.reader.numerals import figures
 
 _BOUND = re.compile(
     r"<!-- bb: (?P<what>[^>]*?) -->(?P<printed>.*?)<!-- /bb -->"

@@ -194,16 +194,16 @@ def try_(
     Audits a document that comes with it, and makes a page of a recorded campaign.
     """
     from benchbook import pipeline, project
-    from benchbook.audit import documents
+    from benchbook.documents import audit as documents
+    from benchbook.documents.tables import reading
 
     if not paths.is_project(folder):
         project.lay_down(folder)
     os.environ[paths.HOME] = str(folder.absolute())
     report = project.record_sample()
     console.print("[bold]1. A document is audited as it is:[/] benchbook audit example-report.md")
-    documents.show(
-        [audit for _, audit in documents.audit_files([str(paths.find("data", "sample", "example-report.md"))])], console
-    )
+    example = reading(str(paths.find("data", "sample", "example-report.md")))
+    documents.show([documents.audit_document(example)], console)
     console.print("[bold]2. A recorded campaign becomes a page:[/] benchbook site")
     status = pipeline.replay_all([report], "", console)
     console.print(f"Open {paths.site_dir() / 'index.html'}", markup=False)
@@ -526,22 +526,29 @@ def audit(
     Reads Markdown, HTML, text, PDF, CSV and XLSX as they are. Exit status for documents: 0 nothing found, 1 findings,
     2 not readable.
     """
-    from benchbook.audit import audit_terminal, document_page, documents
-
     if not sources or all(re.fullmatch(r"\w+", source) and not Path(source).exists() for source in sources):
+        from benchbook.audit import audit_terminal
+
         found = audit_terminal.audits(sources)
         (audit_terminal.show_json if as_json else audit_terminal.show)(found, console)
         raise typer.Exit(1 if strict and any(one.findings for one in found) else 0)
+
+    from benchbook.documents import audit as documents
+    from benchbook.documents.tables import reading
+
     status, read = 0, []
-    for source in sources:
+    for file in documents.files_of(sources):
         try:
-            read += documents.audit_files([source])
+            one = reading(file)
+            read.append((one, documents.audit_document(one)))
         except BadInput as error:
             print(error.in_lines(), file=sys.stderr)
             status = error.exit_status
     audits = [one for _, one in read]
     if page:
-        replace_text(page, "\n".join(document_page.page(*one) for one in read))
+        from benchbook.documents.page import page as page_of
+
+        replace_text(page, "\n".join(page_of(*one) for one in read))
     if as_json or as_sarif:
         print(documents.as_sarif(audits) if as_sarif else documents.as_json(audits))
     else:

@@ -18,12 +18,13 @@ from typing import Any, NamedTuple
 from pydantic import Field
 
 from benchbook import paths, yamlfile
-from benchbook.audit.sentences import Sentence, split
-from benchbook.audit.setups import commands
+from benchbook.documents.columns import Column
+from benchbook.documents.numerals import Figure, is_empty
+from benchbook.documents.sentences import Sentence, split
+from benchbook.documents.setups import commands
+from benchbook.documents.tables import Cell, Reading, Table, table_in_sentences
+from benchbook.documents.units import factor
 from benchbook.given import user_file
-from benchbook.published.reader.columns import Column, factor
-from benchbook.published.reader.numerals import Figure, is_empty
-from benchbook.published.reader.tables import Cell, Reading, Table, table_in_sentences
 from benchbook.yamlfile import Strict
 
 GUESSES = "guesses.yaml"

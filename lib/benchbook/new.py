@@ -13,13 +13,13 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from benchbook import draft, paths
+from benchbook.documents.tables import reading
 from benchbook.errors import BadInput, NotWritten
 from benchbook.given import user_file
 from benchbook.given.document import as_yaml
 from benchbook.given.named import one_of
 from benchbook.given.whole_file import replace_text
 from benchbook.hosts.inventory import known_inventories
-from benchbook.published.reader.tables import reading
 from benchbook.reports.kind import known
 from benchbook.site.addresses import BATCHES, COMPARISON, HISTORY
 from benchbook.site.page import TEMPLATES

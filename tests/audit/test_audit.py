@@ -7,8 +7,9 @@ from functools import cache
 import pytest
 from kit import ROOT
 
-from benchbook.audit.findings import Audit, Finding, counted
+from benchbook.audit.findings import Audit, counted
 from benchbook.audit.whole import audit
+from benchbook.documents.findings import Finding
 from benchbook.published.tables import load
 
 DATA = ROOT / "data" / "published"

@@ -9,8 +9,9 @@ import pytest
 from packages import column, facts, package, write
 
 from benchbook.audit.dead_declarations import refuse_dead
-from benchbook.audit.findings import Audit, Finding
+from benchbook.audit.findings import Audit
 from benchbook.audit.whole import audit
+from benchbook.documents.findings import Finding
 from benchbook.errors import BadInput
 from benchbook.published import arithmetic
 from benchbook.published.tables import load

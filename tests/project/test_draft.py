@@ -11,10 +11,10 @@ from kit import Home
 from benchbook import draft, new, parameters, paths, published
 from benchbook.audit.whole import audit
 from benchbook.claims import ledger
+from benchbook.documents.tables import reading
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
-from benchbook.published.reader.tables import reading
 from benchbook.reports.kind import kind_of
 
 SYSBENCH = """# MariaDB 10.11 under sysbench

@@ -10,9 +10,9 @@ import pandas as pd
 from scipy import stats
 
 from benchbook.campaign.record import Quantity, Record
+from benchbook.documents.units import is_rate, is_time
 from benchbook.errors import counted
 from benchbook.published.tables import Published
-from benchbook.published.time_units import is_rate, is_time
 
 LEAST_REPETITIONS = 3
 # The chance that a drift is told where there is none.

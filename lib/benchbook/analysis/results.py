@@ -22,8 +22,8 @@ from pydantic import (
 )
 
 from benchbook.analysis.schema import CLAIMS, typed
-from benchbook.audit.findings import Finding
 from benchbook.campaign.store import Campaign
+from benchbook.documents.findings import Finding
 from benchbook.errors import BadInput
 from benchbook.given.whole_file import replace_text
 

@@ -10,8 +10,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from benchbook import published
-from benchbook.audit.findings import Audit, Finding, counted, untouched
+from benchbook.audit.findings import Audit, counted, untouched
 from benchbook.audit.whole import audit
+from benchbook.documents.findings import Finding
 
 _STYLE = {"contradiction": "bold red", "suspicious": "bold yellow", "note": "bold cyan"}
 

@@ -11,11 +11,12 @@ import math
 from typing import NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Finding, Outcomes, Passed, Touched
-from benchbook.published.declarations import Buckets, Severity
+from benchbook.audit.findings import Outcomes, Touched
+from benchbook.documents.findings import Finding, Passed, Severity
+from benchbook.documents.units import SECONDS
+from benchbook.published.declarations import Buckets
 from benchbook.published.reading import resolution
 from benchbook.published.tables import Published, PublishedTable
-from benchbook.published.time_units import SECONDS
 from benchbook.stats.rounding import BUCKET_STEP, FIRST_MS
 
 PRINTED = 0.01

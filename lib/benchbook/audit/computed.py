@@ -10,8 +10,9 @@ from math import prod
 from typing import NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Finding, Outcomes, Passed
+from benchbook.audit.findings import Outcomes
 from benchbook.audit.judgement import Case, cases_of, side, state
+from benchbook.documents.findings import Finding, Passed
 from benchbook.published.arithmetic import Number, bare, evaluate
 from benchbook.published.declarations import Identity
 from benchbook.published.tables import Published, PublishedTable

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Finding, Outcomes, Passed
+from benchbook.audit.findings import Outcomes
+from benchbook.documents.findings import Finding, Passed
 from benchbook.published.tables import Published, PublishedTable
 
 CELLS = 4

@@ -3,82 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
-from benchbook.published.declarations import Severity
+from benchbook.documents.findings import SEVERITIES, Finding, Kind, Passed, Severity
 from benchbook.published.tables import PublishedTable
 
-Kind = Literal[
-    "identity",
-    "rounding",
-    "constant",
-    "Little's law",
-    "bound",
-    "plausibility",
-    "Markov's inequality",
-    "percentiles",
-    "buckets",
-    "outlier",
-    "printed digits",
-    "trend",
-    "same value",
-    "repeated figures",
-    "restated",
-    "text against table",
-    "missing level",
-    "wording",
-    "meaning",
-    "host",
-    "placement",
-    "version",
-    "option",
-    "percentage",
-    "sum",
-    "ratio",
-    "rate",
-    "impossible",
-    "sentence",
-    "quoted figure",
-]
-
-SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 _NAMES: dict[Severity, tuple[str, str]] = {
     "contradiction": ("contradiction", "contradictions"),
     "suspicious": ("suspicious figure", "suspicious figures"),
     "note": ("note", "notes"),
 }
-
-
-class Finding(BaseModel):
-    """One thing that does not fit: `arithmetic` spells it out with the printed numbers, a line each.
-
-    contradiction: both cannot be true; suspicious: one of them is hardly true; note: a reader should know. In a
-    document that was read, `line`, `column` and `printed` say where it stands, and `sure` how sure that reading is,
-    from 0 to 1.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    id: str
-    report: str
-    where: str
-    kind: Kind
-    severity: Severity
-    sentence: str
-    arithmetic: list[str] = Field(min_length=1)
-    line: int = 0
-    column: str = ""
-    printed: str = ""
-    sure: float = 1.0
-
-
-class Passed(NamedTuple):
-    """`checks` single checks of a kind (rows, cells, pairs of rows, passages) that found nothing."""
-
-    kind: Kind
-    checks: int
 
 
 class Touched(NamedTuple):

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Finding, Kind, Outcomes, Passed, Touched
+from benchbook.audit.findings import Outcomes, Touched
 from benchbook.audit.judgement import Case, cases_of, kind_of, side, state
 from benchbook.audit.over_rows import rows_of
 from benchbook.audit.suggest import other_rounding, suggestions
-from benchbook.published.arithmetic import aggregates, bare, evaluate, figure, names, spelled
-from benchbook.published.declarations import Identity, Severity
+from benchbook.documents.findings import Finding, Kind, Passed, Severity, figure
+from benchbook.published.arithmetic import aggregates, bare, evaluate, names, spelled
+from benchbook.published.declarations import Identity
 from benchbook.published.tables import Published, PublishedTable
 
 LINES = 6

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Kind
 from benchbook.audit.over_rows import over_rows
+from benchbook.documents.findings import Kind, figure
 from benchbook.published.arithmetic import (
     Number,
     above,
     bare,
     evaluate,
-    figure,
     meet,
     names,
     of_the_table,

@@ -12,10 +12,10 @@ from itertools import combinations
 from typing import NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Finding, Outcomes, Passed, touched
+from benchbook.audit.findings import Outcomes, touched
 from benchbook.audit.judgement import case_of
-from benchbook.published.arithmetic import above, evaluate, figure, names, spelled
-from benchbook.published.declarations import Severity
+from benchbook.documents.findings import Finding, Passed, Severity, figure
+from benchbook.published.arithmetic import above, evaluate, names, spelled
 from benchbook.published.tables import Published, PublishedTable
 
 _PERCENTILE = re.compile(r"^(?P<before>(?:.*_)?)p(?P<digits>\d{1,4})(?P<after>(?:_.*)?)$")

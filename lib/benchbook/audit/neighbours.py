@@ -12,11 +12,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Finding, Outcomes, Passed, Touched
+from benchbook.audit.findings import Outcomes, Touched
 from benchbook.audit.judgement import case_of, state
+from benchbook.documents.findings import Finding, Passed
+from benchbook.documents.units import is_time
 from benchbook.published.arithmetic import names
 from benchbook.published.tables import Published, PublishedTable
-from benchbook.published.time_units import is_time
 
 POINTS = 3
 """The fewest points of a curve that is looked at."""

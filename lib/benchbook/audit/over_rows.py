@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from benchbook.published.arithmetic import Aggregate, Number, RowCondition, aggregates, evaluate, figure, over
+from benchbook.documents.findings import figure
+from benchbook.published.arithmetic import Aggregate, Number, RowCondition, aggregates, evaluate, over
 from benchbook.published.tables import PublishedTable
 
 

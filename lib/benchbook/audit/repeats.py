@@ -6,7 +6,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Finding, Outcomes, Passed, Touched
+from benchbook.audit.findings import Outcomes, Touched
+from benchbook.documents.findings import Finding, Passed
 from benchbook.published.tables import Published, PublishedTable
 
 DIGITS = 8

@@ -8,9 +8,10 @@ from statistics import median
 from typing import NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Finding, Outcomes, Passed, touched
+from benchbook.audit.findings import Outcomes, touched
 from benchbook.audit.judgement import Case, case_of
-from benchbook.published.arithmetic import Number, evaluate, figure, names, spelled
+from benchbook.documents.findings import Finding, Passed, figure
+from benchbook.published.arithmetic import Number, evaluate, names, spelled
 from benchbook.published.declarations import Companion, Constant, Trend
 from benchbook.published.tables import Published, PublishedTable
 

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Finding, Outcomes, Passed, Touched
+from benchbook.audit.findings import Outcomes, Touched
 from benchbook.audit.judgement import case_of
+from benchbook.documents.findings import Finding, Passed
 from benchbook.errors import counted
 from benchbook.published.declarations import Scalar
 from benchbook.published.report_file import FieldMeta, TextFact

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from itertools import combinations, zip_longest
 
-from benchbook.audit.findings import Finding, Outcomes, Passed
+from benchbook.audit.findings import Outcomes
+from benchbook.documents.findings import Finding, Passed
 from benchbook.published.report_file import Report, SystemFact, TextFact
 from benchbook.published.tables import Published
 

@@ -9,7 +9,7 @@ from benchbook.audit import numbers
 from benchbook.audit.buckets import buckets
 from benchbook.audit.computed import computed
 from benchbook.audit.digits import digits
-from benchbook.audit.findings import SEVERITIES, Audit, Finding, Kind, Passed, Touched
+from benchbook.audit.findings import Audit, Touched
 from benchbook.audit.identities import identities
 from benchbook.audit.latencies import latencies
 from benchbook.audit.neighbours import curves
@@ -17,6 +17,7 @@ from benchbook.audit.repeats import repeats
 from benchbook.audit.rows import shapes
 from benchbook.audit.text import text
 from benchbook.audit.topology import topology
+from benchbook.documents.findings import SEVERITIES, Finding, Kind, Passed
 from benchbook.grouping import grouped
 from benchbook.published.tables import Published, PublishedTable
 

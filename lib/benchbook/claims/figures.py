@@ -8,8 +8,9 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 import pandas as pd
 
+from benchbook.documents import units as time_units
 from benchbook.errors import BadInput
-from benchbook.published import arithmetic, time_units
+from benchbook.published import arithmetic
 from benchbook.published.declarations import Scalar
 from benchbook.published.reading import known, names_in
 from benchbook.published.tables import Published, PublishedTable

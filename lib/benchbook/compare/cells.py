@@ -16,8 +16,8 @@ from benchbook.analysis.trials import figures_of, of_records
 from benchbook.campaign.design import Levels
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
+from benchbook.documents.units import is_rate, is_time
 from benchbook.errors import BadInput
-from benchbook.published.time_units import is_rate, is_time
 from benchbook.stats.campaign_effect import CampaignEffect
 from benchbook.stats.cellwise import CONFIDENCE, coefficient_of_variation, compare_cells, repetitions_needed
 from benchbook.stats.estimates import DegenerateDataWarning

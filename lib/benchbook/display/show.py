@@ -14,8 +14,9 @@ from benchbook.analysis.beside import in_rows, levels_of
 from benchbook.analysis.formatting import number, with_interval
 from benchbook.analysis.schema import as_level
 from benchbook.analysis.trials import Measured
-from benchbook.audit.findings import SEVERITIES, Audit, counted
+from benchbook.audit.findings import Audit, counted
 from benchbook.display.outputs import Shown, Stack, fragment
+from benchbook.documents.findings import SEVERITIES
 from benchbook.published.tables import Published, PublishedTable
 
 # Rows of a table on a page; nobody reads more of them, and a page of thousands does not open on a phone.

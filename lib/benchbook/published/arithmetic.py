@@ -147,11 +147,6 @@ def spelled(expression: str, show: Callable[[str], str]) -> str:
     return ast.unparse(_Spell(show).visit(copy.deepcopy(parse(expression)))).replace(" * ", " x ")
 
 
-def figure(value: float) -> str:
-    """A computed number with five significant digits, thousands apart; whole from 10,000 up."""
-    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:,.5g}"
-
-
 def meet(one: Number, other: Number) -> bool:
     """Whether two numbers can be the same."""
     return not above(one, other) and not above(other, one)

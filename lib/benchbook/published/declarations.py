@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StrictStr
 
+from benchbook.documents.findings import Severity
 from benchbook.given.bounds import matching
 from benchbook.yamlfile import Strict
 
-Severity = Literal["contradiction", "suspicious", "note"]
 # Beyond 2^53 a whole number is none any more once it is calculated with.
 Whole = Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)]
 Fraction = Annotated[float, Field(strict=True, allow_inf_nan=False)]

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
+from benchbook.documents.units import is_time
 from benchbook.errors import BadInput
 from benchbook.published.arithmetic import aggregates, of_the_table
 from benchbook.published.declarations import Buckets, Companion, Constant, Identity, Trend
 from benchbook.published.reading import known, names_in
 from benchbook.published.report_file import PackageMeta, Report, ResourceMeta
-from benchbook.published.time_units import is_time
 
 
 def check_declarations(package: PackageMeta, report: Report, folder: Path) -> None:

@@ -7,23 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
 from typing import Literal, NamedTuple
 
-import pint
-
-from benchbook.published.reader.numerals import UNITS, Figure, is_empty
+from benchbook.documents.numerals import UNITS, Figure, is_empty
+from benchbook.documents.units import is_rate, is_time
 
 Role = Literal["level", "metric", "delta", "note"]
 Better = Literal["more", "less", ""]
-_REGISTRY: pint.UnitRegistry[float] = pint.UnitRegistry(cache_folder=None)
-_PINT = {
-    "s": "second", "ms": "millisecond", "us": "microsecond", "ns": "nanosecond", "min": "minute", "h": "hour", "B": "byte",
-    "kB": "kilobyte", "MB": "megabyte", "GB": "gigabyte", "TB": "terabyte", "KiB": "kibibyte", "MiB": "mebibyte", "GiB": "gibibyte",
-    "TiB": "tebibyte", "B/s": "byte/second", "kB/s": "kilobyte/second", "MB/s": "megabyte/second", "GB/s": "gigabyte/second",
-    "KiB/s": "kibibyte/second", "MiB/s": "mebibyte/second", "GiB/s": "gibibyte/second", "Mbit/s": "megabit/second",
-    "Gbit/s": "gigabit/second", "1/s": "1/second", "1/min": "1/minute", "Hz": "1/second", "%": "percent",
-}  # fmt: skip
 
 
 class Rule(NamedTuple):
@@ -148,28 +138,8 @@ def unit_of(heading: str) -> str:
     return UNITS.get(tail[1], UNITS.get(tail[1].lower(), "")) if tail else ""
 
 
-@cache
-def factor(unit: str, other: str) -> float | None:
-    """Return what one `unit` is in the other one; None where they are of different dimensions, or not known."""
-    if unit == other:
-        return 1.0
-    if unit not in _PINT or other not in _PINT or "%" in {unit, other}:
-        return None
-    if bool(re.search("B|bit", unit)) != bool(re.search("B|bit", other)):
-        return None  # pint counts a bit as a plain number
-    try:
-        return float(_REGISTRY.Quantity(1.0, _PINT[unit]).to(_PINT[other]).magnitude)
-    except pint.DimensionalityError:
-        return None
-
-
-def is_rate(unit: str) -> bool:
-    """Return whether a unit is so much in a time."""
-    return unit.endswith(("/s", "/min")) and unit not in {"", "%"}
-
-
 def _direction(unit: str) -> Better:
-    return "more" if is_rate(unit) else "less" if unit in {"ns", "us", "ms", "s", "min", "h"} else ""
+    return "more" if is_rate(unit) else "less" if is_time(unit) else ""
 
 
 def _percent(heading: str) -> float | None:

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from benchbook.audit.findings import Finding, Kind, Passed
-from benchbook.audit.sentences import Sentence, split
-from benchbook.published.declarations import Severity
-from benchbook.published.reader.numerals import figures
-from benchbook.published.reader.tables import Reading, Table
+from benchbook.documents.findings import Finding, Kind, Passed, Severity
+from benchbook.documents.numerals import figures
+from benchbook.documents.sentences import Sentence, split
+from benchbook.documents.tables import Reading, Table
 
 
 class Replaced(NamedTuple):

@@ -10,12 +10,14 @@ from pathlib import Path
 import openpyxl
 import pytest
 
+from benchbook.documents import formats
+from benchbook.documents.columns import RULES, column, rule_of, unit_of
+from benchbook.documents.frames import frame
+from benchbook.documents.numerals import figures, style_of
+from benchbook.documents.tables import reading, table_in_sentences
+from benchbook.documents.tool_output import TOOLS
+from benchbook.documents.units import factor
 from benchbook.errors import BadInput
-from benchbook.published.reader import formats
-from benchbook.published.reader.columns import RULES, column, factor, rule_of, unit_of
-from benchbook.published.reader.numerals import figures, style_of
-from benchbook.published.reader.tables import frame, reading, table_in_sentences
-from benchbook.published.reader.tool_output import TOOLS
 
 NUMERALS = {
     "12,000": [(12000, "", 1)],

@@ -12,12 +12,12 @@ from pydantic import BaseModel, ConfigDict
 from rich.console import Console
 from rich.markup import escape
 
-from benchbook.audit.findings import SEVERITIES, Finding, Kind, Passed
-from benchbook.audit.relations import relations
-from benchbook.audit.sentences import NotBound, sentences
-from benchbook.audit.setups import setups
+from benchbook.documents.findings import SEVERITIES, Finding, Kind, Passed
+from benchbook.documents.relations import relations
+from benchbook.documents.sentences import NotBound, sentences
+from benchbook.documents.setups import setups
+from benchbook.documents.tables import Reading
 from benchbook.errors import counted
-from benchbook.published.reader.tables import Reading, frame, reading
 
 _LEVELS = {"contradiction": "error", "suspicious": "warning", "note": "note"}
 _STYLES = {"contradiction": "bold red", "suspicious": "bold yellow", "note": "bold cyan"}
@@ -53,7 +53,7 @@ def audit_document(read: Reading) -> DocumentAudit:
     return DocumentAudit(
         document=read.document,
         tables=len(read.tables),
-        figures=len(frame(read)),
+        figures=sum(len(cell.figures) for table in read.tables for row in table.rows for cell in row),
         findings=sorted(found, key=lambda one: (SEVERITIES.index(one.severity), one.line)),
         passed=dict(passed),
         not_bound=list(
@@ -75,22 +75,18 @@ def _each_once(found: list[Finding]) -> list[Finding]:
     return list(best.values())
 
 
-def audit_files(sources: Sequence[str]) -> list[tuple[Reading, DocumentAudit]]:
-    """Return the audits of files, of all files in a folder, of an address. Raises BadInput for what cannot be read."""
-    found = []
-    for source in sources:
-        for file in _files(source):
-            read = reading(file)
-            found.append((read, audit_document(read)))
-    return found
-
-
-def _files(source: str) -> list[str]:
-    folder = Path(source)
-    if not folder.is_dir():
-        return [source]
+def files_of(sources: Sequence[str]) -> list[str]:
+    """Return files and addresses as they are, and for a folder all documents in it."""
     kinds = {".md", ".markdown", ".html", ".htm", ".txt", ".csv", ".tsv", ".pdf", ".xlsx"}
-    return [str(path) for path in sorted(folder.rglob("*")) if path.suffix.lower() in kinds and path.is_file()]
+    found: list[str] = []
+    for source in sources:
+        inside = sorted(Path(source).rglob("*")) if Path(source).is_dir() else None
+        found += (
+            [source]
+            if inside is None
+            else [str(path) for path in inside if path.suffix.lower() in kinds and path.is_file()]
+        )
+    return found
 
 
 def show(audits: Sequence[DocumentAudit], console: Console) -> None:

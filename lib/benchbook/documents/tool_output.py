@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from benchbook.published.reader.formats import Block
+from benchbook.documents.formats import Block
 
 
 class Tool(NamedTuple):

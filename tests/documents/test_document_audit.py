@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from benchbook.audit.document_page import page
-from benchbook.audit.documents import DocumentAudit, audit_document
-from benchbook.audit.sentences import PATTERNS
 from benchbook.cli import app
-from benchbook.published.reader.tables import reading
+from benchbook.documents.audit import DocumentAudit, audit_document
+from benchbook.documents.page import page
+from benchbook.documents.sentences import PATTERNS
+from benchbook.documents.tables import reading
 
 GOOD = """# Two versions
 

@@ -7,16 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import pandas as pd
-
-from benchbook.published.reader.columns import Column, column, rule_of, unit_of
-from benchbook.published.reader.formats import Block, read
-from benchbook.published.reader.numerals import UNITS, Figure, Style, figures, is_empty, style_of
-from benchbook.published.reader.tool_output import tables_of
-
-FRAME = [
-    "document", "table", "section", "row", "label", "column", "quantity", "role", "value", "unit", "low", "high", "printed", "kind", "line",
-]  # fmt: skip
+from benchbook.documents.columns import Column, column, rule_of, unit_of
+from benchbook.documents.formats import Block, read
+from benchbook.documents.numerals import UNITS, Figure, Style, figures, is_empty, style_of
+from benchbook.documents.tool_output import tables_of
 
 
 @dataclass(frozen=True)
@@ -143,21 +137,6 @@ def table_in_sentences(read: Reading) -> Table | None:
 def _is_metric(heading: str) -> bool:
     rule = rule_of(heading)
     return rule is not None and rule.role == "metric"
-
-
-def frame(read: Reading) -> pd.DataFrame:
-    """Return every figure of every table, a row each: its value in its unit, the bounds of its rounding, its line."""
-    rows = [
-        (
-            read.document, table.id, table.section, number, table.label(number), column.heading, column.quantity, column.role,
-            figure.value, figure.unit or (column.unit if part == 0 else ""), figure.low, figure.high, figure.printed, figure.kind, cell.line,
-        )
-        for table in read.tables
-        for number, cells in enumerate(table.rows)
-        for column, cell in zip(table.columns, cells, strict=True)
-        for part, figure in enumerate(cell.figures)
-    ]  # fmt: skip
-    return pd.DataFrame(rows, columns=FRAME)
 
 
 def with_rows_as_columns(table: Table) -> Table | None:

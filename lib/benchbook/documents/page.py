@@ -7,10 +7,10 @@ from pathlib import Path
 
 import jinja2
 
-from benchbook.audit.documents import DocumentAudit
-from benchbook.audit.findings import Finding
-from benchbook.published.reader.formats import Block
-from benchbook.published.reader.tables import Reading, Table
+from benchbook.documents.audit import DocumentAudit
+from benchbook.documents.findings import Finding
+from benchbook.documents.formats import Block
+from benchbook.documents.tables import Reading, Table
 
 _PAGES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),

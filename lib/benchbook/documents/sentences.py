@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterator
 from itertools import permutations
 from typing import NamedTuple
 
-from benchbook.audit.findings import Finding, Kind, Passed
-from benchbook.published.arithmetic import figure as shown
-from benchbook.published.declarations import Severity
-from benchbook.published.reader.columns import factor
-from benchbook.published.reader.formats import Block
-from benchbook.published.reader.numerals import Figure, figures
-from benchbook.published.reader.tables import SAID, Reading, Table
+from benchbook.documents.findings import Finding, Kind, Passed, Severity
+from benchbook.documents.findings import figure as shown
+from benchbook.documents.formats import Block
+from benchbook.documents.numerals import Figure, figures
+from benchbook.documents.tables import SAID, Reading, Table
+from benchbook.documents.units import factor
 
 
 class Sentence(NamedTuple):

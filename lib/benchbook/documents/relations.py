@@ -7,18 +7,19 @@ rows where it does not are the findings. What holds nowhere is no relation, and 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, pairwise, permutations, product
 from statistics import fmean, geometric_mean, median
 from typing import NamedTuple
 
-from benchbook.audit.findings import Finding, Kind, Passed
-from benchbook.audit.sentences import split
-from benchbook.published.arithmetic import figure as shown
-from benchbook.published.declarations import Severity
-from benchbook.published.reader.columns import Column, factor, is_rate
-from benchbook.published.reader.numerals import Figure, figures
-from benchbook.published.reader.tables import Reading, Table, with_rows_as_columns
+from benchbook.documents.columns import Column
+from benchbook.documents.findings import Finding, Kind, Passed, Severity
+from benchbook.documents.findings import figure as shown
+from benchbook.documents.numerals import Figure, figures
+from benchbook.documents.sentences import split
+from benchbook.documents.tables import Reading, Table, with_rows_as_columns
+from benchbook.documents.units import factor, is_rate
 
 FEWEST = 3
 """The fewest rows in which a relation must hold, before another row is held against it."""
@@ -92,12 +93,18 @@ def finding(  # noqa: PLR0913, PLR0917 - the fields of a finding
 # -- percentages and ratios ---------------------------------------------------------------------------------------------
 
 
-class Tried(NamedTuple):
-    """A formula in the rows where it can be computed: row, words, low, value, high."""
+class Broken(NamedTuple):
+    """A row in which a formula does not give what is printed: its arithmetic in words, and what it gives."""
 
-    formula: Formula
-    sides: str
-    rows: list[tuple[int, str, float, float, float]]
+    row: int
+    words: str
+    low: float
+    value: float
+    high: float
+
+
+Pairs = list[tuple[int, Figure, Figure]]
+"""Rows, and the two figures that their change may be made of: base and new."""
 
 
 def percentages(read: Reading, table: Table) -> Iterator[Outcome]:
@@ -108,14 +115,17 @@ def percentages(read: Reading, table: Table) -> Iterator[Outcome]:
         printed = {row: number for row in range(len(table.rows)) if (number := table.number(row, place))}
         if len(printed) < FEWEST:
             continue
-        judged = [(tried, *_judged(tried, printed)) for tried in _candidates(table, place, printed)]
-        judged = [one for one in judged if len(one[1]) >= FEWEST or (len(one[1]) >= 2 and not one[2])]
+        formulas = [one for one in FORMULAS if one.percent or column.unit != "%"]
+        judged = [
+            one
+            for pairs, scale in _pairs(table, place, printed)
+            for formula in formulas
+            if (one := _judged(formula, pairs, scale, printed))
+        ]
         if not judged:
             continue
-        _, held, broken = max(judged, key=lambda one: (len(one[1]), -len(one[2])))
+        held, broken = max(judged, key=lambda one: (len(one[0]), -len(one[1])))
         yield Passed("percentage", len(held))
-        if len(broken) > max(1, len(held) // 4):
-            continue
         for row, words, low, value, high in broken:
             number = printed[row]
             yield finding(
@@ -127,68 +137,51 @@ def percentages(read: Reading, table: Table) -> Iterator[Outcome]:
             )  # fmt: skip
 
 
-def _candidates(table: Table, place: int, printed: dict[int, Figure]) -> Iterator[Tried]:
-    column = table.columns[place]
-    metrics = [
-        other
+def _pairs(table: Table, place: int, printed: dict[int, Figure]) -> Iterator[tuple[Pairs, float]]:
+    """Yield what a column of changes may compare, and what a unit of the base is in the other's: two columns, two rows."""
+    metrics = {
+        other: numbers
         for other, one in enumerate(table.columns)
-        if other != place
-        and one.role in {"metric", "level"}
-        and one.unit != "%"
-        and sum(table.number(row, other) is not None for row in printed) >= 2
-    ]
-    formulas = [one for one in FORMULAS if one.percent or column.unit != "%"]
-    for a, b in permutations(metrics, 2):
+        if other != place and one.role in {"metric", "level"} and one.unit != "%"
+        and len(numbers := {row: number for row in range(len(table.rows)) if (number := table.number(row, other))}) >= 2
+    }  # fmt: skip
+    for (a, bases), (b, numbers) in permutations(metrics.items(), 2):
         scale = factor(table.columns[a].unit, table.columns[b].unit)
-        if scale is None:
-            continue
-        pairs = {row: (table.number(row, a), table.number(row, b)) for row in printed}
-        for formula in formulas:
-            yield _tried(formula, f"{table.columns[b].heading} against {table.columns[a].heading}", pairs, scale)
-    for m in metrics:
-        numbers = {row: number for row in range(len(table.rows)) if (number := table.number(row, m))}
-        if len(numbers) < 2:
-            continue
+        if scale is not None:
+            yield [(row, bases[row], numbers[row]) for row in printed if row in bases and row in numbers], scale
+    for numbers in metrics.values():
         rows = sorted(numbers)
         best, least = max(rows, key=lambda row: numbers[row].value), min(rows, key=lambda row: numbers[row].value)
-        before = dict(pairwise(rows))
-        bases = [{row: at for row in rows if row != at} for at in dict.fromkeys([rows[0], rows[-1], best, least])]
-        for base in [*bases, {later: row for row, later in before.items()}]:
-            for swapped in (False, True):
-                pairs = {
-                    row: (numbers[row], numbers[at]) if swapped else (numbers[at], numbers[row])
-                    for row, at in base.items()
-                    if row in printed
-                }
-                for formula in formulas:
-                    yield _tried(formula, f"{table.columns[m].heading} between rows", dict(pairs), 1.0)
+        bases_of = [{row: at for row in rows if row != at} for at in dict.fromkeys([rows[0], rows[-1], best, least])]
+        for base in [*bases_of, {later: row for row, later in pairwise(rows)}]:
+            pairs = [(row, numbers[at], numbers[row]) for row, at in base.items() if row in printed]
+            yield pairs, 1.0
+            yield [(row, new, old) for row, old, new in pairs], 1.0
 
 
-def _tried(formula: Formula, sides: str, pairs: dict[int, tuple[Figure | None, Figure | None]], scale: float) -> Tried:
-    rows = []
-    for row, (a, b) in pairs.items():
-        if a is None or b is None or a.low <= 0:
+def _judged(
+    formula: Formula, pairs: Pairs, scale: float, printed: dict[int, Figure]
+) -> tuple[list[int], list[Broken]] | None:
+    """Return the rows in which what is printed says something and fits, and the few that do not fit; None if they are many."""
+    held, broken = list[int](), list[Broken]()
+    most = max(1, len(pairs) // 5)
+    for row, a, b in pairs:
+        if a.low <= 0:
             continue
-        corners = [formula.of(x * scale, y) for x, y in product((a.low, a.high), (b.low, b.high))]
-        words = formula.words.format(a=a.printed, b=b.printed)
-        rows.append((row, words, min(corners), formula.of(a.value * scale, b.value), max(corners)))
-    return Tried(formula, sides, rows)
-
-
-def _judged(tried: Tried, printed: dict[int, Figure]) -> tuple[list[int], list[tuple[int, str, float, float, float]]]:
-    """Return the rows in which what is printed says something and fits, and those in which it does not fit."""
-    held, broken = [], []
-    for one in tried.rows:
-        row, _, low, value, high = one
-        number = printed[row]
-        place = number.place or 1.0
+        number, value = printed[row], formula.of(a.value * scale, b.value)
+        corners = [formula.of(x * scale, y) for x in (a.low, a.high) for y in (b.low, b.high)]
+        low, high, place = min(corners), max(corners), number.place or 1.0
         if low - place <= number.value <= high + place:
             # What is as wide as the figure itself, or is 0 or 1 for all formulas, shows nothing.
             if high - low + place < 0.5 * abs(value) + 1e-12 and number.value not in {0, 1, 100}:
                 held.append(row)
         elif abs(number.value) != abs(value) and not low - place <= -number.value <= high + place:
-            broken.append(one)
-    return held, broken
+            broken.append(Broken(row, formula.words.format(a=a.printed, b=b.printed), low, value, high))
+            if len(broken) > most:
+                return None
+    if len(held) < FEWEST and (len(held) < 2 or broken):
+        return None
+    return (held, broken) if len(broken) <= max(1, len(held) // 4) else None
 
 
 # -- sums and means -------------------------------------------------------------------------------------------------------
@@ -652,7 +645,14 @@ def repeated(read: Reading) -> Iterator[Outcome]:
                 table.columns[place].heading: (place, cells[place].text) for place in metrics if cells[place].figure
             }
             rows.append(_Row(table, row, texts, table.label(row)))
-    for one, other in combinations(rows[:600], 2):
+    alike: dict[tuple[str, str], list[int]] = {}
+    for number, one in enumerate(rows):
+        for name, (_, text) in one.texts.items():
+            alike.setdefault((name, text), []).append(number)
+    # What stands in many rows tells none of them.
+    pairs = Counter(pair for numbers in alike.values() if len(numbers) <= 50 for pair in combinations(numbers, 2))
+    for a, b in sorted(pair for pair, count in pairs.items() if count >= 2):
+        one, other = rows[a], rows[b]
         common = [name for name in one.texts if name in other.texts]
         same = [name for name in common if one.texts[name][1] == other.texts[name][1]]
         digits = sum(len(re.sub(r"\D", "", one.texts[name][1]).strip("0")) for name in same)
