@@ -32,7 +32,7 @@ from benchbook.campaign.store import Campaign, whole_records
 from benchbook.documents.numerals import figures
 from benchbook.errors import BadInput
 from benchbook.given import user_file
-from benchbook.given.whole_file import replace_text
+from benchbook.given.atomic import replace_text
 
 _BOUND = re.compile(
     r"<!-- bb: (?P<what>[^>]*?) -->(?P<printed>.*?)<!-- /bb -->"

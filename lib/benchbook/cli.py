@@ -25,8 +25,8 @@ from rich.markup import escape
 from benchbook import __version__, paths
 from benchbook.errors import BadInput, counted, one_line
 from benchbook.given import guard
-from benchbook.given.named import one_of
-from benchbook.given.whole_file import replace_text
+from benchbook.given.atomic import replace_text
+from benchbook.given.choices import one_of
 
 # Groups of commands, in the order of `--help`.
 START, OWN, RUN, RESULTS = "Start here", "Documents, and reports of your own", "Run", "Results"
@@ -88,9 +88,9 @@ def _known_campaigns() -> list[str]:
 
 
 def _known_lists() -> list[str]:
-    from benchbook.overview import catalogue
+    from benchbook.overview import lists
 
-    return list(catalogue.LISTS)
+    return list(lists.LISTS)
 
 
 def _known_parameters(ctx: typer.Context) -> list[str]:
@@ -177,9 +177,9 @@ def init(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to create (default: this one).")] = Path(),
 ) -> None:
     """Create a project folder: notebooks, hosts and profiles to edit, a Makefile."""
-    from benchbook import project
+    from benchbook.new import create_project
 
-    project.lay_down(folder)
+    create_project(folder)
     console.print(f"{folder.absolute()} is a project folder. Next: cd {folder} && benchbook list", markup=False)
 
 
@@ -193,14 +193,14 @@ def try_(
 
     Audits a document that comes with it, and makes a page of a recorded campaign.
     """
-    from benchbook import pipeline, project
+    from benchbook import new, pipeline
     from benchbook.documents import audit as documents
     from benchbook.documents.tables import reading
 
     if not paths.is_project(folder):
-        project.lay_down(folder)
+        new.create_project(folder)
     os.environ[paths.HOME] = str(folder.absolute())
-    report = project.record_sample()
+    report = new.record_sample()
     console.print("[bold]1. A document is audited as it is:[/] benchbook audit example-report.md")
     example = reading(str(paths.find("data", "sample", "example-report.md")))
     documents.show([documents.audit_document(example)], console)
@@ -224,9 +224,9 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """List reports, systems, load generators, inventories, profiles and probes."""
-    from benchbook.overview import catalogue
+    from benchbook.overview import lists
 
-    (catalogue.print_json if as_json else catalogue.print_all)(what, console)
+    lists.print_lists(what, console, as_json=as_json)
 
 
 @_command(START, "benchbook doctor --inventory mine")
@@ -270,9 +270,9 @@ def report(
 
     _check_names(names or [])
     if not (names or every):
-        from benchbook.overview import catalogue
+        from benchbook.overview import lists
 
-        catalogue.print_all("reports", console)
+        lists.print_lists("reports", console)
         fix = "name one or more of them, or give --all (with make: REPORT=NAME or ALL=1)"
         raise BadInput("no report is named", key="REPORT", fix=fix)
     said: dict[str, object] = {"profile": profile, **({"inventory": inventory} if inventory else {})}
@@ -300,15 +300,15 @@ def plan(
 
     Hosts are asked for their cores; nothing else runs on them.
     """
-    from benchbook.overview import plan_list
+    from benchbook.overview import lists
 
     _check_names([name])
     said: dict[str, object] = {"profile": profile, **({"inventory": inventory} if inventory else {})}
-    made = plan_list.forecast(name, {**said, **_parameters(parameter or [])}, budget)
+    made = lists.planned_run(name, {**said, **_parameters(parameter or [])}, budget)
     if as_json:
         print(made.model_dump_json(indent=1))
     else:
-        plan_list.show(name, made, console)
+        lists.print_plan(name, made, console)
 
 
 @_command(RUN, "benchbook batch plan.yaml --dry-run")
@@ -344,10 +344,10 @@ def batch(
 @_command(RESULTS, "benchbook runs tidb_v7_1_3_sysbench --json")
 def runs(names: Reports = None, as_json: AsJson = False) -> None:
     """List recorded campaigns, the latest first."""
-    from benchbook.overview import run_list
+    from benchbook.overview import lists
 
     _check_names(names or [])
-    (run_list.print_json if as_json else run_list.print_runs)(names or [], console)
+    lists.print_runs(names or [], console, as_json=as_json)
 
 
 @_command(RESULTS, "benchbook site tidb_v7_1_3_sysbench --campaign tidb_v7_1_3_sysbench~1")
@@ -586,9 +586,9 @@ def new(
     what nobody has confirmed.
     """
     from benchbook import draft, paths
-    from benchbook.new import lay_down
+    from benchbook.new import create_report
 
-    written = lay_down(name, kind, source)
+    written = create_report(name, kind, source)
     for path in written:
         console.print(f"wrote {path}", markup=False)
     runs = paths.notebook(name) in written
@@ -683,9 +683,9 @@ def archive(
 ) -> None:
     """Pack a campaign for a deposit: records, tables and notebook in one zip, described as an RO-Crate."""
     with _extra("archive"):
-        from benchbook.deposit import archive_command
+        from benchbook import crate
 
-    archive_command.run(campaign, out, license or archive_command.LICENSE, console)
+    crate.archive(campaign, out, license or crate.LICENSE, console)
 
 
 @_command(RESULTS, "benchbook history tidb_v7_1_3_sysbench --page")

@@ -15,8 +15,8 @@ from benchbook import paths
 from benchbook.errors import BadInput, one_line
 from benchbook.given import user_file
 from benchbook.given.bounds import RepetitionsOrNone, Seed, matching
+from benchbook.given.choices import one_of
 from benchbook.given.document import json_text, yaml_text
-from benchbook.given.named import one_of
 from benchbook.yamlfile import validate
 
 # A name, a path or an address: a line of text.

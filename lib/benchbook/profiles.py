@@ -12,7 +12,7 @@ from benchbook import paths
 from benchbook.errors import BadInput
 from benchbook.given import bounds, user_file
 from benchbook.given.bounds import Megabytes, Minutes, Rate, Repetitions, Rows, RowsOrNone, Seconds, Threads
-from benchbook.given.named import meant
+from benchbook.given.choices import meant
 from benchbook.yamlfile import Strict, load_model
 
 

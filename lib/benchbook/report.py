@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from seaborn.axisgrid import Grid
 
 from benchbook import paths, plots, published
-from benchbook.analysis import checks, circumstances, cpu_use, outcome, repeatability, scaling
+from benchbook.analysis import checks, cpu_use, scaling, summary
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import JudgedClaim
-from benchbook.analysis.trial_series import series_of, shown, spread, told_apart
+from benchbook.analysis.samples import series_of, shown, spread, told_apart
 from benchbook.audit.whole import audit
 from benchbook.campaign import max_rate, repetitions, run, store
 from benchbook.campaign.design import RunForecast
@@ -32,10 +32,11 @@ from benchbook.display import differences as show_differences
 from benchbook.display import show
 from benchbook.display.live_progress import LiveView
 from benchbook.errors import BenchbookError
-from benchbook.given.named import one_of
+from benchbook.given.choices import one_of
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import check, defaults
-from benchbook.plots import knee_plot, output
+from benchbook.plots import output
+from benchbook.plots.trials import knee_frame, knee_in_words
 from benchbook.profiles import Repeating, load_profile
 from benchbook.reports import forecast as run_forecast
 from benchbook.reports import planning
@@ -244,9 +245,9 @@ class Report(Recorded):
 
     def _shown_knee(self, recorded: Campaign) -> HTML:
         searches = max_rate.searched(recorded)
-        parts = [show.paragraph(knee_plot.in_words(each)) for each in searches]
-        if not knee_plot.frame(searches).empty:
-            parts.append(output.picture(self.save_figure(knee_plot.drawn(searches), "knee")))
+        parts = [show.paragraph(knee_in_words(each)) for each in searches]
+        if not knee_frame(searches).empty:
+            parts.append(output.picture(self.save_figure(plots.knee(searches), "knee")))
         use, environment = cpu_use.of_campaign(recorded), recorded.environment()
         found = checks.all_checks(recorded.records(), use, environment, self.kind.record_checks)
         return show.stack([*parts, show_differences.check_summary(found)])
@@ -278,8 +279,8 @@ class Report(Recorded):
         ]
         parts = [show.table(rows, counts) if rows else show.paragraph(counts)]
         if disturbed:
-            parts.append(show.table(circumstances.of_disturbed(disturbed), circumstances.DISTURBED_CAPTION))
-        if said := circumstances.first_tries_in_words(self.records, disturbed):
+            parts.append(show.table(summary.of_disturbed(disturbed), summary.DISTURBED_CAPTION))
+        if said := summary.first_tries_in_words(self.records, disturbed):
             parts.append(show.paragraph(said))
         return show.stack(parts)
 
@@ -293,7 +294,7 @@ class Report(Recorded):
         """Little's law, errors, client saturation: counts per check, and every trial that fails one; real stalls."""
         use = cpu_use.of_campaign(self.campaign)
         found = checks.all_checks(self.records, use, self.environment, self.kind.record_checks)
-        stalls = circumstances.stalls_in_words(self.records)
+        stalls = summary.stalls_in_words(self.records)
         return show.stack([show_differences.check_summary(found), *([show.paragraph(stalls)] if stalls else [])])
 
     def beside(self) -> pd.DataFrame:
@@ -307,7 +308,7 @@ class Report(Recorded):
 
     def _between_repetitions(self) -> list[HTML]:
         """What the repetitions say of each other, a paragraph each."""
-        return [show.paragraph(said) for said in repeatability.in_words(self.published, self.records)]
+        return [show.paragraph(said) for said in checks.repetitions_in_words(self.published, self.records)]
 
     def published_and_measured(self) -> HTML:
         """Each published table beside what was measured, with intervals over repetitions."""
@@ -342,7 +343,7 @@ class Report(Recorded):
         order = {table: index for index, table in enumerate(self.published.tables)}
         mine = sorted((r for r in self.records if r.system == system), key=lambda r: order.get(r.table, len(order)))
         mine = told_apart(mine, row=row, column=column)
-        mine, left_out = shown(mine, row=row, column=column, rate=lambda r: repeatability.speed(self.published, r))
+        mine, left_out = shown(mine, row=row, column=column, rate=lambda r: checks.speed(self.published, r))
         if metric != "cpu":
             self._check_sampled(mine, metric, source)
         frame = series_of(mine, self.campaign.coded_series, self.environment, metric, source, [row, column])
@@ -375,7 +376,7 @@ class Report(Recorded):
 
     def finish(self) -> HTML:
         """Write results.json; raise TrialsFailed (so that papermill's exit status is not 0) when a trial is missing."""
-        outcome.write(self.published, self.campaign, self.beside(), self.claims())
+        summary.write_results(self.published, self.campaign, self.beside(), self.claims())
         missing = self.campaign.missing()
         if missing:
             names = ", ".join([*(trial.id for trial in missing[:5]), *(["…"] if len(missing) > 5 else [])])

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from benchbook.errors import BadInput
 from benchbook.given import user_file
+from benchbook.given.choices import meant
 from benchbook.given.document import MOST_YAML_BYTES, line_of, yaml_text
-from benchbook.given.named import meant
 
 Model = TypeVar("Model", bound=BaseModel)
 

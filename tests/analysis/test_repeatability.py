@@ -7,7 +7,7 @@ from kit import REPORT
 from records import record, with_values
 
 from benchbook import published
-from benchbook.analysis import repeatability
+from benchbook.analysis import checks
 from benchbook.campaign.record import Quantity, Record
 
 PUBLISHED = published.load(REPORT)
@@ -35,7 +35,7 @@ def noisy(cells: int, repetitions: int, seed: int = 1) -> np.ndarray:
 def test_a_drift_that_one_cell_hardly_shows_is_told_of_all_together() -> None:
     """Exactly -2% a repetition, and ripples that are the same forwards and backwards."""
     rates = np.outer([100.0, 1000.0, 50.0], 0.98 ** np.arange(5) * np.array([1.001, 1, 0.999, 1, 1.001]))
-    drift, farthest = repeatability.in_words(PUBLISHED, campaign(rates))
+    drift, farthest = checks.repetitions_in_words(PUBLISHED, campaign(rates))
     assert drift.startswith("Rates fall by 2.0% from one repetition to the next (95% interval 1.")
     assert drift.endswith("over 3 cells): intervals and verdicts do not cover that.")
     assert "1 of oltp_insert tidb" in farthest
@@ -44,32 +44,32 @@ def test_a_drift_that_one_cell_hardly_shows_is_told_of_all_together() -> None:
 def test_repetitions_that_differ_as_a_whole_are_no_drift() -> None:
     """Up and down by 10%, every cell alike: the five repetitions are the units, not the fifty trials."""
     rates = noisy(10, 5) * np.exp([0.1, -0.1, 0.05, -0.1, 0.0])
-    (farthest,) = repeatability.in_words(PUBLISHED, campaign(rates))
+    (farthest,) = checks.repetitions_in_words(PUBLISHED, campaign(rates))
     assert farthest.startswith("Of 10 cells, ")
 
 
 def test_noise_is_told_as_a_drift_in_about_one_campaign_of_twenty() -> None:
-    told = [len(repeatability.in_words(PUBLISHED, campaign(noisy(4, 5, seed)))) == 2 for seed in range(200)]
+    told = [len(checks.repetitions_in_words(PUBLISHED, campaign(noisy(4, 5, seed)))) == 2 for seed in range(200)]
     assert 2 <= sum(told) <= 20
 
 
 def test_the_repetition_that_stands_apart_is_named_with_its_cell() -> None:
     rates = np.full((12, 5), 1000.0)
     rates[3, 2] = 500.0
-    (said,) = repeatability.in_words(PUBLISHED, campaign(rates))
+    (said,) = checks.repetitions_in_words(PUBLISHED, campaign(rates))
     assert said.endswith("is 3 of oltp_insert tidb (workload oltp_insert, threads 4): -50.0%.")
 
 
 def test_two_repetitions_can_tell_none_of_it_and_the_page_says_so() -> None:
-    (said,) = repeatability.in_words(PUBLISHED, campaign(noisy(12, 2)))
+    (said,) = checks.repetitions_in_words(PUBLISHED, campaign(noisy(12, 2)))
     assert said.startswith("Fewer than three repetitions")
-    assert repeatability.in_words(PUBLISHED, []) == []
+    assert checks.repetitions_in_words(PUBLISHED, []) == []
 
 
 def test_a_time_counts_as_a_rate_and_tpmc_is_one() -> None:
     """12 s against a median of 10 s: a sixth slower. tpmC is all that the TPC-C report has."""
     times = [record(f"r{i}", table="own", repetition=i, summary={"load_s": Quantity(value=v, unit="s")})
              for i, v in enumerate((10, 10, 10, 12), 1)]  # fmt: skip
-    assert repeatability.in_words(PUBLISHED, times)[0].endswith(": -16.7%.")
+    assert checks.repetitions_in_words(PUBLISHED, times)[0].endswith(": -16.7%.")
     done = record("r1", table="tpcc", summary={"tpmc": Quantity(value=7.0, unit="1/min")})
-    assert repeatability.speed(published.load("tidb_v7_1_3_tpcc"), done) == 7.0
+    assert checks.speed(published.load("tidb_v7_1_3_tpcc"), done) == 7.0

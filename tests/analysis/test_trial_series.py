@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from records import record
 
-from benchbook.analysis.trial_series import series_of
+from benchbook.analysis.samples import series_of
 from benchbook.campaign.environment import Environment
 from benchbook.hosts.about import HostFacts
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchbook.batch import slurm_workers
+from benchbook.batch import cluster
 from benchbook.errors import BadInput
 
 
@@ -20,7 +20,7 @@ def test_what_slurm_refuses_is_said_and_nothing_is_submitted(tmp_path: Path, mon
     sbatch.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(BadInput, match="sbatch: error: invalid partition specified: all") as refused:
-        slurm_workers._check("#!/bin/sh\ntrue\n", "all")
+        cluster._check_job("#!/bin/sh\ntrue\n", "all")
     assert (refused.value.key, refused.value.value) == ("--scheduler", "slurm://all")
     assert (tmp_path / "script").read_text() == "#!/bin/sh\ntrue\n"
     assert (tmp_path / "words").read_text() == "--test-only\n"
@@ -29,14 +29,14 @@ def test_what_slurm_refuses_is_said_and_nothing_is_submitted(tmp_path: Path, mon
 def test_a_machine_without_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(BadInput, match=r"no workers by Slurm: .*sbatch.*docs/batches\.md"):
-        slurm_workers._check("", "")
+        cluster._check_job("", "")
 
 
 def test_ctrl_c_stays_what_it_was(tmp_path: Path) -> None:
     """In a process of its own: a library is imported once."""
     program = (
         "import signal\n"
-        "from benchbook.batch import slurm_workers\n"
+        "from benchbook.batch import cluster\n"
         "print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)\n"
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)

@@ -12,7 +12,7 @@ from distributed import Security
 from kit import INVENTORY, TESTS, Home
 from rich.console import Console
 
-from benchbook.batch import command, ssh_workers
+from benchbook.batch import cluster, command
 from benchbook.batch.plan import BatchCell, BatchPlan
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.hosts.host import Host
@@ -57,12 +57,12 @@ def strange(lab_home: Home, lab: Inventory, tmp_path: Path) -> Inventory:
 
 @pytest.mark.real
 def test_hosts_that_are_not_known_get_no_worker(strange: Inventory, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(BenchbookError, match="known_hosts"), ssh_workers.opened_over_ssh(strange.name):
+    with pytest.raises(BenchbookError, match="known_hosts"), cluster.opened_over_ssh(strange.name):
         pass
     # The kit has looked first; neither does Dask's own SSH connect. (Where the files of its key are, hosts would say.)
-    monkeypatch.setattr(ssh_workers, "_encrypted", lambda host: {})
+    monkeypatch.setattr(cluster, "_encrypted", lambda host: {})
     hosts = [Host(strange, name) for name in strange.hosts]
-    with pytest.raises(BadInput, match="not trusted"), ssh_workers._cluster(strange, hosts, Security.temporary()):
+    with pytest.raises(BadInput, match="not trusted"), cluster._cluster(strange, hosts, Security.temporary()):
         pass
 
 
@@ -70,7 +70,7 @@ def test_asyncssh_is_told_what_the_inventory_says_and_reads_no_file_of_the_user_
     inventory = load_inventory(INVENTORY)
     host = Host(inventory, "db1")
     keys = [str(home.path / ".lab" / "keys" / "client")]
-    assert ssh_workers._login(host) == {
+    assert cluster._login(host) == {
         "port": 2222, "known_hosts": str(home.path / ".lab" / "known_hosts"), "config": None, "connect_timeout": 10.0,
         "client_keys": keys, "passphrase": None,
     }  # fmt: skip

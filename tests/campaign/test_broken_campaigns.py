@@ -14,14 +14,14 @@ from kit import FIXTURES, Home
 from rich.console import Console
 
 from benchbook import cli, notebook_run, paths, pipeline
-from benchbook.analysis import circumstances
+from benchbook.analysis import summary
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.design import Cell, digest, plan
 from benchbook.campaign.record import RecordBroken
 from benchbook.campaign.store import Campaign, PlanBroken
 from benchbook.compare import address, history
 from benchbook.errors import BadInput
-from benchbook.overview.run_list import campaigns_of
+from benchbook.overview.lists import campaigns_of
 
 REPORT = "dtm_mysql"
 FIRST, SECOND = "20261121T042759706961-bc6314e4711c", "20261121T043825502985-bc6314e4711c"
@@ -96,7 +96,7 @@ def test_what_is_broken_in_one_campaign_blocks_no_other(
     second = Campaign(runs / SECOND)
     assert [other.campaign.id for other in history.others(second)] == [FIRST]
     assert [one.id for one in address.pair(FIRST, SECOND)] == [FIRST, SECOND]
-    assert circumstances.forecast(second) == ""
+    assert summary.load_left(second) == ""
     assert "left out" not in capsys.readouterr().err, "once is enough"
 
 

@@ -18,7 +18,7 @@ from in_memory import ASKED, CELLS, InMemory, begun, run
 from kit import Home
 from rendered import Rendered
 
-from benchbook.analysis import circumstances
+from benchbook.analysis import summary
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.design import Cell, Trial, another_block, blocks, plan
@@ -543,7 +543,7 @@ def test_of_tries_that_may_count_the_first_one_does(home: Home) -> None:
 def test_what_was_disturbed_stands_nowhere_but_in_its_own_table(home: Home) -> None:
     made = begun()
     run(made, Disturbed(STOPPED))
-    rows = circumstances.of_disturbed(made.disturbed())
+    rows = summary.of_disturbed(made.disturbed())
     assert len(rows) == 8
     assert {row["trial"] for row in rows} == {trial.id for trial in made.trials}
     assert {(row["try"], row["why"]) for row in rows} == {("1", WHY)}

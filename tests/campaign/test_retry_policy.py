@@ -7,7 +7,7 @@ import pytest
 from benchmarks import gate
 from records import record
 
-from benchbook.analysis.circumstances import first_tries_in_words
+from benchbook.analysis.summary import first_tries_in_words
 from benchbook.campaign.record import Quantity, Record
 
 

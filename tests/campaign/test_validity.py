@@ -20,7 +20,7 @@ import pytest
 from kit import until
 from records import SUMMARY, record, with_values
 
-from benchbook.analysis import checks, circumstances
+from benchbook.analysis import checks, summary
 from benchbook.campaign.validity import (
     TrialSamples,
     declared_rates,
@@ -336,11 +336,11 @@ def test_a_real_stall_counts_and_is_shown() -> None:
     stalled = look(*without(GOOD, "sysbench"), *printed(100, 100, 0, 0, 0, 0, 100, 0, 0, 100))
     assert why(stalled) == []
     assert stalls(stalled) == {"stalls": {"count": 2, "longest_s": 4.0}}
-    told = circumstances.stalls_in_words([record("a", proof=stalls(stalled)), record("b")])
+    told = summary.stalls_in_words([record("a", proof=stalls(stalled)), record("b")])
     assert told.startswith(
         "In 1 of 2 trials the system under test came to a halt, 2 times in all, for 4 s at most (a)."
     )
-    assert circumstances.stalls_in_words([record("b")]) == ""
+    assert summary.stalls_in_words([record("b")]) == ""
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from records import record
 from rich.console import Console
 
 from benchbook import published, report
-from benchbook.analysis import outcome, results
+from benchbook.analysis import results, summary
 from benchbook.analysis.results import JudgedClaim
 from benchbook.campaign import store
 from benchbook.campaign.design import Cell, Trial, plan
@@ -168,7 +168,7 @@ def test_a_replayed_campaign_is_judged_per_system(recorded: Campaign) -> None:
 def test_the_results_hold_the_claims_and_can_be_read_again(recorded: Campaign) -> None:
     data, kind = published.load(TIDB), kind_of(TIDB)
     claims = judged(recorded, data, kind)
-    path = outcome.write(data, recorded, tabled.beside(kind, data, recorded.records(), recorded.trials), claims)
+    path = summary.write_results(data, recorded, tabled.beside(kind, data, recorded.records(), recorded.trials), claims)
     assert results.read(path).claims == claims
     saved = next(
         c for c in json.loads(path.read_text())["claims"] if (c["id"], c["system"]) == ("rises-insert", "mariadb")

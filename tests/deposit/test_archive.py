@@ -15,11 +15,11 @@ from kit import FIXTURES, Home
 from rich.console import Console
 
 import benchbook
+from benchbook import crate
 from benchbook.campaign import design
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.record import Failure
 from benchbook.campaign.store import Campaign
-from benchbook.deposit import archive_command
 from benchbook.errors import BadInput
 
 TIDB = "tidb_v7_1_3_sysbench"
@@ -39,7 +39,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         benchbook.open_campaign(LATEST).finish()
         noted = {"cells": [], "metadata": {"papermill": {"parameters": {"profile": "smoke", "seed": 1, "systems": []}}}}
         (target / "executed.ipynb").write_text(json.dumps({**noted, "nbformat": 4, "nbformat_minor": 5}))
-        path = archive_command.run(TIDB, "", archive_command.LICENSE, Console(quiet=True))
+        path = crate.archive(TIDB, "", crate.LICENSE, Console(quiet=True))
     assert path == home.path / "site" / TIDB / LATEST / "crate.zip"
     folder = path.parent / "opened"
     zipfile.ZipFile(path).extractall(folder)
@@ -77,20 +77,20 @@ def entities(packed: Path) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize("license", ["foo", "Apache-2.0", "ftp://a/b", "https://", "http://a b", "file:///etc/passwd"])
 def test_a_licence_is_an_address(runs: Path, license: str) -> None:
     with pytest.raises(BadInput, match=r"^license: is no address .*Fix: give its address, such as https://spdx\.org/"):
-        archive_command.run(TIDB, "", license, Console(quiet=True))
+        crate.archive(TIDB, "", license, Console(quiet=True))
     assert not (runs.parents[1] / "site").exists()
 
 
 def test_a_folder_that_is_not_there_is_not_made(runs: Path, tmp_path: Path) -> None:
     out = tmp_path / "not there" / "deep" / "x.zip"
     with pytest.raises(BadInput, match=r"^out: the folder .* is not there .*Fix: make the folder first: mkdir -p '"):
-        archive_command.run(TIDB, str(out), archive_command.LICENSE, Console(quiet=True))
+        crate.archive(TIDB, str(out), crate.LICENSE, Console(quiet=True))
     assert not out.parent.parent.exists()
 
 
 def test_a_folder_is_no_zip(runs: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=rf"^out: is a folder .*Fix: name the zip .*{tmp_path}/crate.zip"):
-        archive_command.run(TIDB, str(tmp_path), archive_command.LICENSE, Console(quiet=True))
+        crate.archive(TIDB, str(tmp_path), crate.LICENSE, Console(quiet=True))
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"metadata": null}'])
@@ -98,7 +98,7 @@ def test_an_executed_notebook_that_is_none_is_named(runs: Path, content: str) ->
     (runs / TIDB / LATEST / "executed.ipynb").write_text(content)
     fix = rf"draw it anew: benchbook site {TIDB} --campaign {LATEST}"
     with pytest.raises(BadInput, match=rf"executed\.ipynb: is not a notebook\. Fix: {fix}"):
-        archive_command.run(TIDB, "", archive_command.LICENSE, Console(quiet=True))
+        crate.archive(TIDB, "", crate.LICENSE, Console(quiet=True))
 
 
 @pytest.mark.parametrize("folder", ["trials", "disturbed"])
@@ -114,7 +114,7 @@ def test_a_series_that_is_cut_off_is_refused(runs: Path, home: Home, tmp_path: P
     series.write_bytes(series.read_bytes()[:1000])
     target = tmp_path / "crate.zip"
     with pytest.raises(BadInput, match=r"series\.parquet: cannot be read") as caught:
-        archive_command.run(LATEST, str(target), archive_command.LICENSE, Console(quiet=True))
+        crate.archive(LATEST, str(target), crate.LICENSE, Console(quiet=True))
     assert caught.value.value == trial.name
     assert list(tmp_path.glob("*.zip")) == []
 
@@ -122,10 +122,10 @@ def test_a_series_that_is_cut_off_is_refused(runs: Path, home: Home, tmp_path: P
 def test_a_campaign_that_is_not_finished_is_packed_and_said(runs: Path, tmp_path: Path) -> None:
     console = Console(file=io.StringIO(), width=300)
     planned = len(Campaign(runs / TIDB / LATEST).trials)
-    archive_command.run(TIDB, str(tmp_path / "whole.zip"), archive_command.LICENSE, console)
+    crate.archive(TIDB, str(tmp_path / "whole.zip"), crate.LICENSE, console)
     assert "not finished" not in console.file.getvalue()  # type: ignore[attr-defined]
     shutil.rmtree(next((runs / TIDB / LATEST / "trials").glob("r*")))
-    archive_command.run(TIDB, str(tmp_path / "part.zip"), archive_command.LICENSE, console)
+    crate.archive(TIDB, str(tmp_path / "part.zip"), crate.LICENSE, console)
     said = console.file.getvalue()  # type: ignore[attr-defined]
     assert f"not finished: {LATEST} has {planned - 1} of {planned} trials" in said
 
@@ -148,7 +148,7 @@ def test_what_left_no_result_is_in_it_with_its_reason(runs: Path, tmp_path: Path
         keep(done.model_copy(update={"status": "failed", "failure": why, "summary": {}}), pd.DataFrame(), "")
         said = [f"stopped {number}", "a clock jump"]
         keep(done.model_copy(update={"status": "disturbed", "disturbed": said}), pd.DataFrame(), "")
-    packed = archive_command.run(TIDB, str(tmp_path / "x.zip"), archive_command.LICENSE, Console(quiet=True))
+    packed = crate.archive(TIDB, str(tmp_path / "x.zip"), crate.LICENSE, Console(quiet=True))
     with zipfile.ZipFile(packed) as held:
         names = set(held.namelist())
         found = {one["@id"]: one for one in json.loads(held.read("ro-crate-metadata.json"))["@graph"]}

@@ -14,7 +14,7 @@ from benchbook.campaign import run as campaign_run
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.progress import Forecast, Progress, Tracker
 from benchbook.display import live_progress
-from benchbook.display.outputs import fragment
+from benchbook.display.show import fragment
 
 
 def test_the_estimate_is_what_the_run_says_is_left() -> None:

@@ -8,7 +8,7 @@ from records import record, with_values
 
 from benchbook import published
 from benchbook.analysis.beside import MOST_POINTS, few_points, of_rows
-from benchbook.analysis.trial_series import CHOSEN_LINES, evenly, shown, told_apart
+from benchbook.analysis.samples import CHOSEN_LINES, evenly, shown, told_apart
 from benchbook.campaign.record import Record
 from benchbook.display import show
 

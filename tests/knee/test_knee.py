@@ -14,7 +14,7 @@ from kit import Home
 from known_queue import observed, on_simulated, searched, simulated, true_knee
 from records import record, with_values
 
-from benchbook import published
+from benchbook import plots, published
 from benchbook.analysis import checks
 from benchbook.campaign import max_rate
 from benchbook.campaign import max_rate as search
@@ -26,7 +26,9 @@ from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput, WorkloadFailed
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import check, defaults
-from benchbook.plots import knee_plot, output
+from benchbook.plots import output
+from benchbook.plots import trials as trial_plots
+from benchbook.plots.trials import knee_frame, knee_in_words
 from benchbook.probes.samples import empty
 from benchbook.profiles import load_profile
 from benchbook.report import open_report
@@ -261,7 +263,7 @@ def test_each_workload_of_a_table_is_searched_by_itself(home: Home, monkeypatch:
     assert sum(len(one.loads) for one in done.values()) == len(found.records())
     for workload, one in done.items():
         assert one.knee.low <= 400 < (one.knee.high or 0)
-        assert knee_plot.in_words(one).startswith(f"x, both {workload}, 8 threads: 99%")
+        assert knee_in_words(one).startswith(f"x, both {workload}, 8 threads: 99%")
 
 
 def test_a_search_that_was_interrupted_goes_on_where_it_was(main: Campaign) -> None:
@@ -287,15 +289,15 @@ def test_what_was_found_is_shown_in_words_and_as_a_figure(main: Campaign, tmp_pa
     found = max_rate.begun(main, TEN)
     max_rate.run_search(found, Steps(), lambda progress: None)
     searches = max_rate.searched(found)
-    said = knee_plot.in_words(searches[0])
+    said = knee_in_words(searches[0])
     table = searches[0].cell.table
     assert said.startswith(f"x, {table}, 8 threads: 99% of the transactions take at most 10 ms up to ")
     assert "a closed loop does 1,000/s" in said
-    frame = knee_plot.frame(searches)
+    frame = knee_frame(searches)
     assert set(frame.verdict) == {"kept", "broken"}
     assert len(frame) == len(found.records()) - 2
-    figure = knee_plot.drawn(searches)
-    assert [axis.get_title() for axis in figure.axes] == [knee_plot.panel(one) for one in searches]
+    figure = plots.knee(searches)
+    assert [axis.get_title() for axis in figure.axes] == [trial_plots._knee_panel(one) for one in searches]
 
 
 def test_the_search_that_is_asked_for_is_the_one_that_is_shown(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,7 +321,7 @@ def test_the_search_that_is_asked_for_is_the_one_that_is_shown(home: Home, monke
 @pytest.mark.parametrize(("kept_ms", "named"), [(2.0, True), (50.0, False)])
 def test_a_figure_without_a_knee_names_none(kept_ms: float, named: bool) -> None:
     searches = [Searched(CELLS[0], [*loads(100, kept_ms), *loads(200, 50.0)], TEN, "it was ended")]
-    assert (knee_plot.FOUND in output.words(knee_plot.drawn(searches))[1]) == named
+    assert (trial_plots.KNEE_FOUND in output.words(plots.knee(searches))[1]) == named
 
 
 def test_a_level_of_rate_makes_a_record_one_of_an_open_loop() -> None:

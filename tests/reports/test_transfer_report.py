@@ -17,7 +17,7 @@ from kit import TESTS
 from records import record
 
 from benchbook import published
-from benchbook.analysis import circumstances
+from benchbook.analysis import summary
 from benchbook.analysis.trials import cells, figures_of, of_records
 from benchbook.campaign import design
 from benchbook.campaign.record import Quantity, Record
@@ -372,9 +372,9 @@ def test_the_page_names_copies_too_short_for_a_rate_and_older_records_say_nothin
     said = "900 documents were copied in 2.0 s: too short for a rate, which takes 10 s; take more documents"
     short = record(system="ddt", proof={"unsure": said})
     fine, older = record(proof={"unsure": None}), record()
-    assert circumstances.unsure([fine, older]) == ""
+    assert summary.unsure([fine, older]) == ""
     sentence = f"The rates of 1 of 3 trials are not to be relied on. For example, ddt: {said}."
-    assert circumstances.unsure([fine, short, older]) == sentence
+    assert summary.unsure([fine, short, older]) == sentence
 
 
 # -- the bottleneck --------------------------------------------------------------------------------------------------

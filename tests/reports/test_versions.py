@@ -12,7 +12,7 @@ from kit import INVENTORY, ROOT, Home, inventory
 from records import record, with_values
 
 from benchbook import parameters, systems
-from benchbook.analysis.level_ratios import level_ratios
+from benchbook.analysis.beside import level_ratios
 from benchbook.audit.whole import audit
 from benchbook.campaign.design import plan
 from benchbook.campaign.environment import SystemDescription

@@ -20,7 +20,8 @@ from nbformat import v4
 from records import record
 
 from benchbook import published
-from benchbook.analysis import circumstances, results, samples
+from benchbook.analysis import results, samples
+from benchbook.analysis import summary as campaign_summary
 from benchbook.analysis.trials import trials_of
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.origin import of_this_checkout
@@ -279,7 +280,7 @@ def test_a_length_that_the_report_states_of_some_loads_is_not_said_of_all(
     """DTM's 60 s are those of sysbench alone: how long its sagas ran is not stated, as its page says further down."""
     known = published.load(report)
     made = campaigns.start_or_continue(report, {"time_s": 3}, [], seed=1)
-    setting = circumstances.of_campaign(known, made)
+    setting = campaign_summary.of_campaign(known, made)
     assert setting.published_load[0] == printed
     given = results.parse(found(profile="smoke", systems=[], setting=setting.model_dump(mode="json")))
     assert told in summary.trust(given)[0]
@@ -299,10 +300,10 @@ def test_the_top_of_a_page_says_what_others_took_of_the_cpu() -> None:
     crowd = record(proof={"stolen": 0.03, "lost": 0.03})
     again = "run it again on a machine left alone."
     said = f"Other programs, most by python, took up to 43% of the CPU during 2 of 4 loads: {again}"
-    assert circumstances.crowded([quiet, busy, crowd, record()]) == said
+    assert campaign_summary.crowded([quiet, busy, crowd, record()]) == said
     alone = f"Other virtual machines took up to 3% of the CPU during 1 of 2 loads: {again}"
-    assert circumstances.crowded([quiet, crowd]) == alone
-    assert circumstances.crowded([quiet, record()]) == ""
+    assert campaign_summary.crowded([quiet, crowd]) == alone
+    assert campaign_summary.crowded([quiet, record()]) == ""
     told = summary.trust(results.parse(found(profile="lab", systems=[], setting={"crowded": said})))
     assert told == [said, "2 of 45 trials failed."]
 

@@ -20,7 +20,7 @@ from rendered import Rendered
 
 import benchbook
 from benchbook import parameters, plots
-from benchbook.analysis import outcome, results
+from benchbook.analysis import results, summary
 from benchbook.campaign.store import Campaign
 from benchbook.display import show
 from benchbook.errors import BadInput
@@ -403,7 +403,7 @@ def test_a_disturbed_measurement_is_shown_with_its_reason_and_counts_nowhere(rep
     assert shown.table("Disturbed measurements: kept, not counted") == [{"trial": name, "try": "1", "why": why}]
     assert shown.text.startswith(whole)
     pd.testing.assert_frame_equal(report.beside(), tables)
-    assert results.read(outcome.write(report.published, report.campaign, tables)).trials.disturbed == 1
+    assert results.read(summary.write_results(report.published, report.campaign, tables)).trials.disturbed == 1
 
 
 def test_a_stall_of_the_system_is_told_below_the_checks(replayed: Replayed, runs: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from kit import FIXTURES, ROOT, Home
 from records import record
 
-from benchbook.analysis import circumstances
+from benchbook.analysis import summary
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.design import Cell, plan
 from benchbook.campaign.experiment import Measurement
@@ -367,5 +367,5 @@ def test_a_page_says_how_many_requests_a_load_has_where_the_tool_counts_them(
     """`time_s` is what such a load takes at about, and was printed as what it took."""
     cell = Cell(table="write", system="etcd", levels={"workload": "put_leader", "threads": 1})
     campaign = campaigns.start_or_continue(REPORT.report.name, asked, plan([cell], 1, seed=1, asked=asked), seed=1)
-    found = circumstances.of_campaign(REPORT, campaign).load
+    found = summary.of_campaign(REPORT, campaign).load
     assert found == [*said, "1 repetition"]

@@ -14,7 +14,8 @@ from benchbook.campaign.design import Cell
 from benchbook.campaign.max_rate import Searched, Slo, verdict
 from benchbook.errors import WorkloadFailed
 from benchbook.hosts.agent import Command, Ended
-from benchbook.plots import knee_plot, output
+from benchbook.plots import output
+from benchbook.plots import trials as trial_plots
 from benchbook.profiles import SysbenchSize
 from benchbook.reports.driving import Driver
 from benchbook.workloads import sysbench_output
@@ -94,8 +95,8 @@ def test_a_figure_has_it_at_its_upper_edge() -> None:
     full = max_rate.offered(kept.model_copy(update={"histogram": []}))
     quick = replace(full, rate=400, achieved=400, seconds=10, p99_ms=2.0)
     cell = Cell(table="a", system="x", levels={"workload": "a", "threads": 1})
-    figure = knee_plot.drawn([Searched(cell, [quick, full], Slo(p99_ms=10), "")])
+    figure = trial_plots.knee([Searched(cell, [quick, full], Slo(p99_ms=10), "")])
     marks = [point for part in figure.axes[0].collections for point in part.get_offsets().tolist()]
     # Above the p99 of 10 ms that is to be kept, and the highest that is known.
     assert [45_000.0, pytest.approx(13.0)] in marks
-    assert output.words(figure)[1].endswith(knee_plot.UNKNOWN)
+    assert output.words(figure)[1].endswith(trial_plots.KNEE_UNKNOWN)

@@ -10,10 +10,9 @@ import pandas as pd
 
 from benchbook.analysis.beside import PUBLISHED, curves
 from benchbook.analysis.formatting import number
-from benchbook.analysis.schema import USL, typed
+from benchbook.analysis.schema import USL, check_numbers, typed
 from benchbook.errors import BadInput
-from benchbook.given.axis import check_numbers
-from benchbook.given.named import one_of
+from benchbook.given.choices import one_of
 from benchbook.stats.estimates import Interval
 from benchbook.stats.shapes import peak_level, saturation_level
 from benchbook.stats.usl import LEAST_LEVELS, UslFit, usl_fit

@@ -10,6 +10,9 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from benchbook.errors import BadInput
+from benchbook.given.choices import one_of
+
 Kind = Literal["str", "category", "int64", "Int64", "float64", "bool", "datetime64[ns, UTC]"]
 # The part of a call that names it: without its arguments, but with the call that it is made on.
 _CALLED = re.compile(r"[\w.]+(?:\(\)\.\w+)*")
@@ -393,6 +396,20 @@ def _level(values: pd.Series) -> pd.Series:
     places = np.array([*(names.index(name) for name in said), -1])
     coded = pd.Categorical.from_codes(places[codes], dtype=pd.CategoricalDtype(names))
     return pd.Series(coded, index=values.index, name=values.name)
+
+
+def check_numbers(frame: pd.DataFrame, *names: str) -> None:
+    """Raises BadInput for a column that the frame does not have, and for one of text; an empty one has no kind."""
+    for name in names:
+        one_of(name, frame.columns, "column")
+        if not _is_numeric(frame[name]) and frame[name].notna().any():
+            known = [str(column) for column in frame.columns if _is_numeric(frame[column])]
+            fix = f"name a column of numbers ({', '.join(known)}); what text tells apart can be a panel"
+            raise BadInput("an axis needs numbers, and this column has none", key="column", value=name, fix=fix)
+
+
+def _is_numeric(column: pd.Series) -> bool:
+    return pd.api.types.is_numeric_dtype(column)
 
 
 def tables() -> pd.DataFrame:

@@ -18,10 +18,10 @@ from benchbook.batch.cluster import opened
 from benchbook.batch.dispatch import CellResult, Dispatch, InventoryQueues, new_batch
 from benchbook.batch.plan import BatchCell, BatchPlan, Planned, cells_of, load_plan, load_s
 from benchbook.errors import BadInput, counted
+from benchbook.given.atomic import replace_text
 from benchbook.given.guard import INTERRUPTED
-from benchbook.given.whole_file import replace_text
 from benchbook.hosts.inventory import load_inventory
-from benchbook.overview.terminal_table import show
+from benchbook.overview.lists import print_table
 from benchbook.profiles import load_profile
 from benchbook.reports import planning
 from benchbook.reports.kind import kind_of
@@ -98,7 +98,7 @@ def _planned(plan: BatchPlan, cell: BatchCell, *, first: bool) -> Planned:
 def _print(cells: Sequence[BatchCell], asked: Mapping[int, Planned], console: Console) -> None:
     """The cells with their forecast, and what they come to."""
     expected = {cell.number: plans.forecast_s(cell, asked[cell.number]) for cell in cells}
-    show(console, _HEADS, [_row(cell, asked[cell.number].trials, expected[cell.number]) for cell in cells])
+    print_table(console, _HEADS, [_row(cell, asked[cell.number].trials, expected[cell.number]) for cell in cells])
     console.print("\n".join(_sums(cells, expected)))
 
 
@@ -147,7 +147,7 @@ def run_cells(
         console.print(f"page of all cells: {shown.write()}", markup=False)
         dispatch = Dispatch(batch, client, queues, shown, keep, tuple(program))
         results = dispatch.run()
-    show(console, display.HEADS, display.rows(results))
+    print_table(console, display.HEADS, display.rows(results))
     console.print(f"results: {keep(results)}", markup=False)
     shown.write(over=True)
     publish.build_index(paths.site_dir())

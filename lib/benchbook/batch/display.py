@@ -26,8 +26,8 @@ from benchbook.batch.cell import CellFound
 from benchbook.batch.dispatch import LOST, CellResult
 from benchbook.batch.plan import BatchCell
 from benchbook.errors import NotWritten
+from benchbook.given.atomic import replace_text
 from benchbook.given.guard import INTERRUPTED
-from benchbook.given.whole_file import replace_text
 from benchbook.site import publish
 from benchbook.site.addresses import BATCHES, PAGE
 from benchbook.site.summary import Badge

@@ -16,7 +16,7 @@ from benchbook.campaign.store import Campaign, begun, readable
 from benchbook.errors import BadInput
 from benchbook.given import user_file
 from benchbook.given.bounds import matching
-from benchbook.given.named import one_of
+from benchbook.given.choices import one_of
 from benchbook.hosts.inventory import known_inventories, load_inventory
 from benchbook.parameters import Words
 from benchbook.pipeline import reports

@@ -33,7 +33,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from benchbook import paths
 from benchbook.errors import BadInput, BenchbookError, writing
 from benchbook.given import user_file
-from benchbook.given.named import one_of
+from benchbook.given.choices import one_of
 from benchbook.yamlfile import load_model
 
 Say = Callable[[str], None]

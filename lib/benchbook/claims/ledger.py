@@ -19,7 +19,7 @@ from benchbook.claims.hypothesis import ID, Arm, Hypothesis, Share
 from benchbook.claims.verdict_text import number, region
 from benchbook.errors import BadInput
 from benchbook.given import user_file
-from benchbook.given.named import one_of
+from benchbook.given.choices import one_of
 from benchbook.published.tables import Published
 from benchbook.yamlfile import Strict, bad_input, load_yaml, validate
 

@@ -13,7 +13,7 @@ from benchbook.analysis.results import JudgedClaim, Verdict
 from benchbook.claims.decisions import MOST_REPETITIONS
 from benchbook.claims.verdict_text import chance, effect, number
 from benchbook.display import show
-from benchbook.display.outputs import fragment
+from benchbook.display.show import fragment
 from benchbook.plots import output
 
 State = Verdict

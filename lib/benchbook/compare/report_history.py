@@ -21,7 +21,7 @@ from benchbook.compare.catalogue import Catalogue
 from benchbook.compare.cells import CELL, direction, metrics_of, published_metrics
 from benchbook.compare.history import Listing
 from benchbook.errors import BadInput, counted
-from benchbook.given.named import one_of
+from benchbook.given.choices import one_of
 from benchbook.stats.level_changes import LEAST_CAMPAIGNS, LevelChange, level_changes
 
 NOTEBOOK = "history"

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import pandas as pd
 from IPython.display import HTML
 
-from benchbook.analysis import circumstances
-from benchbook.analysis.circumstances import account, load_s, time_in_words
+from benchbook.analysis import summary
 from benchbook.analysis.formatting import number
+from benchbook.analysis.summary import account, load_s, time_in_words
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment
 from benchbook.campaign.record import Record
@@ -68,7 +68,7 @@ def plan(campaign: Campaign) -> HTML:
         for (table, system), part in sorted(grouped(campaign.trials, lambda t: (t.cell.table, t.cell.system)).items())
     ]
     caption = f"Campaign {campaign.id}: {counted(len(campaign.trials), 'trial')}, {len(missing)} to do"
-    said = ", ".join(filter(None, (caption, circumstances.forecast(campaign))))
+    said = ", ".join(filter(None, (caption, summary.load_left(campaign))))
     return show.table(rows, ". ".join(filter(None, (said, _measured_less(campaign)))))
 
 

@@ -11,7 +11,7 @@ from IPython.core.getipython import get_ipython
 from IPython.display import DisplayHandle, display
 
 from benchbook.campaign.progress import PROGRESS_FILE, Listener, Progress
-from benchbook.display.outputs import Shown, fragment
+from benchbook.display.show import Shown, fragment
 
 # Seconds from an update to a rate that is shown: more often, nobody could read them.
 UPDATE_EVERY_S = 0.2

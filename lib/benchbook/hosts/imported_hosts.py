@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchbook.errors import HIDDEN, BadInput
-from benchbook.given.named import one_of
+from benchbook.given.choices import one_of
 from benchbook.paths import resolve
 
 Written = dict[str, Any]

@@ -17,7 +17,7 @@ from benchbook import paths, plugins
 from benchbook.errors import HIDDEN, BadInput
 from benchbook.given import user_file
 from benchbook.given.bounds import matching
-from benchbook.given.named import meant, one_of, slip_of
+from benchbook.given.choices import meant, one_of, slip_of
 from benchbook.hosts.imported_hosts import with_addresses, with_ansible
 from benchbook.hosts.tiup_topology import with_topology
 from benchbook.paths import resolve

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 from pydantic_core import PydanticCustomError
 
 from benchbook.errors import BadInput
-from benchbook.given.named import slip_of
+from benchbook.given.choices import slip_of
 from benchbook.hosts.endpoint import at
 from benchbook.yamlfile import load_model
 

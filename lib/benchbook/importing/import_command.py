@@ -16,7 +16,7 @@ from benchbook import paths
 from benchbook.campaign.record import half_written
 from benchbook.errors import BadInput, BenchbookError, counted, one_line, writing
 from benchbook.given import user_file
-from benchbook.given.named import one_of
+from benchbook.given.choices import one_of
 from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.session import check_reachable

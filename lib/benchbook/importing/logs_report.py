@@ -11,8 +11,8 @@ import pandas as pd
 from benchbook import paths
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import begun, readable
+from benchbook.given.atomic import replace_text
 from benchbook.given.document import as_yaml
-from benchbook.given.whole_file import replace_text
 from benchbook.reports.logs_kind import NAME as KIND
 from benchbook.site.page import TEMPLATES
 

@@ -26,7 +26,7 @@ from benchbook.hosts.host_facts import preflight
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.remote import tune
 from benchbook.hosts.session import Session
-from benchbook.overview.terminal_table import show
+from benchbook.overview.lists import print_table
 
 # Servers stand in folders that a user's PATH often lacks; the same list as in env/setup.
 _MORE_PATH = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin"
@@ -65,7 +65,7 @@ def print_all(inventory: str, console: Console, *, as_json: bool = False) -> int
     if as_json:
         console.print(json.dumps([{"state": s.state, **asdict(s)} for s in found], indent=1), markup=False)
         return 1 if missing else 0
-    show(console, ("", "what", "found", "fix"), [(s.state, s.what, s.found, s.fix) for s in found])
+    print_table(console, ("", "what", "found", "fix"), [(s.state, s.what, s.found, s.fix) for s in found])
     console.print(
         f"missing: {', '.join(s.what for s in missing)}" if missing else "nothing that a run needs is missing"
     )

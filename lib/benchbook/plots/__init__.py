@@ -15,6 +15,7 @@ For a notebook's cells, from the frames of docs/frames.md:
     plots.over_time(report.seconds("tps", source="sysbench"))                    every second
     plots.watched(frame)                                                         what was watched while trials ran
     plots.usl(report.trials())                                                   scalability
+    plots.knee(searches)                                                         latency against offered rate
 
 Each returns a matplotlib Figure: change its axes, or save it. A figure that you draw yourself gets its words by
 `plots.described(sns.relplot(...), "what it shows", "caption")`, and the same look by `plots.set_theme()`.
@@ -26,13 +27,14 @@ from benchbook.plots.forest import claims, ratios
 from benchbook.plots.output import described, nothing
 from benchbook.plots.published import heat, levels, measures
 from benchbook.plots.style import set_theme
-from benchbook.plots.trials import ecdf, over_time, relation, repetitions, time_series, usl, watched
+from benchbook.plots.trials import ecdf, knee, over_time, relation, repetitions, time_series, usl, watched
 
 __all__ = [
     "claims",
     "described",
     "ecdf",
     "heat",
+    "knee",
     "levels",
     "measures",
     "nothing",

@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from benchbook.analysis.formatting import number
-from benchbook.given.named import one_of
+from benchbook.given.choices import one_of
 from benchbook.plots.output import described, nothing
 from benchbook.plots.style import PUBLISHED, styled
 

@@ -20,8 +20,8 @@ from matplotlib.figure import Figure
 from matplotlib_inline.config import InlineBackend
 from seaborn.axisgrid import Grid
 
-from benchbook.display.outputs import Picture
-from benchbook.given.whole_file import replace_bytes
+from benchbook.display.show import Picture
+from benchbook.given.atomic import replace_bytes
 from benchbook.plots.style import COLUMNS, DPI, HEIGHT, styled
 
 # Bytes: a figure of thousands of marks is larger as SVG than as PNG, which then is all that is kept.

@@ -14,9 +14,9 @@ from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullLocat
 
 from benchbook.analysis.beside import curves_apart, few_points
 from benchbook.analysis.formatting import number
+from benchbook.analysis.schema import check_numbers
 from benchbook.errors import BadInput
-from benchbook.given.axis import check_numbers
-from benchbook.given.named import one_of
+from benchbook.given.choices import one_of
 from benchbook.plots.output import described, nothing
 from benchbook.plots.style import facets, legend_below, looks, short_numbers, styled
 

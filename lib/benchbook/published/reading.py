@@ -17,7 +17,7 @@ from pathlib import Path
 from benchbook.documents.numerals import Figure, figures
 from benchbook.errors import BadInput
 from benchbook.given import user_file
-from benchbook.given.named import one_of
+from benchbook.given.choices import one_of
 from benchbook.published import arithmetic
 from benchbook.published.report_file import FieldMeta, PackageMeta, Report, ResourceMeta, TableDesign
 

@@ -17,8 +17,8 @@ from benchbook import yamlfile
 from benchbook.errors import BadInput
 from benchbook.given import user_file
 from benchbook.given.bounds import matching
+from benchbook.given.choices import one_of
 from benchbook.given.document import json_text
-from benchbook.given.named import one_of
 from benchbook.published.declarations import (
     Buckets,
     Companion,

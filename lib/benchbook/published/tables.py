@@ -20,7 +20,7 @@ import pandas as pd
 from benchbook import paths
 from benchbook.errors import BadInput
 from benchbook.given import user_file
-from benchbook.given.named import one_of
+from benchbook.given.choices import one_of
 from benchbook.published.declarations import Identity, Scalar
 from benchbook.published.reading import (
     Row,

@@ -10,7 +10,7 @@ from benchbook.build import fetched
 from benchbook.claims.ledger import Ledger
 from benchbook.errors import BadInput
 from benchbook.given import user_file
-from benchbook.given.named import slip_of
+from benchbook.given.choices import slip_of
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.parameters import OnSystems, Parameters
 from benchbook.published.tables import Published

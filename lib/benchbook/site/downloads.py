@@ -19,7 +19,7 @@ from benchbook.analysis.trials import trials_of
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.errors import writing
-from benchbook.given.whole_file import replace_bytes, replace_text
+from benchbook.given.atomic import replace_bytes, replace_text
 from benchbook.paths import EXECUTED, RESULTS
 
 PACKAGE = "datapackage.json"

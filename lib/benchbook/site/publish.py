@@ -27,8 +27,7 @@ from benchbook.campaign.origin import of_this_checkout
 from benchbook.campaign.store import Campaign
 from benchbook.claims import section
 from benchbook.errors import BadInput, BenchbookError, writing
-from benchbook.given.turns import own_turn
-from benchbook.given.whole_file import replace_text
+from benchbook.given.atomic import folder_lock, replace_text
 from benchbook.paths import RESULTS
 from benchbook.site import addresses, downloads, page, summary
 from benchbook.site.addresses import PagePlace
@@ -77,7 +76,7 @@ def _alone(site: Path) -> Iterator[None]:
     """Runs come to their ends side by side: what stands in front, and the index, is changed by one at a time."""
     with writing(site):
         site.mkdir(parents=True, exist_ok=True)
-    with own_turn(site):
+    with folder_lock(site):
         yield
 
 

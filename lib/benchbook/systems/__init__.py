@@ -23,7 +23,7 @@ from benchbook import paths, plugins
 from benchbook.build import artefacts
 from benchbook.errors import BadInput
 from benchbook.given import user_file
-from benchbook.given.named import one_of
+from benchbook.given.choices import one_of
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile

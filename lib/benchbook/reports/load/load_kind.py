@@ -19,7 +19,7 @@ from benchbook.campaign.max_rate import KneeSearch, Slo
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.given.bounds import Rate, SecondsOrNone, Threads
-from benchbook.given.named import one_of
+from benchbook.given.choices import one_of
 from benchbook.grouping import grouped
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.parameters import OnSystems, Words

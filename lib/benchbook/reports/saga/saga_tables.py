@@ -10,7 +10,7 @@ import pandas as pd
 
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
-from benchbook.given.named import one_of
+from benchbook.given.choices import one_of
 from benchbook.grouping import grouped
 from benchbook.published.tables import Published
 from benchbook.stats.shapes import saturation_level

@@ -16,7 +16,7 @@ from seaborn import FacetGrid
 from benchbook import plots
 from benchbook.analysis import formatting
 from benchbook.analysis.recorded import Recorded
-from benchbook.analysis.trial_series import series_of, spread
+from benchbook.analysis.samples import series_of, spread
 from benchbook.analysis.trials import Measured, over_repetitions
 from benchbook.campaign.record import Record
 from benchbook.display import show

@@ -13,9 +13,9 @@ from IPython.display import HTML
 from pandas import CategoricalDtype
 
 from benchbook import plots
-from benchbook.analysis import circumstances, formatting
+from benchbook.analysis import formatting, summary
 from benchbook.analysis.recorded import Recorded
-from benchbook.analysis.trial_series import series_of, spread
+from benchbook.analysis.samples import series_of, spread
 from benchbook.analysis.trials import interval
 from benchbook.campaign.design import Levels
 from benchbook.campaign.record import Record
@@ -95,7 +95,7 @@ def beside(report: Recorded) -> HTML:
     tables = show.beside(report.beside().drop(columns=[*constants], errors="ignore"), report.published)
     said = [_stand_ins(report)]
     said += [COUNTED] if any("unsure" in record.proof for record in report.records) else []
-    return show.stack([*map(show.paragraph, filter(None, [*said, circumstances.unsure(report.records)])), tables])
+    return show.stack([*map(show.paragraph, filter(None, [*said, summary.unsure(report.records)])), tables])
 
 
 def engines(report: Recorded) -> HTML:

@@ -1,4 +1,4 @@
-"""What was measured on what, what interfered with it, and what it took, in few words: what a page begins with."""
+"""What a campaign came to, in few words and as results.json: what ran on what, what interfered, and what it took."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pandas as pd
 
+from benchbook import paths
+from benchbook.analysis import results
+from benchbook.analysis.beside import in_rows
 from benchbook.analysis.formatting import span
-from benchbook.analysis.results import Circumstances, MachineTime
+from benchbook.analysis.results import Circumstances, JudgedClaim, MachineTime, Results, SystemSummary
+from benchbook.audit.whole import audit
 from benchbook.campaign.environment import Asked, Environment
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
@@ -28,7 +34,6 @@ _COUNTED = ("puts", "reads", "requests")
 # A host is slow from this share on: over a load of 2 s the median was within 12% of the usual one. Of two loads nobody
 # knows which is usual.
 SLOWED, ENOUGH = 0.2, 2
-
 
 _IMPORTED = (
     "These are imported logs, circumstances unknown: nobody wrote down on which hosts, with which settings, on which "
@@ -261,7 +266,7 @@ def stalls_in_words(records: Sequence[Record]) -> str:
 COMPARABLE = 0.01
 
 
-def forecast(campaign: Campaign) -> str:
+def load_left(campaign: Campaign) -> str:
     """Return how long the load of the missing trials will take, in words; "" where nobody can know it."""
     left, each_s = len(campaign.missing()), campaign.asked.get("time_s")
     if not left or not each_s:
@@ -307,3 +312,37 @@ def time_in_words(spent: MachineTime) -> str:
     if spent.ended:
         said.append(f"No more were added because {spent.ended}.")
     return " ".join(said)
+
+
+def write_results(
+    published: Published, campaign: Campaign, beside: pd.DataFrame, claims: Sequence[JudgedClaim] = ()
+) -> Path:
+    """Write `results.json` of the campaign; the site's JSON is this file. `beside`: schema.BESIDE."""
+    records, audited = campaign.records(), audit(published)
+    moments = [m for r in records for m in (r.started, r.ended)] or [datetime.now(UTC).timestamp()]
+    found = Results(
+        report=campaign.report,
+        title=published.report.title,
+        profile=campaign.profile,
+        inventory=campaign.inventory,
+        campaign=campaign.id,
+        started=datetime.fromtimestamp(min(moments), UTC),
+        finished=datetime.fromtimestamp(max(moments), UTC),
+        systems=_systems(campaign),
+        setting=of_campaign(published, campaign),
+        trials=results.counted(campaign),
+        cells=in_rows(beside),
+        machine_time=account(published, campaign),
+        audit=audited.findings,
+        audit_passed={str(kind): count for kind, count in audited.passed.items()},
+        claims=list(claims),
+        figures=[{"file": path.name} for path in sorted((campaign.folder / "figures").glob("*.png"))],
+    )
+    return results.write(found, campaign.folder / paths.RESULTS)
+
+
+def _systems(campaign: Campaign) -> list[SystemSummary]:
+    return [
+        SystemSummary.model_validate(about.model_dump(include=set(SystemSummary.model_fields)))
+        for about in campaign.environment().systems.values()
+    ]
