@@ -91,7 +91,7 @@ def drafted(folder: Path, text: str) -> draft.Draft:
 
 def laid_down(home: Home, text: str) -> list[Path]:
     (home.path / "mine.md").write_text(text)
-    return new.lay_down("mine", source=str(home.path / "mine.md"))
+    return new.create_report("mine", source=str(home.path / "mine.md"))
 
 
 def test_a_report_of_sysbench_is_laid_down_whole_and_can_be_planned(home: Home) -> None:

@@ -37,7 +37,7 @@ by_kind = pytest.mark.parametrize("kind", sorted(new.LAYOUTS))
 
 @pytest.fixture
 def made(home: Home) -> list[Path]:
-    return new.lay_down(NAME)
+    return new.create_report(NAME)
 
 
 def sections(report: str) -> list[str]:
@@ -77,7 +77,7 @@ def test_it_can_be_planned_with_every_profile(made: list[Path]) -> None:
 
 
 def test_its_lab_shares_no_address_with_another(home: Home, made: list[Path]) -> None:
-    new.lay_down("another")
+    new.create_report("another")
     seen = [host.address for name in known_inventories() for host in load_inventory(name).hosts.values()]
     assert len(seen) == len(set(seen))
 
@@ -107,7 +107,7 @@ def test_its_claims_name_figures_that_are_published(made: list[Path]) -> None:
 
 @by_kind
 def test_what_is_laid_down_passes_check_audits_and_plans_as_it_stands(home: Home, kind: str) -> None:
-    new.lay_down(NAME, kind)
+    new.create_report(NAME, kind)
     data, what = published.validate(NAME), kind_of(NAME)
     held = ledger.load(data)
     assert held
@@ -121,7 +121,7 @@ def test_what_is_laid_down_passes_check_audits_and_plans_as_it_stands(home: Home
 
 @by_kind
 def test_its_notebook_has_every_section_of_its_kind_and_speaks_of_no_other_report(home: Home, kind: str) -> None:
-    new.lay_down(NAME, kind)
+    new.create_report(NAME, kind)
     assert sections(NAME) == sections(MODELS[kind])
     text = paths.notebook(NAME).read_text()
     assert not [word for word in (MODELS[kind], *WORDS[kind]) if word in text]
@@ -132,7 +132,7 @@ def test_its_notebook_has_every_section_of_its_kind_and_speaks_of_no_other_repor
 
 def test_two_versions_are_laid_down_side_by_side(home: Home) -> None:
     """Filled in with other versions, it is still valid: only tables, design and claims name them."""
-    new.lay_down(NAME, "versions")
+    new.create_report(NAME, "versions")
     for path in paths.published_dir(NAME).iterdir():
         filled = path.read_text().replace('"1.0"', '"v5"').replace('"2.0"', '"v6"')
         path.write_text(filled.replace("\n1.0,", "\nv5,").replace("\n2.0,", "\nv6,"))
@@ -148,16 +148,16 @@ def test_one_that_cannot_be_laid_down_whole_is_no_obstacle_to_the_next(home: Hom
     hosts.rename(aside)
     hosts.write_text("no folder")
     with pytest.raises(NotWritten, match=rf"lab_{NAME}\.yaml cannot be written"):
-        new.lay_down(NAME)
+        new.create_report(NAME)
     assert [path for path in home.path.rglob(f"*{NAME}*") if path.is_file()] == []
     hosts.unlink()
     aside.rename(hosts)
-    assert all(path.is_file() for path in new.lay_down(NAME))
+    assert all(path.is_file() for path in new.create_report(NAME))
 
 
 def test_a_kind_that_cannot_be_laid_down(home: Home) -> None:
     with pytest.raises(BadInput, match="there is no such kind") as caught:
-        new.lay_down(NAME, "version")
+        new.create_report(NAME, "version")
     assert caught.value.fix == "did you mean versions? there are: sysbench, versions"
     assert not paths.published_dir(NAME).exists()
 
@@ -165,17 +165,17 @@ def test_a_kind_that_cannot_be_laid_down(home: Home) -> None:
 def test_nothing_is_ever_overwritten(home: Home, made: list[Path]) -> None:
     before = {path: path.read_text() for path in made}
     with pytest.raises(BadInput, match=r"my_report\.ipynb: name: there is something of this name already"):
-        new.lay_down(NAME)
+        new.create_report(NAME)
     assert {path: path.read_text() for path in made} == before
     with pytest.raises(BadInput, match=r"profiles/smoke\.yaml"):
-        new.lay_down("smoke")
+        new.create_report("smoke")
     assert not paths.published_dir("smoke").exists()
 
 
 @pytest.mark.parametrize("name", ["", "x", "My_report", "my-report", "1st", "../up", "import", "a" * 61, "my report"])
 def test_a_bad_name_is_refused(home: Home, name: str) -> None:
     with pytest.raises(BadInput, match="not a name for a report") as caught:
-        new.lay_down(name)
+        new.create_report(name)
     assert caught.value.value == name
 
 
@@ -183,7 +183,7 @@ def test_a_bad_name_is_refused(home: Home, name: str) -> None:
 def test_a_name_that_the_site_has_for_itself_is_refused(home: Home, name: str) -> None:
     """The page of a report `index` was overwritten by the site's own."""
     with pytest.raises(BadInput, match="a page or a folder of its own") as caught:
-        new.lay_down(name)
+        new.create_report(name)
     assert (caught.value.key, caught.value.value) == ("name", name)
     assert not paths.published_dir(name).exists()
 
