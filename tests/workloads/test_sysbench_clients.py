@@ -30,7 +30,6 @@ from benchbook.workloads.clients import DistributedLoad, _Summed, shares
 from benchbook.workloads.sysbench_output import (
     ALL,
     ONE_OF_SEVERAL,
-    IntervalLine,
     Output,
     clients_proof,
     load_series,
@@ -62,8 +61,8 @@ def test_a_second_is_told_once_every_client_has_told_it() -> None:
     assert seen == [(1, 15), (2, 26)]
 
 
-def second(t: int, tps: float, p95: float) -> IntervalLine:
-    return IntervalLine(t, 4, tps, 2 * tps, tps, tps, 0.0, p95, 0.0, 0.0)
+def second(t: int, tps: float, p95: float) -> tuple[float, dict[str, float]]:
+    return t, {"threads": 4, "tps": tps, "qps": 2 * tps, "latency_ms": p95, "errors": 0.0, "reconnects": 0.0}
 
 
 def outputs() -> list[Output]:
@@ -87,7 +86,8 @@ def test_outputs_are_added_and_percentiles_read_off_the_added_histograms() -> No
     assert {name: whole.summary[name] for name in expected} == pytest.approx(expected)
     # The average of the two p95 would have been 25.5 ms, which no transaction took.
     assert set(whole.summary) == set(ONE.summary)
-    assert [(i.t, i.tps, i.threads, i.latency_ms) for i in whole.intervals] == [(1, 10, 8, 50), (2, 9.5, 8, 50)]
+    told = [(t, each["tps"], each["threads"], each["latency_ms"]) for t, each in whole.seconds]
+    assert told == [(1, 10, 8, 50), (2, 9.5, 8, 50)]
     assert merged([ONE]) is ONE
 
 

@@ -11,7 +11,7 @@ from records import record
 from benchbook.campaign.record import Quantity
 from benchbook.errors import OutputNotParseable, WorkloadFailed
 from benchbook.workloads.sysbench import Sysbench
-from benchbook.workloads.sysbench_output import IntervalLine, failure, parse, parse_interval, quantities
+from benchbook.workloads.sysbench_output import Output, failure, parse, quantities, rate_in
 
 PRINTED_BY = FIXTURES / "sysbench"
 WHOLE = ["read_write", "insert", "rate"]
@@ -29,8 +29,9 @@ def test_every_figure_of_a_whole_run() -> None:
         "ignored_errors": 0, "reconnects": 0, "total_time_s": 3.8619, "events": 156, "latency_min_ms": 17.01,
         "latency_mean_ms": 181866.67 / 156, "latency_max_ms": 3285.10, "p95_ms": 2449.36, "latency_sum_ms": 181866.67,
     }  # fmt: skip
-    assert output.intervals[0] == IntervalLine(1, 50, 49.83, 1621.88, 1228.14, 246.21, 147.53, 746.32, 0.0, 0.0)
-    assert [i.t for i in output.intervals] == [1, 2, 3]
+    first = {"threads": 50, "tps": 49.83, "qps": 1621.88, "latency_ms": 746.32, "errors": 0.0, "reconnects": 0.0}
+    assert output.seconds[0] == (1, first)
+    assert [t for t, _ in output.seconds] == [1, 2, 3]
 
 
 def test_the_mean_of_a_quick_load_has_more_digits_than_are_printed() -> None:
@@ -55,19 +56,23 @@ def test_the_histogram_holds_every_transaction(name: str) -> None:
     assert uppers[0] >= output.summary["latency_min_ms"] - 0.01
 
 
+def queues(output: Output) -> dict[float, float]:
+    return {t: each["queue_length"] for t, each in output.seconds if "queue_length" in each}
+
+
 def test_an_open_loop_says_its_rate_and_its_queue_lines_are_no_intervals() -> None:
     output = parse(printed("rate"))
     assert output.rate == 500
-    assert [(i.t, i.tps) for i in output.intervals] == [(1, 455.48), (2, 529.12)]
-    assert output.queues == {1: 0, 2: 0}
+    assert [(t, each["tps"]) for t, each in output.seconds if "tps" in each] == [(1, 455.48), (2, 529.12)]
+    assert queues(output) == {1: 0, 2: 0}
     longer = printed("rate").replace("[ 2s ] queue length: 0", "[ 2s ] queue length: 213")
-    assert parse(longer).queues == {1: 0, 2: 213}
+    assert queues(parse(longer)) == {1: 0, 2: 213}
 
 
 @pytest.mark.parametrize(
     ("name", "kind", "said"),
     [
-        ("killed", OutputNotParseable, r"no transactions: it ends with: .*\[ 2s \] thds: 8"),
+        ("killed", OutputNotParseable, r"it has no events; it ends with: .*\[ 2s \] thds: 8"),
         ("table_missing", WorkloadFailed, r"error 1146 \(Table 'sbtest\.sbtest4' doesn't exist\)"),
         ("server_died", WorkloadFailed, r"error 2013 \(Lost connection to server during query\)"),
         ("refused", WorkloadFailed, r"unable to connect to MySQL server on host '127\.0\.60\.9', port 4000"),
@@ -129,7 +134,7 @@ def test_a_statement_with_its_rows_is_not_said_in_full() -> None:
     "line", ["", "Threads started!", "[ 1s ] queue length: 0, concurrency: 0", "[ 1s ] thds: 8 tps:"]
 )
 def test_other_lines_are_no_intervals(line: str) -> None:
-    assert parse_interval(line) is None
+    assert rate_in(line) is None
 
 
 def as_1_1(text: str) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from benchbook.errors import OutputNotParseable, WorkloadFailed
 from benchbook.hosts.agent import Command
+from benchbook.workloads import generator_output
 
 # ab gives up on a request after this long: what is behind the server may retry for more than 10 s before it answers.
 REQUEST_TIMEOUT_S = 90
@@ -66,9 +67,6 @@ class AbProgress:
 
 # Only a run that came to its end prints one of these; an interrupted one prints a summary all the same.
 _WHOLE = re.compile(r"^Finished \d+ requests$|\.\.done$", re.MULTILINE)
-_SAYS_IT_FAILED = re.compile(r"^ab: .+|apr_\w+: .+|^Total of \d+ requests completed|.+ \(70007\)$", re.MULTILINE)
-_PERCENTILE = re.compile(r"^ +(\d+)% +(\d+)(?: \(longest request\))?$", re.MULTILINE)
-_NUMBER = r"([\d.]+)"
 
 
 @dataclass(frozen=True)
@@ -95,58 +93,28 @@ def parse(text: str) -> AbSummary:
     Raises WorkloadFailed when `ab` says that it failed, was interrupted or completed nothing, OutputNotParseable when
     its output lacks what a whole run prints.
     """
-    _refuse_failed(text)
-    complete = int(_field(text, "Complete requests"))
-    if complete == 0:
-        raise WorkloadFailed("ab completed no request")
+    if "Benchmarking " in text and not _WHOLE.search(text):
+        raise WorkloadFailed(f"ab was ended before its run was over: {failure(text) or 'it does not say why'}")
+    run = generator_output.run_of("ab", text)
+    if run.problem:
+        raise WorkloadFailed(run.problem)
+    figures = {name: quantity.value for name, quantity in run.figures.items()}
+    percentiles = {int(name[1:-3]): ms for name, ms in figures.items() if re.fullmatch(r"p\d+_ms", name)}
+    if not percentiles:
+        raise OutputNotParseable("ab's output has no table of percentiles: it needs two requests or more")
     return AbSummary(
-        complete=complete,
-        failed=int(_field(text, "Failed requests")),
-        non_2xx=_non_2xx(text),
-        requests_per_s=_positive(text, "Requests per second"),
-        time_s=_positive(text, "Time taken for tests"),
-        concurrency=int(_field(text, "Concurrency Level")),
-        mean_ms=_positive(text, "Time per request"),
-        percentiles_ms=_percentiles(text),
+        complete=int(figures["events"]),
+        failed=int(figures["failed"]),
+        # `ab` leaves this line out when there is nothing to count.
+        non_2xx=int(figures.get("non_2xx", 0)),
+        requests_per_s=figures["tps"],
+        time_s=figures["total_time_s"],
+        concurrency=int(run.levels["threads"]),
+        mean_ms=figures["latency_mean_ms"],
+        percentiles_ms={**percentiles, 100: figures["latency_max_ms"]},
     )
 
 
 def failure(text: str) -> str | None:
     """What `ab` itself says has failed; None if it says nothing of the kind."""
-    return "; ".join(match.group(0).strip() for match in _SAYS_IT_FAILED.finditer(text)) or None
-
-
-def _refuse_failed(text: str) -> None:
-    if said := failure(text):
-        raise WorkloadFailed(f"ab failed: {said}")
-    if "Benchmarking " not in text:
-        raise OutputNotParseable(f"this is not the output of ab: it begins {text[:80]!r}")
-    if not _WHOLE.search(text):
-        raise WorkloadFailed("ab was ended before its run was over")
-
-
-def _field(text: str, label: str) -> str:
-    # The first match is meant: "Time per request" is printed for one client first, then divided by the concurrency.
-    match = re.search(rf"^{label}: +{_NUMBER}(?: |$)", text, re.MULTILINE)
-    if match is None:
-        raise OutputNotParseable(f"ab's output has no line {label!r}")
-    return match.group(1)
-
-
-def _positive(text: str, label: str) -> float:
-    value = float(_field(text, label))
-    if value <= 0:
-        raise OutputNotParseable(f"ab's {label!r} is {value:g}")
-    return value
-
-
-def _non_2xx(text: str) -> int:
-    # `ab` leaves this line out when there is nothing to count: the one field whose absence means zero.
-    return int(_field(text, "Non-2xx responses")) if "Non-2xx responses:" in text else 0
-
-
-def _percentiles(text: str) -> dict[int, float]:
-    found = {int(percent): float(ms) for percent, ms in _PERCENTILE.findall(text)}
-    if not {50, 95, 99, 100} <= found.keys():
-        raise OutputNotParseable("ab's output has no whole table of percentiles: it needs two requests or more")
-    return found
+    return generator_output.failure("ab", text)

@@ -13,7 +13,7 @@ from pydantic import Field
 from benchbook.analysis.checks import Check
 from benchbook.build import programs
 from benchbook.campaign.record import Quantity, Record
-from benchbook.errors import OutputNotParseable, WorkloadFailed
+from benchbook.errors import WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint
@@ -23,7 +23,8 @@ from benchbook.probes import samples
 from benchbook.profiles import LoadSize
 from benchbook.stats import latency
 from benchbook.systems import etcd
-from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran, Store, label
+from benchbook.workloads import generator_output
+from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran, Store
 
 BUILD = "etcd"
 KEY, VALUE_BYTES = "YOUR_KEY", 256
@@ -49,18 +50,6 @@ LEAST_BUSY, MOST_FAILED = 0.85, 0.01
 BAR_EVERY_S = 0.2
 _BAR = re.compile(r"^ *(\d+) / \d+ +[\d.]+%")
 _NUMBER = r"([\d.e+-]+)"
-# name of the figure -> how the report prints it; times are in seconds.
-_TIMES = {
-    "total_time_s": rf"Total:\s+{_NUMBER} secs",
-    "latency_max_ms": rf"Slowest:\s+{_NUMBER} secs",
-    "latency_min_ms": rf"Fastest:\s+{_NUMBER} secs",
-    "latency_mean_ms": rf"Average:\s+{_NUMBER} secs",
-    "latency_stddev_ms": rf"Stddev:\s+{_NUMBER} secs",
-    "p50_ms": rf"\b50% in {_NUMBER} secs",
-    "p95_ms": rf"\b95% in {_NUMBER} secs",
-    "p99_ms": rf"\b99% in {_NUMBER} secs",
-}
-_TPS = rf"Requests/sec:\s+{_NUMBER}"
 _BUCKET = re.compile(rf"^  {_NUMBER} \[(\d+)\]\t\|", re.MULTILINE)
 _ERROR = re.compile(r"^  \[(\d+)\]\t(.+)$", re.MULTILINE)
 
@@ -92,9 +81,10 @@ def done_in(line: str) -> int | None:
 
 def parse(text: str) -> EtcdOutput:
     """Raises OutputNotParseable, naming what is missing."""
-    figures = {name: _figure(pattern, text) * (1000 if name.endswith("_ms") else 1) for name, pattern in _TIMES.items()}
+    said = generator_output.run_of("etcd_benchmark", text).figures
     histogram = [(float(upper) * 1000, int(count)) for upper, count in _BUCKET.findall(text) if int(count)]
-    figures |= {"tps": _figure(_TPS, text), "events": float(sum(count for _, count in histogram))}
+    figures = {name: quantity.value for name, quantity in said.items() if name != "failed"}
+    figures["events"] = float(sum(count for _, count in histogram))
     done = [count for line in re.split(r"[\r\n]", text) if (count := done_in(line)) is not None]
     return EtcdOutput(figures, histogram, errors(text), done)
 
@@ -103,13 +93,6 @@ def errors(text: str) -> dict[str, int]:
     """Return how many requests failed by what was answered, the most frequent first."""
     found = [(int(count), answer) for count, answer in _ERROR.findall(text.partition("Error distribution:")[2])]
     return {answer: count for count, answer in sorted(found, reverse=True)}
-
-
-def _figure(pattern: str, text: str) -> float:
-    match = re.search(pattern, text)
-    if match is None:
-        raise OutputNotParseable(f"the output of etcd's benchmark has no {label(pattern)!r}")
-    return float(match[1])
 
 
 # -- the generator ----------------------------------------------------------------------------------------------------

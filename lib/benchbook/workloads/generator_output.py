@@ -7,6 +7,7 @@ printed is not there, and a run without the figures that a whole one prints is r
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +19,8 @@ import pint
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from benchbook.campaign.record import Quantity
-from benchbook.errors import OutputNotParseable
+from benchbook.errors import OutputNotParseable, WorkloadFailed
+from benchbook.workloads.base import most_frequent
 from benchbook.yamlfile import Strict, load_model
 
 OUTPUTS = Path(__file__).parent / "outputs"
@@ -135,6 +137,7 @@ Level = str | int | float
 class GeneratorRun:
     """One run of a load generator, as it is printed; `problem` says why it does not count, where it does not.
 
+    `cut`: because something is not there that a whole one prints.
     `seconds` holds (second of the run, {figure: value}), with their units in `units`.
     """
 
@@ -147,6 +150,7 @@ class GeneratorRun:
     seconds: list[tuple[float, dict[str, float]]] = field(default_factory=list)
     units: dict[str, str] = field(default_factory=dict)
     problem: str = ""
+    cut: bool = False
 
 
 @cache
@@ -160,9 +164,9 @@ def runs(text: str) -> list[GeneratorRun]:
 
     Raise OutputNotParseable where no known program printed it.
     """
-    # As `script` and the logs of a pipeline keep it.
-    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r\n", "\n").replace("\r", "\n")
-    if 2 * len(_CONTAINER.findall(text)) > text.count("\n"):
+    text = _plain(text)
+    if 2 * len(_CONTAINER.findall(text)) > text.count("
+"):
         text = _CONTAINER.sub("", text)
     text = _STAMP.sub("", text)
     flat = _flat(text)
@@ -177,6 +181,58 @@ def runs(text: str) -> list[GeneratorRun]:
         raise OutputNotParseable(f"not the output of a load generator that is known ({titles})", output=text)
     *_, name, form = min(found, key=lambda each: each[:3])
     return [_run(name, form, *part) for part in _parts(form, flat if form.json_ else text)]
+
+
+def begun(name: str, text: str) -> GeneratorRun:
+    """Return what this program has printed of a run, whole or not. Raise OutputNotParseable where it is not its output.
+
+    Its `problem` says what is wrong with it.
+    """
+    text = _plain(text)
+    for form in programs()[name].forms:
+        if not form.json_ and re.search(form.begins, text, re.MULTILINE):
+            return _run(name, form, *_parts(form, text)[-1])
+    raise OutputNotParseable(f"this is not the output of {programs()[name].title}{_tail(text)}", output=text)
+
+
+def run_of(name: str, text: str) -> GeneratorRun:
+    """Return the run that this program has printed, whole; its `problem` is that it did nothing, if that is so.
+
+    Raise WorkloadFailed where the program says that it failed, OutputNotParseable for what is cut.
+    """
+    if said := failure(name, text):
+        raise WorkloadFailed(f"{programs()[name].title}: {said}", output=text)
+    run = begun(name, text)
+    if run.cut:
+        raise OutputNotParseable(f"{run.problem}{_tail(text)}", output=text)
+    return run
+
+
+def _tail(text: str) -> str:
+    return f"; it ends with: {' | '.join(text.strip().splitlines()[-3:]) or 'nothing'}"
+
+
+def units(name: str) -> dict[str, str]:
+    """Return the units of what a program prints while it runs."""
+    return {n: unit for form in programs()[name].forms for each in form.progress for n, unit in each.units.items()}
+
+
+def failure(name: str, text: str) -> str | None:
+    """Return what the program itself says has failed, the most frequent first; None if it says nothing of the kind."""
+    patterns = dict.fromkeys(form.failed for form in programs()[name].forms if form.failed)
+    found = (match for pattern in patterns for match in re.finditer(pattern, text, re.MULTILINE))
+    return most_frequent(match[match.lastindex or 0].strip() for match in found) or None
+
+
+def rate_in(name: str, line: str) -> tuple[float, float] | None:
+    """Return second and `tps` of a line that the program prints while it runs; None for any other line."""
+    found = (each for progress in programs()[name].forms[0].progress for each in _seconds(progress, line.rstrip()))
+    return next(((t, figures["tps"]) for t, figures in found if "tps" in figures), None)
+
+
+def _plain(text: str) -> str:
+    """As it is on a screen, without colours: `script` and the logs of a pipeline keep it otherwise."""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _flat(text: str) -> str:
@@ -197,16 +253,17 @@ def _lines(value: object, path: str) -> Iterator[str]:
         yield f"{path} = {value}"
 
 
-def _parts(form: Form, text: str) -> Iterator[tuple[str, str, str]]:
+def _parts(form: Form, text: str) -> list[tuple[str, str, str]]:
     """What stands before each run, its report, and what all of them share."""
     begins = list(re.finditer(form.begins, text, re.MULTILINE))
-    before, head = 0, text[: begins[0].start()] if form.shared_head else ""
+    before, head, found = 0, text[: begins[0].start()] if form.shared_head else "", []
     for match, following in zip(begins, [*begins[1:], None], strict=True):
         until = match.end() if form.itself else following.start() if following else len(text)
         ends = list(re.finditer(form.ends, text[match.start() : until], re.MULTILINE)) if form.ends else []
         end = match.start() + ends[-1].end() if ends else until
-        yield text[before : match.start()], text[match.start() : end], head
+        found.append((text[before : match.start()], text[match.start() : end], head))
         before = end
+    return found
 
 
 def _run(name: str, form: Form, before: str, report: str, head: str) -> GeneratorRun:
@@ -218,17 +275,20 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
     units = {figure: unit for each in form.progress for figure, unit in each.units.items()}
     failed = re.search(form.failed, whole, re.MULTILINE) if form.failed else None
     lacking = [figure for figure in form.required if figure not in figures]
+    is_cut = bool(lacking) or bool(form.ends and not re.search(form.ends, report, re.MULTILINE))
     problem = ""
     if failed:
         problem = f"{title} says that it failed: {failed[0].strip()[:200]}"
-    elif lacking or (form.ends and not re.search(form.ends, report, re.MULTILINE)):
+    elif is_cut:
         problem = f"the output of {title} is cut: it has no {', '.join(lacking) or 'end'}"
     elif not any([q.value for q in figures.values() if q.unit.startswith("1/")] or [q.value for q in figures.values()]):
         errors = [
             f"{figures[n].value:g} {n}" for n in ("ignored_errors", "failed") if n in figures and figures[n].value
         ]
         problem = f"{title} prints no rate above 0{', and ' if errors else ''}{' and '.join(errors)}"
-    return GeneratorRun(name, title, whole, version or "", levels, figures, seconds, units, problem)
+    return GeneratorRun(
+        name, title, whole, version or "", levels, figures, seconds, units, problem, is_cut and not failed
+    )
 
 
 def _first(patterns: Sequence[str], *texts: str) -> str | None:
@@ -320,4 +380,6 @@ def _of_columns(columns: Columns, report: str) -> dict[str, Quantity]:
 def _seconds(progress: Progress, text: str) -> Iterator[tuple[float, dict[str, float]]]:
     for match in re.finditer(progress.pattern, text, re.MULTILINE):
         said = match.groupdict()
-        yield float(said["t"]), {name: float(said[name]) for name in progress.units if said.get(name)}
+        numbers = {name: float(printed) for name in progress.units if (printed := said.get(name))}
+        # Of a second in which nothing was done pgbench prints `nan` as its latency.
+        yield float(said["t"]), {name: number for name, number in numbers.items() if not math.isnan(number)}

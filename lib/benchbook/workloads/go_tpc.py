@@ -36,6 +36,7 @@ from benchbook.hosts.session import Session
 from benchbook.probes import samples
 from benchbook.profiles import LoadSize
 from benchbook.systems import psql, sql
+from benchbook.workloads import generator_output
 from benchbook.workloads.base import (
     Level,
     Load,
@@ -44,7 +45,6 @@ from benchbook.workloads.base import (
     Ran,
     Store,
     check_end,
-    most_frequent,
     one_port,
 )
 
@@ -59,22 +59,16 @@ SLACK_S = 600
 MOST_FAILED = 0.01
 # TPC-C 5.11, clause 5.2.5.3: 90% of new orders are answered within 5 s.
 LONGEST_MS = 5000.0
-UNITS = {"tps": "1/s", "tpmc": "1/min", "tpm_total": "1/min", "total_time_s": "s", "efficiency_percent": "%"}
+UNITS = {"tps": "1/s", "total_time_s": "s"}
 
 
 # -- its output -------------------------------------------------------------------------------------------------------
 
 _STAMPED = re.compile(r"^(\d+\.\d+) (.*)$")
-# What ends a load, or a thread of it. Errors that `--ignore-error` passes over have a date in brackets before them.
-_FATAL = re.compile(
-    r"^(?:\d+\.\d+ )?((?:panic|Error|fatal error): .*|failed to ping db.*|Failed to init.*|check prepare failed.*"
-    r"|execute \w+ failed.*)$",
-    re.MULTILINE,
-)
+# Errors that `--ignore-error` passes over have a date in brackets before them.
 _PASSED_OVER = re.compile(r"^\[[\d :-]+\] execute run failed, err (.*)$")
 NO_CONNECTION = "connection refresh failed"
 FAILED = "_ERR"
-_TIMES = {"p50_ms": "50th(ms)", "p90_ms": "90th(ms)", "p95_ms": "95th(ms)", "p99_ms": "99th(ms)", "max_ms": "Max(ms)"}
 # Its histograms (measurement.go: one significant figure, from 1 ms on) tell times in steps of half a millisecond, wider
 # above 16 ms: up to 6%. The sum of the times is exact.
 MOST_SHOWN = 5
@@ -92,7 +86,6 @@ class Operation:
     count: int
     tpm: float
     sum_ms: float
-    times: Mapping[str, float]
     takes_s: float = 0.0
 
     @property
@@ -112,9 +105,7 @@ Operations = Mapping[str, Operation]
 class GoTpcOutput:
     """`told` are its lines while it ran: when, and what was done since the one before; `errors` how often each came."""
 
-    tpmc: float
-    tpm_total: float
-    efficiency_percent: float
+    figures: Mapping[str, Quantity]
     summary: Operations
     told: list[tuple[float, Operations]]
     errors: dict[str, int]
@@ -128,17 +119,14 @@ def parse(text: str) -> GoTpcOutput:
     lines = list(_stamped(text))
     tables = [(at, json.loads(line)) for at, line in lines if line.startswith("[{")]
     summary = next((rows for _, rows in tables if _is(rows, "[Summary]")), None)
-    figures = next((rows[0] for _, rows in tables if "tpmC" in rows[0]), None)
     errors = _errors(line for _, line in lines)
     if summary is None:
         raise OutputNotParseable("go-tpc's output has no summary")
-    if figures is None:
+    if not any("tpmC" in rows[0] for _, rows in tables):
         why = "; ".join(f"{text} ({count:,} times)" for text, count in errors.items()) or "it tells of no error"
         raise WorkloadFailed(f"go-tpc: {why}: not one new order was done")
     return GoTpcOutput(
-        tpmc=_number(figures, "tpmC"),
-        tpm_total=_number(figures, "tpmTotal"),
-        efficiency_percent=_number(figures, "efficiency"),
+        figures=generator_output.run_of("go_tpc", text).figures,
         summary=_operations(summary),
         told=[(at, _operations(rows)) for at, rows in tables if _is(rows, "[Current]")],
         errors=errors,
@@ -158,7 +146,7 @@ def rate_at(line: str) -> tuple[float, float] | None:
 
 def failure(text: str) -> str | None:
     """Return what go-tpc itself calls fatal, although it may end with status 0; None if nothing is."""
-    return most_frequent(_FATAL.findall(text)) or None
+    return generator_output.failure("go_tpc", text)
 
 
 def succeeded(operations: Operations) -> int:
@@ -187,7 +175,6 @@ def _operations(rows: list[dict[str, Any]]) -> dict[str, Operation]:
             count=int(row["Count"]),
             tpm=_number(row, "TPM"),
             sum_ms=_number(row, "Sum(ms)"),
-            times={name: _number(row, printed) for name, printed in _TIMES.items()},
             takes_s=_number(row, "Takes(s)"),
         )
         for row in rows
@@ -196,7 +183,7 @@ def _operations(rows: list[dict[str, Any]]) -> dict[str, Operation]:
 
 def _number(row: Mapping[str, Any], name: str) -> float:
     try:
-        return float(str(row[name]).rstrip("%"))
+        return float(str(row[name]))
     except (KeyError, ValueError) as problem:
         raise OutputNotParseable(f"go-tpc's output has no {name!r} in {row}") from problem
 
@@ -563,10 +550,8 @@ def _summary(output: GoTpcOutput) -> dict[str, Quantity]:
     every, new_orders = output.summary, output.summary[NEW_ORDER]
     total_s = max(each.lasted_s for each in every.values())
     events, failed = succeeded(every), unsuccessful(every)
+    printed = ("tpmc", "tpm_total", "efficiency_percent", *(f"new_order_{p}_ms" for p in ("p50", "p90", "p95", "p99")))
     values = {
-        "tpmc": output.tpmc,
-        "tpm_total": output.tpm_total,
-        "efficiency_percent": output.efficiency_percent,
         "tps": events / total_s,
         "events": events,
         "failed": failed,
@@ -576,15 +561,16 @@ def _summary(output: GoTpcOutput) -> dict[str, Quantity]:
         "payments_failed": _count(every, PAYMENT + FAILED),
         "total_time_s": total_s,
         "latency_mean_ms": _mean_ms(every),
-        "latency_max_ms": max(each.times["max_ms"] for each in every.values()),
-        **{f"new_order_{name}": ms for name, ms in new_orders.times.items()},
+        "latency_max_ms": max(q.value for name, q in output.figures.items() if name.endswith("_latency_max_ms")),
+        "new_order_max_ms": output.figures["new_order_latency_max_ms"].value,
     }
     units = {name: UNITS.get(name, "ms" if name.endswith("_ms") else "1") for name in values}
-    return {name: Quantity(value=float(value), unit=units[name]) for name, value in values.items()}
+    counted = {name: Quantity(value=float(value), unit=units[name]) for name, value in values.items()}
+    return {**{name: output.figures[name] for name in printed}, **counted}
 
 
 def _count(operations: Operations, name: str) -> int:
-    found = operations.get(name, Operation(0, 0.0, 0.0, {}))
+    found = operations.get(name, Operation(0, 0.0, 0.0))
     return found.count
 
 

@@ -16,7 +16,7 @@ from pydantic import Field
 from benchbook.analysis import checks
 from benchbook.analysis.checks import Check
 from benchbook.campaign.record import Quantity, Record
-from benchbook.errors import OutputNotParseable, SystemFailed, WorkloadFailed
+from benchbook.errors import SystemFailed, WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command, program_on
 from benchbook.hosts.endpoint import Endpoint
@@ -27,12 +27,12 @@ from benchbook.profiles import LoadSize
 from benchbook.stats.latency import percentile
 from benchbook.systems import psql
 from benchbook.systems.statements import reading_s
-from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran, Store, check_end, label, most_frequent
+from benchbook.workloads import generator_output
+from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran, Store, check_end
 
 DATABASE, ACCOUNTS = "pgbench", "pgbench_accounts"
 ROWS = 100_000  # accounts of one branch, that is for each unit of scale
 SCRIPTS = {"select_only": "select-only", "simple_update": "simple-update", "tpcb_like": "tpcb-like"}
-UNITS = {"tps": "1/s", "tps_connecting": "1/s", "threads": "threads", "total_time_s": "s"}
 # pgbench's time runs from when its clients begin to connect, which took 128 of them 1.7 s on two busy cores: what that
 # takes is added to the time of the load.
 CONNECTS_PER_S = 64
@@ -42,45 +42,13 @@ MOST_FAILED = 0.01
 
 # -- its output -------------------------------------------------------------------------------------------------------
 
-_NUMBER = r"([\d.]+|-?nan)"
-_PROGRESS = re.compile(rf"^progress: ([\d.]+) s, {_NUMBER} tps, lat {_NUMBER} ms stddev {_NUMBER}", re.IGNORECASE)
-# What follows on the line differs by version and options: ", 0 failed, lag 0.242 ms, 0 retried, 0 retries".
-_COUNTED = re.compile(r", (\d+) (failed|retries)\b")
-# name of the figure -> how the closing report prints it; the first group is the figure.
-_FIGURES = {
-    "threads": r"number of clients: (\d+)",
-    "events": r"number of transactions actually processed: (\d+)",
-    "latency_mean_ms": r"latency average = ([\d.]+) ms",
-}
-_OPTIONAL = {
-    "failed": r"number of failed transactions: (\d+)",
-    "retries": r"total number of retries: (\d+)",
-    "latency_stddev_ms": r"latency stddev = ([\d.]+) ms",
-    "lag_mean_ms": r"rate limit schedule lag: avg ([\d.]+)",
-    "connecting_ms": r"initial connection time = ([\d.]+) ms",
-    "reconnect_mean_ms": r"average connection time = ([\d.]+) ms",
-}
-# Since 14 only this one is printed; before, both were. With --connect it holds the time of connecting again.
-_TPS = r"tps = ([\d.]+) \((?:excluding connections establishing|without initial connection time|including reconn.*)\)"
-_TPS_CONNECTING = r"tps = ([\d.]+) \(including connections establishing\)"
-_FATAL = re.compile(r"^pgbench: (?:fatal|error): .*|^.*Run was aborted.*", re.MULTILINE)
 # What differs from one client to the next in what is the same error.
 _CLIENT = re.compile(r"client \d+ (?:script \d+ )?")
 # With --failures-detailed (15 and later).
 _FAILED_KINDS = re.compile(r"^number of (serialization|deadlock) failures: (\d+)", re.MULTILINE)
+_FAILED = re.compile(r"^number of failed transactions: (\d+)", re.MULTILINE)
 _NONE_DONE = re.compile(r"^number of transactions actually processed: 0\b", re.MULTILINE)
 _MARK = "benchbook: "
-
-
-@dataclass(frozen=True)
-class ProgressLine:
-    """One line of `--progress`: seconds since the load began, and the rates and times since the line before."""
-
-    t: float
-    tps: float
-    latency_ms: float
-    failed: int = 0
-    retries: int = 0
 
 
 @dataclass(frozen=True)
@@ -93,7 +61,7 @@ class PgbenchOutput:
     """
 
     figures: dict[str, float]
-    progress: list[ProgressLine]
+    seconds: list[tuple[float, dict[str, float]]]
     histogram: list[tuple[float, int]] = field(default_factory=list)
     ended: float = 0.0
 
@@ -103,22 +71,12 @@ class PgbenchOutput:
         return self.figures["events"] / self.figures["tps"] if self.figures["tps"] else 0.0
 
 
-def parse_progress(line: str) -> ProgressLine | None:
-    """A line of progress; None for any other. Where nothing was done, times are printed as nan: they become 0."""
-    match = _PROGRESS.match(line)
-    if match is None:
-        return None
-    tps, latency = (0.0 if "nan" in match[i].lower() else float(match[i]) for i in (2, 3))
-    counted = {name: int(count) for count, name in _COUNTED.findall(line)}
-    return ProgressLine(float(match[1]), tps, latency, counted.get("failed", 0), counted.get("retries", 0))
-
-
 def failure(text: str) -> str | None:
     """Return what pgbench itself calls fatal, the most frequent first; None if nothing is."""
-    messages = [_CLIENT.sub("", line) for line in _FATAL.findall(text)]
-    if messages or not _NONE_DONE.search(text):
-        return most_frequent(messages) or None
-    failed = re.search(_OPTIONAL["failed"], text)
+    said = generator_output.failure("pgbench", _CLIENT.sub("", text))
+    if said or not _NONE_DONE.search(text):
+        return said
+    failed = _FAILED.search(text)
     if failed and int(failed[1]):
         kinds = sorted(((int(n), kind) for kind, n in _FAILED_KINDS.findall(text) if int(n)), reverse=True)
         named = ", ".join(f"{n:,} {kind} failures" for n, kind in kinds) or f"{int(failed[1]):,} transactions failed"
@@ -128,28 +86,18 @@ def failure(text: str) -> str | None:
 
 
 def parse(text: str) -> PgbenchOutput:
-    """Raises OutputNotParseable, naming what is missing."""
-    figures = {name: _figure(pattern, text) for name, pattern in _FIGURES.items()}
-    found = {name: match for name, pattern in _OPTIONAL.items() if (match := re.search(pattern, text))}
-    figures |= {name: float(match[1]) for name, match in found.items()}
-    figures["tps"] = _figure(_TPS, text)
-    figures["tps_connecting"] = _with_connecting(figures, text)
-    progress = [line for line in map(parse_progress, text.splitlines()) if line]
+    """Raises WorkloadFailed and OutputNotParseable, naming what is missing."""
+    run = generator_output.run_of("pgbench", text)
+    figures = {name: quantity.value for name, quantity in run.figures.items()}
+    figures = {**figures, "threads": float(run.levels["threads"]), "tps_connecting": _with_connecting(figures)}
     histogram, ended = _added(text)
-    return PgbenchOutput(figures, progress, histogram, ended)
+    return PgbenchOutput(figures, run.seconds, histogram, ended)
 
 
-def _figure(pattern: str, text: str) -> float:
-    match = re.search(pattern, text)
-    if match is None:
-        raise OutputNotParseable(f"pgbench's output has no {label(pattern)!r}")
-    return float(match[1])
-
-
-def _with_connecting(figures: dict[str, float], text: str) -> float:
+def _with_connecting(figures: Mapping[str, float]) -> float:
     """As old versions print it: transactions over all of the time, that in which the clients connected among it."""
-    if match := re.search(_TPS_CONNECTING, text):
-        return float(match[1])
+    if "tps_connecting" in figures:
+        return figures["tps_connecting"]
     events, tps = figures["events"], figures["tps"]
     return events / (events / tps + figures.get("connecting_ms", 0.0) / 1000) if tps else 0.0
 
@@ -313,8 +261,7 @@ class Pgbench(LoadGenerator[PgbenchSize]):
         return super().holds(load, 1)
 
     def rate_in(self, line: str) -> tuple[float, float] | None:
-        seen = parse_progress(line)
-        return (seen.t, seen.tps) if seen else None
+        return generator_output.rate_in("pgbench", line)
 
     def failure(self, text: str) -> str | None:
         return failure(text)
@@ -373,7 +320,8 @@ def _summary(output: PgbenchOutput) -> dict[str, Quantity]:
         shares = {name: percentile(output.histogram, share, beyond=0).value for name, share in _PERCENTILES.items()}
         values |= {name: float(ms) for name, ms in shares.items() if ms is not None}
         values["latency_max_ms"] = max(ms for ms, _ in output.histogram)
-    units = {name: UNITS.get(name, "ms" if name.endswith("_ms") else "1") for name in values}
+    units = {"tps": "1/s", "tps_connecting": "1/s", "threads": "threads", "total_time_s": "s"}
+    units = {name: units.get(name, "ms" if name.endswith("_ms") else "1") for name in values}
     return {name: Quantity(value=value, unit=units[name]) for name, value in values.items()}
 
 
@@ -387,11 +335,11 @@ def _series(ran: Ran, output: PgbenchOutput) -> pd.DataFrame:
     """
     connecting_s = output.figures.get("connecting_ms", 0.0) / 1000
     begin = (output.ended or ran.ended.ended) - output.total_time_s - connecting_s
-    units = {"tps": "1/s", "latency_ms": "ms", "failed": "1", "retries": "1"}
+    units = generator_output.units("pgbench")
     rows = [
-        (begin + line.t, ran.client, "pgbench", name, float(getattr(line, name)), unit)
-        for line in output.progress
-        if line.t > connecting_s
-        for name, unit in units.items()
+        (begin + t, ran.client, "pgbench", name, value, units[name])
+        for t, figures in output.seconds
+        if t > connecting_s
+        for name, value in figures.items()
     ]
     return pd.DataFrame(rows, columns=samples.COLUMNS) if rows else samples.empty()
