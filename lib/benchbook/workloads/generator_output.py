@@ -165,8 +165,7 @@ def runs(text: str) -> list[GeneratorRun]:
     Raise OutputNotParseable where no known program printed it.
     """
     text = _plain(text)
-    if 2 * len(_CONTAINER.findall(text)) > text.count("
-"):
+    if 2 * len(_CONTAINER.findall(text)) > text.count("\n"):
         text = _CONTAINER.sub("", text)
     text = _STAMP.sub("", text)
     flat = _flat(text)
