@@ -520,12 +520,20 @@ def audit(
         Path | None,
         typer.Option(metavar="FILE", help="Documents: write them as HTML, with findings in the margin."),
     ] = None,
+    logs: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATH", help="Documents: say which figures these outputs of load generators give."),
+    ] = None,
+    levels: Annotated[str, typer.Option(help="With --logs: where levels stand in a path, as for import logs.")] = "",
 ) -> None:
     """Find contradictions in a document or a published report, with the arithmetic.
 
     Reads Markdown, HTML, text, PDF, CSV and XLSX as they are. Exit status for documents: 0 nothing found, 1 findings,
     2 not readable.
     """
+    if logs:
+        raise typer.Exit(_against_logs(sources or [], logs, levels, as_json=as_json))
+
     if not sources or all(re.fullmatch(r"\w+", source) and not Path(source).exists() for source in sources):
         from benchbook.audit import audit_terminal
 
@@ -554,6 +562,22 @@ def audit(
     else:
         documents.show(audits, console)
     raise typer.Exit(status or int(any(one.wrong for one in audits)))
+
+
+def _against_logs(documents: list[str], logs: list[str], levels: str, *, as_json: bool) -> int:
+    from benchbook.importing import against_logs
+    from benchbook.importing.logs import read
+    from benchbook.published.reader.tables import reading
+
+    if not documents:
+        raise BadInput("no document is named", key="audit --logs", fix="benchbook audit REPORT.md --logs PATH")
+    runs, _ = read(logs, levels, "", errors, shown=5)
+    found = [(document, against_logs.against(reading(document), runs)) for document in documents]
+    if as_json:
+        print(against_logs.as_json(found))
+    for document, figures in [] if as_json else found:
+        against_logs.show(document, figures, console)
+    return int(any(one.wrong for _, figures in found for one in figures))
 
 
 @_command(RESULTS, "benchbook claims tidb_v7_1_3_sysbench --json")

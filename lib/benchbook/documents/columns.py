@@ -104,7 +104,7 @@ def column(heading: str, cells: Sequence[list[Figure]], texts: Sequence[str], *,
         return Column(heading, "", unit, _direction(unit), role, sure=0.5)
     if role == "delta" and unit not in {"%", "x", ""}:
         role = "metric"
-    percent = _percent(heading) if rule.quantity == "percentile" else None
+    percent = percent_of(heading) if rule.quantity == "percentile" else None
     sure = 0.95 if unit or rule.unit else 0.8
     return Column(heading, rule.quantity, unit or rule.unit, rule.better or _direction(unit), role, percent, sure)
 
@@ -142,7 +142,8 @@ def _direction(unit: str) -> Better:
     return "more" if is_rate(unit) else "less" if is_time(unit) else ""
 
 
-def _percent(heading: str) -> float | None:
+def percent_of(heading: str) -> float | None:
+    """Return the percentile that a heading names: 99.9 of "p999"."""
     found = _PERCENTILE.search(heading)
     if found is None:
         return 50.0 if re.search("median", heading, re.IGNORECASE) else None

@@ -65,30 +65,41 @@ class Log:
         return Cell(table=self.table, system=self.system, levels=self.levels)
 
 
-def run(sources: Sequence[str], levels: str, system: str, name: str, console: Console) -> int:
-    """Import every output below `sources`; print a sentence for each that cannot be told; return the exit status.
+def read(
+    sources: Sequence[str], levels: str, system: str, console: Console, *, shown: int = _SHOWN
+) -> tuple[list[Log], bool]:
+    """Return every output below `sources`, and whether any file was left out; print a sentence for each of those.
 
-    Raise BadInput where nothing can be imported.
+    Raise BadInput where nothing can be read.
     """
-    report, (called, _, version) = _name(name or _default_name(sources)), system.partition(":")
     told = Names.of(levels)
     logs: list[Log] = []
     left: list[str] = []
     seen: dict[str, Path] = {}
     for path in track(_files(sources), "reading", console=console, transient=True, disable=not console.is_terminal):
         try:
-            logs += _logs_of(path, told, called or "unknown", seen)
+            logs += _logs_of(path, told, system or "unknown", seen)
         except (OutputNotParseable, BadInput) as problem:
             said = problem.problem if isinstance(problem, BadInput) else str(problem)
             left.append(f"left out: {path}: {said}")
-    for said in left[:_SHOWN]:
+    for said in left[:shown]:
         console.print(said, markup=False)
-    if len(left) > _SHOWN:
-        console.print(f"left out: {len(left) - _SHOWN} more", markup=False)
+    if len(left) > shown:
+        console.print(f"left out: {len(left) - shown} more", markup=False)
     if not logs:
         fix = "name files with what a load generator printed; docs/logs-and-citing.md says which are known"
         raise BadInput("there is no output of a load generator in it", key="import logs", value=list(sources), fix=fix)
-    logs, notes = _cells_of(logs)
+    return logs, bool(left)
+
+
+def run(sources: Sequence[str], levels: str, system: str, name: str, console: Console) -> int:
+    """Import every output below `sources`; print a sentence for each that cannot be told; return the exit status.
+
+    Raise BadInput where nothing can be imported.
+    """
+    report, (called, _, version) = _name(name or _default_name(sources)), system.partition(":")
+    found, left = read(sources, levels, called, console)
+    logs, notes = _cells_of(found)
     campaign = _recorded(report, logs, version)
     lay_down(report, title=f"{report}: imported logs")
     for said in notes:

@@ -1,0 +1,94 @@
+"""A report's printed figures against its own logs: given as what of the runs, not given, or not to be told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from test_logs import write
+from typer.testing import CliRunner
+
+from benchbook import cli
+from benchbook.importing.against_logs import Printed
+
+# Runs of oltp_insert: 100, 110, 120 at 4 threads (mean latencies 40, 36.36, 33.33 ms), 190, 200, 210 at 8.
+REPORT = """\
+# oltp_insert
+
+| Threads | TPS | Avg latency (ms) | Errors |
+|---|---|---|---|
+| 4 | 110 | 36.6 | 0 |
+| 8 | 210 | 39.1 | 0 |
+| 16 | 300 | 40.0 | 0 |
+"""
+
+
+def audited(
+    tmp_path: Path, report: str, levels: str = "{workload}/{threads}-{repetition}.txt"
+) -> tuple[int, list[Printed]]:
+    (tmp_path / "report.md").write_text(report)
+    logs = write(tmp_path / "logs")
+    words = ["audit", str(tmp_path / "report.md"), "--logs", str(logs), "--levels", levels, "--json"]
+    done = CliRunner().invoke(cli.app, words)
+    (one,) = json.loads(done.stdout)
+    figures = [Printed(**each) for each in one["figures"]]
+    assert (one["given"], one["not_given"]) == (sum(bool(f.given_by) for f in figures), sum(f.wrong for f in figures))
+    return done.exit_code, figures
+
+
+def test_a_figure_is_the_mean_the_median_the_best_or_the_last_run(tmp_path: Path) -> None:
+    """36.6 is the mean of 40, 36.36 and 33.33 ms; 39.1 is none of 42.11, 40, 38.10 and their mean."""
+    status, figures = audited(tmp_path, REPORT)
+    by = {(one.row, one.column): one for one in figures}
+    assert by["Threads 4", "TPS"].given_by == ["mean", "median"]
+    assert by["Threads 4", "Avg latency (ms)"].given_by == ["mean"]
+    assert by["Threads 8", "TPS"].given_by == ["best", "last"]
+    assert len(by["Threads 8", "TPS"].logs) == 3
+    wrong = by["Threads 8", "Avg latency (ms)"]
+    assert wrong.wrong
+    assert wrong.statistics == pytest.approx({"mean": 40.07, "median": 40.0, "best": 38.1, "last": 38.1})
+    assert status == 1
+
+
+def test_what_cannot_be_matched_is_said_and_is_no_finding(tmp_path: Path) -> None:
+    status, figures = audited(tmp_path, REPORT.replace("39.1", "40.0"))
+    assert {one.why for one in figures if one.row == "Threads 16"} == {"no log has Threads 16"}
+    assert {one.why for one in figures if one.column == "Errors"} >= {"the logs have no figure of this name and unit"}
+    assert status == 0
+    _, figures = audited(tmp_path, "| Run | TPS |\n|---|---|\n| a | 110 |\n| b | 200 |\n")
+    assert {one.why for one in figures} == {"no log has Run a", "no log has Run b"}
+    _, figures = audited(tmp_path, "| Date | TPS |\n|---|---|\n|  | 110 |\n|  | 200 |\n")
+    assert {one.why for one in figures} == {"it does not say which threads its figures are of"}
+
+
+def test_columns_may_be_systems_and_digits_may_be_cut_off(tmp_path: Path) -> None:
+    """36.36 is printed as 36.3, which is neither rounded nor wrong."""
+    report = "Average latency in ms\n\n| Threads | one | two |\n|---|---|---|\n| 4 | 40.0 | 36.3 |\n"
+    write(tmp_path / "logs" / "one", {4: (100,)})
+    write(tmp_path / "logs" / "two", {4: (110,)})
+    (tmp_path / "report.md").write_text(report)
+    words = ["audit", str(tmp_path / "report.md"), "--logs", str(tmp_path / "logs"), "--json"]
+    done = CliRunner().invoke(cli.app, [*words, "--levels", "{system}/{workload}/{threads}-{repetition}.txt"])
+    (found,) = json.loads(done.stdout)
+    assert [(one["column"], one["given_by"]) for one in found["figures"]] == [
+        ("one", ["the only run"]),
+        ("two", ["the only run, cut off"]),
+    ]
+
+
+def test_for_people_a_line_for_each_that_is_not_given(tmp_path: Path) -> None:
+    (tmp_path / "report.md").write_text(REPORT)
+    logs = write(tmp_path / "logs")
+    words = [
+        "audit",
+        str(tmp_path / "report.md"),
+        "--logs",
+        str(logs),
+        "--levels",
+        "{workload}/{threads}-{repetition}.txt",
+    ]
+    said = CliRunner().invoke(cli.app, words).stdout
+    assert "3 of 4 figures are what the logs give (mean 2, median 1, best 1, last 1)" in said
+    assert "line 6, Threads 8, Avg latency (ms): 39.1 is printed\n      latency_mean_ms of 3 runs: mean 40.07" in said
+    assert "no log has Threads 16" in said
