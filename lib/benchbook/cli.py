@@ -565,9 +565,9 @@ def audit(
 
 
 def _against_logs(documents: list[str], logs: list[str], levels: str, *, as_json: bool) -> int:
+    from benchbook.documents.tables import reading
     from benchbook.importing import against_logs
     from benchbook.importing.logs import read
-    from benchbook.published.reader.tables import reading
 
     if not documents:
         raise BadInput("no document is named", key="audit --logs", fix="benchbook audit REPORT.md --logs PATH")

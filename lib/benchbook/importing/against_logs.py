@@ -17,12 +17,12 @@ from pydantic import BaseModel, ConfigDict
 from rich.console import Console
 from rich.markup import escape
 
+from benchbook.documents.columns import Column, factor, percent_of, rule_of, unit_of
+from benchbook.documents.numerals import Figure
+from benchbook.documents.tables import Reading, Table
 from benchbook.errors import counted
 from benchbook.grouping import grouped
 from benchbook.importing.logs import Log
-from benchbook.published.reader.columns import Column, factor, percent_of, rule_of, unit_of
-from benchbook.published.reader.numerals import Figure
-from benchbook.published.reader.tables import Reading, Table
 
 # Quantity of a column -> names of a log's figure that it may be; `op` stands before it where a log has several.
 _NAMES = {
