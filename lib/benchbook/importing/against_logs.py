@@ -17,9 +17,10 @@ from pydantic import BaseModel, ConfigDict
 from rich.console import Console
 from rich.markup import escape
 
-from benchbook.documents.columns import Column, factor, percent_of, rule_of, unit_of
+from benchbook.documents.columns import Column, percent_of, rule_of, unit_of
 from benchbook.documents.numerals import Figure
 from benchbook.documents.tables import Reading, Table
+from benchbook.documents.units import factor
 from benchbook.errors import counted
 from benchbook.grouping import grouped
 from benchbook.importing.logs import Log
