@@ -48,11 +48,6 @@ def test_repetitions_that_differ_as_a_whole_are_no_drift() -> None:
     assert farthest.startswith("Of 10 cells, ")
 
 
-def test_noise_is_told_as_a_drift_in_about_one_campaign_of_twenty() -> None:
-    told = [len(checks.repetitions_in_words(PUBLISHED, campaign(noisy(4, 5, seed)))) == 2 for seed in range(200)]
-    assert 2 <= sum(told) <= 20
-
-
 def test_the_repetition_that_stands_apart_is_named_with_its_cell() -> None:
     rates = np.full((12, 5), 1000.0)
     rates[3, 2] = 500.0

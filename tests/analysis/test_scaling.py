@@ -48,11 +48,6 @@ def test_contention_and_coherency_of_a_curve_that_obeys_the_law() -> None:
     assert "95% intervals" in scaling.about_the_law([found])
 
 
-def test_a_bound_that_the_levels_do_not_limit_is_shown_as_such() -> None:
-    (row,) = scaling.in_rows(curves({n: 100.0 * n for n in LEVELS}), x="threads", panel="workload")
-    assert row["highest by the law at"].endswith("∞]")
-
-
 def test_three_levels_show_a_shape_and_no_law() -> None:
     found = curves({50: 1000.0, 100: 1500.0, 200: 1480.0})
     assert scaling.in_rows(found, x="threads", panel="workload") == [
@@ -68,24 +63,6 @@ def test_three_levels_show_a_shape_and_no_law() -> None:
     assert "not fitted (3 levels)" in scaling.about_the_law(found)
 
 
-def test_levels_that_stand_for_others_have_no_law() -> None:
-    (found,) = curves({n: law(n, sigma=0.05, kappa=0.01) for n in LEVELS}, relabelled=True)
-    assert found.fit is None
-    assert found.why == "its levels stand for the published ones"
-
-
-def test_a_curve_that_the_law_cannot_describe_says_so_in_its_row() -> None:
-    good = curves({n: law(n, sigma=0.05, kappa=0.01) for n in LEVELS})
-    # A tenth with every doubling; coherency alone takes half (1 / N), and the law has nothing else to take.
-    bad = curves({50: 1e6, 100: 1e5, 200: 1e4, 400: 1e3})
-    rows = scaling.in_rows([*good, *bad], x="threads", panel="workload")
-    assert rows[1]["contention"] == "no fit: falls faster than the law allows"
-
-
-def test_one_level_is_no_curve() -> None:
-    assert curves({50: 1000.0}) == []
-
-
 def test_the_published_curves_of_the_tidb_report() -> None:
     report = published.load("tidb_v7_1_3_sysbench")
     cells = LoadKind().cells(report, LoadParameters(inventory="lab_tidb", system="tidb"))
@@ -94,11 +71,3 @@ def test_the_published_curves_of_the_tidb_report() -> None:
     assert {curve.who for curve in found} == {"published"}
     assert len(found) == 5
     assert all(curve.fit is None and curve.why == "3 levels" for curve in found)
-
-
-def test_two_curves_of_one_panel_are_told_apart_by_their_other_level() -> None:
-    """Of two sizes with the same threads only the first was there."""
-    rows = [{"workload": "w", "threads": threads, "size": size, "system": "s", "measured": float(threads**size)}
-            for size in (1, 2) for threads in (1, 2, 4)]  # fmt: skip
-    found = scaling.curves_of(beside(rows), "tps", x="threads", panel="workload")
-    assert [(curve.panel, curve.ends) for curve in found] == [("w, size 1", 4.0), ("w, size 2", 16.0)]

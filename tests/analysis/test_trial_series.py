@@ -37,13 +37,3 @@ def test_cores_in_use_are_summed_over_machines_and_no_machine_counts_twice() -> 
     assert cores_in_use({"db1": "x", "c": "x"}, {"db1": 2.0, "c": 2.0}) == [2.0, 2.0]
     # Of hosts without a boot id nobody knows better than that each is one.
     assert cores_in_use({"db1": "", "c": ""}, {"db1": 2.0, "c": 1.0}) == [3.0, 3.0]
-
-
-def test_machines_are_summed_at_one_moment_whenever_each_of_them_was_sampled() -> None:
-    """A load of a second has two samples of each machine: both of one second were added up."""
-    boots, busy = {"db1": "x", "c": "y"}, {"db1": 3.0, "c": 0.5}
-    twice = dict.fromkeys(boots, (1000.6, 1001.1, 1001.6))
-    assert cores_in_use(boots, busy, twice) == [3.5, 3.5, 3.5]
-    # Half a second apart, and one of them around the half of a second, which is none of either.
-    apart = {"db1": (1000.499, 1001.501), "c": (1001.0, 1002.0)}
-    assert cores_in_use(boots, busy, apart) == [3.5, 3.5]

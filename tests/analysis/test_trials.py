@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 from records import record, with_values
@@ -13,7 +11,7 @@ from benchbook.analysis import samples
 from benchbook.analysis.trials import FILE, cells, figures_of, trials_of
 from benchbook.campaign import store
 from benchbook.campaign.design import Cell, plan
-from benchbook.campaign.record import Record, RecordBroken
+from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 
 SCALED = {"cores_here": 2, "cores_published": 80, "levels": {"oltp_insert": {"threads": {"50": 1, "100": 2}}}}
@@ -88,31 +86,6 @@ def test_the_kept_frame_is_the_one_that_was_made_until_a_record_changes(campaign
     campaign.keep(_record(campaign, changed.id, 777.0), series(), "")
     assert trials_of(campaign).tps[0] == 777.0
     assert len(trials_of(campaign)) == 6
-
-
-def test_a_folder_that_takes_no_file_can_be_read_all_the_same(
-    campaign: Campaign, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(pd.DataFrame, "to_parquet", full)
-    assert len(trials_of(campaign)) == 6
-    assert not (campaign.folder / FILE).exists()
-    assert not list(Path(campaign.folder).glob("*.partial"))
-
-
-def test_a_record_is_read_once_and_again_when_its_file_has_changed(campaign: Campaign) -> None:
-    first = campaign.records()
-    assert [a is b for a, b in zip(first, campaign.records(), strict=True)] == [True] * 6
-    path = campaign.folder / "trials" / first[0].id / "record.json"
-    path.write_text(path.read_text().replace('"client": "executor"', '"client": "other"'))
-    assert [record.client for record in campaign.records()][:2] == ["other", "executor"]
-    path.write_text("{")
-    with pytest.raises(RecordBroken, match=rf"{first[0].id}/record\.json: not a record"):
-        campaign.records()
-    path.parent.rename(path.parent.with_name(f"{first[0].id}.partial"))
-    assert len(campaign.records()) == 5
 
 
 def test_disturbances_have_their_trial_try_and_reason(campaign: Campaign) -> None:

@@ -69,19 +69,6 @@ def test_what_is_missing_is_one_sentence(machine: Path) -> None:
     assert run(machine, str(machine / "sources")).stderr == f"ddt-jar: missing: mvn. {fix}\n"
 
 
-def test_without_github_it_says_what_git_said_and_leaves_nothing(machine: Path) -> None:
-    git = machine / "bin" / "git"
-    git.write_text(
-        '#!/bin/sh\ncase "$*" in *fetch*) echo "fatal: Could not resolve host: github.com" >&2; exit 128 ;; esac\n'
-    )
-    git.chmod(0o755)
-    done = run(machine)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "fatal: Could not resolve host: github.com\nddt-jar: cannot fetch whaleal/icefrog. Fix: " in done.stderr
-    assert "without GitHub, name a folder with checkouts of icefrog and DocumentDataTransfer" in done.stderr
-    assert left(machine) == ["build.log"]
-
-
 def test_ctrl_c_in_mid_build_leaves_nothing(machine: Path) -> None:
     started, never = machine / "started", machine / "never"
     os.mkfifo(started)

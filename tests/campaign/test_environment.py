@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,11 +13,10 @@ from kit import FIXTURES
 from benchbook.campaign.environment import Environment, RunTimes, SystemDescription
 from benchbook.campaign.record import RecordBroken
 from benchbook.campaign.store import Campaign
-from benchbook.hosts.about import HostFacts, HostFinding, Survey
+from benchbook.hosts.about import HostFacts, Survey
 
 CAMPAIGNS = FIXTURES / "campaigns"
 RECORDED = sorted(path.parent for path in CAMPAIGNS.glob("*/*/environment.json"))
-HOST = {"python": "3.11.7", "boot_id": "b1", "rack": {"row": 3}, "cores": 2, "load_1min": 1, "clock_offset_s": 0.25}
 
 
 def written(value: object) -> str:
@@ -32,21 +30,6 @@ def test_recorded_files_are_written_byte_for_byte_as_they_were(folder: Path) -> 
     made = Campaign(folder)
     assert written(made.environment().model_dump()) == written(environment)
     assert written(made.plan.model_dump()) == written(plan)
-
-
-def test_a_note_that_says_nothing_leaves_the_file_as_it_was(tmp_path: Path) -> None:
-    shutil.copytree(RECORDED[0], tmp_path / "copy")
-    made, file = Campaign(tmp_path / "copy"), tmp_path / "copy" / "environment.json"
-    file.write_text(written(json.loads(file.read_text())))
-    before = file.read_bytes()
-    made.note(Environment())
-    assert file.read_bytes() == before
-
-
-def test_keys_that_nobody_here_knows_are_kept_in_their_place() -> None:
-    said = {"findings": [], "weather": "rain", "hosts": {"db1": HOST}, "systems": {"x": {"dataset": {"rows": 2}}}}
-    assert written(Environment.model_validate(said).model_dump()) == written(said)
-    assert Environment.model_validate(said).hosts["db1"].load_1min == 1
 
 
 def test_a_note_replaces_its_keys_and_adds_new_ones_at_the_end(tmp_path: Path) -> None:
@@ -78,11 +61,6 @@ def test_which_hosts_are_one_machine() -> None:
         "a": True, "b": True, "c": False, "d": False, "e": False, "nowhere": False,
     }  # fmt: skip
     assert [about.machine_of(name) for name in (*boots, "nowhere")] == ["b1", "b1", "b2", "d", "e", "nowhere"]
-
-
-def test_a_finding_is_written_with_all_its_fields() -> None:
-    finding = HostFinding(host="db1", what="turbo", found="on", wanted="off", waived=True)
-    assert finding.model_dump() == {"host": "db1", "what": "turbo", "found": "on", "wanted": "off", "waived": True}
 
 
 def test_the_models_of_hosts_open_no_connection() -> None:

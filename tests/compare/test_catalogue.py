@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -111,14 +110,6 @@ def test_a_campaign_that_is_gone_or_broken_is_in_it_no_more(runs: Path, capsys: 
     assert LATEST in capsys.readouterr().err
 
 
-def test_a_kept_file_that_is_no_table_is_made_again(runs: Path) -> None:
-    known, path = benchbook.catalogue(), runs / TIDB / LATEST / "trials.parquet"
-    first, made = known.trials(), path.stat().st_mtime_ns
-    path.write_bytes(b"PAR1 and no more")
-    os.utime(path, ns=(made, made))
-    pd.testing.assert_frame_equal(known.trials(), first)
-
-
 @pytest.mark.parametrize("kind", ["disk full", "read-only"])
 def test_records_are_read_where_nothing_can_be_written(tmp_path: Path, home: Home, kind: str) -> None:
     if why := small_disks.why_not():
@@ -155,8 +146,3 @@ def test_bad_questions(runs: Path) -> None:
     with pytest.raises(BadInput, match="frame"):
         known.sql("select a from frame")
     assert len(frame) == 1
-
-
-def test_of_one_report_are_its_campaigns_alone(runs: Path) -> None:
-    assert set(benchbook.runs(TIDB).campaign) == {folder.name for folder in recorded(TIDB)}
-    assert set(benchbook.catalogue(TIDB).trials().report) == {TIDB}

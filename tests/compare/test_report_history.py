@@ -5,23 +5,19 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from kit import FIXTURES, Home
 from rich.console import Console
-from seaborn import FacetGrid
 
 from benchbook.analysis.schema import RUN_TRIALS, typed
 from benchbook.campaign.store import Campaign, recorded
 from benchbook.compare import cells, command, history_view
 from benchbook.compare import report_history as cell_history
 from benchbook.compare.cells import CELL
-from benchbook.compare.history_view import over_campaigns
 from benchbook.compare.report_history import HistoryParameters, report_history
 from benchbook.errors import BadInput
 
@@ -58,16 +54,6 @@ def test_points_are_means_over_repetitions_with_intervals() -> None:
     assert (two["mean"], two.low, two.high) == pytest.approx((100, 100 - 127.06, 100 + 127.06), abs=0.01)
     assert two.log == pytest.approx((np.log(90) + np.log(110)) / 2)
     assert two.variance == pytest.approx(np.log(110 / 90) ** 2 / 2)
-
-
-def test_a_level_that_other_tables_lack_is_named_with_all_of_its_digits() -> None:
-    rows = [
-        {"campaign": "a", "trial": f"r{n}", "table": "t", "system": "s", "rows": rows, "repetition": 1, "tps": 1.0}
-        for n, rows in enumerate([1_234_567, 1_234_568, None])
-    ]
-    found = cell_history.points(trials(rows, {"tps": "1/s"}, ["rows"]), {"t": ["tps"]})
-    # As `compare` has them; told apart by six digits, the first two would be one cell.
-    assert found.levels.tolist() == ["rows 1234567", "rows 1234568", ""]
 
 
 @pytest.mark.parametrize(
@@ -195,36 +181,6 @@ def test_too_few_campaigns_tell_of_no_level(runs: Path) -> None:
         assert said in view(found).data
     pictures = [str(part.data) for part in history_view.figures(found).parts]
     assert all(said in each and "No level changed" not in each for each in pictures)
-
-
-def test_intervals_relative_to_the_median_end_at_0(monkeypatch: pytest.MonkeyPatch, runs: Path) -> None:
-    found = report_history(ASKED)
-    wide = found.points.assign(low=-found.points["mean"], high=3 * found.points["mean"])
-    drawn: list[pd.DataFrame] = []
-
-    def kept(frame: pd.DataFrame, *others: Any) -> FacetGrid:
-        drawn.append(frame)
-        return over_campaigns(frame, *others)
-
-    monkeypatch.setattr(history_view, "over_campaigns", kept)
-    history_view.figures(replace(found, points=wide))
-    assert set(pd.concat(drawn).low) == {0.0}
-
-
-@pytest.mark.parametrize(
-    ("campaigns", "said"),
-    [
-        (["20261122T073108163287-a", "20261122T091115497316-b"], ["2026-11-22\n07:31", "2026-11-22\n09:11"]),
-        (["20261122T073108163287-a", "20261124T091115497316-b"], ["2026-11-22", "2026-11-24"]),
-        # It stood three times below the one mark.
-        (["20261122T073108163287-a"], ["2026-11-22"]),
-    ],
-)
-def test_campaigns_of_one_day_are_told_apart_by_the_hour(campaigns: list[str], said: list[str]) -> None:
-    frame = pd.DataFrame({"panel": "t", "line": "all", "campaign": campaigns, "value": 1.0, "low": 0.9, "high": 1.1})
-    figure = over_campaigns(frame, frame.iloc[:0], campaigns).figure
-    figure.draw_without_rendering()
-    assert [each.get_text() for each in figure.axes[0].get_xticklabels() if each.get_text()] == said
 
 
 def test_names_that_are_none(campaigns: list[str], home: Home) -> None:

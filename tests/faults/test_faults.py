@@ -6,34 +6,23 @@ import ast
 import errno
 import json
 import math
-import os
-import random
 import re
 import shutil
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from fault_campaign import __main__ as faults_command
-from fault_campaign import catalogue as fault_catalogue
 from fault_campaign import draw as balanced_draw
-from fault_campaign import process_table, small_disks, victims
-from fault_campaign import results as fault_results
-from fault_campaign.catalogue import PHASES, Fault, Phase
+from fault_campaign import process_table, small_disks
+from fault_campaign.catalogue import Fault, Phase
 from fault_campaign.checker import INVARIANTS, KeptRecords, RoundSeen, RunSeen, check
-from fault_campaign.home import CLIENT, SERVER, RoundHome
+from fault_campaign.home import RoundHome
 from fault_campaign.moments import RunSigns, moments
-from fault_campaign.results import Broken, FaultResults, RoundResult
-from kit import Home, until
-from rich.console import Console
-
-from benchbook.campaign.progress import Progress
-from benchbook.errors import BadInput, NotWritten
+from kit import until
 
 FAULTS = Path(process_table.__file__).parent
 TIME_S = 3
@@ -227,11 +216,6 @@ def test_every_invariant_has_a_planted_violation() -> None:
     assert {invariant for invariant, _ in mark.args[1]} | {"kept"} == set(INVARIANTS)
 
 
-def test_an_exit_that_the_fault_allows_is_no_violation(seen: RoundSeen) -> None:
-    assert check(faulted(seen, status=2, may_refuse=True)) == []
-    assert check(faulted(seen, status=-9, killed=True)) == []
-
-
 @pytest.fixture
 def orphan(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A process that only its folder tells: neither its command line nor its environment names it."""
@@ -282,48 +266,10 @@ def test_the_checker_shares_no_code_with_what_it_checks(module: str) -> None:
 # -- the draw ---------------------------------------------------------------------------------------------------------
 
 
-def test_every_phase_gets_as_many_rounds_and_every_fault_of_a_phase_as_many() -> None:
-    drawn = balanced_draw.draw(3, 100, lease_s=6)
-    assert Counter(one.phase for one in drawn) == dict.fromkeys(PHASES, 20)
-    for phase in PHASES:
-        counts = Counter(one.fault for one in drawn if one.phase == phase)
-        assert max(counts.values()) - min(counts[fault] for fault in fault_catalogue.of_phase(phase)) <= 1
-    assert [one.number for one in drawn] == list(range(1, 101))
-    assert all(one.moment in moments(one.phase) and one.moment.has(one.fault) for one in drawn)
-
-
 def test_a_seed_draws_the_same_again_and_another_one_something_else() -> None:
     assert balanced_draw.draw(3, 30, lease_s=6) == balanced_draw.draw(3, 30, lease_s=6)
     assert balanced_draw.draw(3, 30, lease_s=6)[:10] == balanced_draw.draw(3, 10, lease_s=6)
     assert balanced_draw.draw(3, 30, lease_s=6) != balanced_draw.draw(4, 30, lease_s=6)
-
-
-def test_what_cannot_be_made_here_is_not_drawn() -> None:
-    drawn = balanced_draw.draw(3, 100, lease_s=6, without=fault_catalogue.ON_DISKS)
-    assert {one.fault.kind for one in drawn}.isdisjoint(fault_catalogue.ON_DISKS)
-
-
-def test_every_fault_of_a_phase_has_a_moment_at_which_it_can_be_made() -> None:
-    for phase in PHASES:
-        for fault in fault_catalogue.of_phase(phase):
-            assert any(moment.has(fault) for moment in moments(phase)), (phase, fault)
-
-
-def test_the_round_of_a_second_driver_is_played_alone() -> None:
-    drawn = balanced_draw.draw(3, 100, lease_s=6)
-    second = next(one for one in drawn if one.fault.kind == fault_catalogue.SECOND)
-    one, other = [one for one in drawn if one.fault.kind == fault_catalogue.KILL][:2]
-    assert faults_command.may_begin(second, [], 2)
-    assert not faults_command.may_begin(second, [one], 2)
-    assert not faults_command.may_begin(one, [second], 2)
-    assert faults_command.may_begin(one, [other], 2)
-    assert not faults_command.may_begin(one, [other], 1)
-
-
-def test_who_is_ended_by_the_fault_need_not_say_why() -> None:
-    assert Fault("kill", "driver").named_by == ""
-    silent = {fault.kind for phase in PHASES for fault in fault_catalogue.of_phase(phase)[1:] if not fault.named_by}
-    assert silent == {fault_catalogue.HOG, fault_catalogue.OTHER_USER}, "and what spoils nothing need not be named"
 
 
 @pytest.mark.parametrize(
@@ -343,15 +289,6 @@ def test_a_reason_is_recognised_by_the_component_that_it_names(fault: Fault, sai
     assert re.search(fault.named_by, said, re.IGNORECASE)
 
 
-@pytest.mark.parametrize("target", ["server", "load generator", "driver", "supervisor", "probe"])
-def test_names_of_trials_and_of_files_are_no_reason(target: str) -> None:
-    said = """tidb_v7_1_3_sysbench: profile tiny, inventory faults
-  1/4  FAILED r01-mariadb-oltp_point_select-threads2: status 1
-FATAL: /usr/share/sysbench/oltp_common.lua:349: connection creation failed, --db-driver=mysql
-artefacts/0589/agent.py, artefacts/0589/run_probe.py"""
-    assert not re.search(Fault("kill", target).named_by or "driver was", said, re.IGNORECASE)
-
-
 # -- signs ------------------------------------------------------------------------------------------------------------
 
 
@@ -367,98 +304,6 @@ def job(home: RoundHome, host: str, name: str, **files: str) -> Path:
 def came(phase: Phase, home: RoundHome, signs: RunSigns, records: int = 0) -> list[str]:
     """Names of the phase's moments whose sign is there."""
     return [moment.name for moment in moments(phase) if moment.sign(signs, records)]
-
-
-def test_a_load_is_told_by_its_job_and_by_what_it_prints(tmp_path: Path) -> None:
-    home = RoundHome(tmp_path, "127.9.9")
-    job(home, CLIENT, "sysbench-old")
-    signs = RunSigns(home)
-    assert came("load", home, signs) == [], "a job of an earlier run"
-    load = job(home, CLIENT, "sysbench-new", stdout="Initializing worker threads...")
-    assert came("load", home, signs) == ["the load has started"]
-    assert came("load", home, signs, records=1) == [], "the second trial is meant"
-    (load / "stdout").write_text(LINE.format(1))
-    assert came("load", home, signs) == ["the load has started", "the load has told its first second"]
-    assert came("write", home, signs) == []
-    (load / "status.json").write_text("{}")
-    assert came("load", home, signs) == []
-    assert came("write", home, signs) == ["the load has ended"]
-
-
-def test_an_attempt_that_failed_is_told_before_the_run_gives_up(tmp_path: Path) -> None:
-    home = RoundHome(tmp_path, "127.9.9")
-    failed = home.runs / "report" / "campaign" / "failed"
-    (failed / "one.1").mkdir(parents=True)
-    (failed / "one.1" / "record.json").write_text("{}")
-    signs = RunSigns(home)
-    assert not signs.failed(), "an attempt of an earlier run"
-    (failed / "one.2").mkdir()
-    (failed / "one.2" / "record.json").write_text("{}")
-    assert signs.failed()
-
-
-def test_a_record_is_told_while_it_is_written_and_just_after(tmp_path: Path) -> None:
-    home = RoundHome(tmp_path, "127.9.9")
-    signs, trials = RunSigns(home), home.runs / "report" / "campaign" / "trials"
-    written = trials / "one.partial"
-    written.mkdir(parents=True)
-    assert came("write", home, signs) == ["the record is being written"]
-    assert came("write", home, signs, records=1) == []
-    (written / "record.json").write_text("{}")
-    assert signs.records() == 0
-    written.rename(trials / "one")
-    assert (signs.records(), signs.being_written()) == (1, False)
-    assert came("write", home, signs) == ["the record is being written"]
-
-
-def test_connecting_and_preparing_are_told_by_folders_and_jobs(tmp_path: Path) -> None:
-    home = RoundHome(tmp_path, "127.9.9")
-    signs = RunSigns(home)
-    (home.work(CLIENT) / "jobs").mkdir(parents=True)
-    assert came("connect", home, signs) == ["the command has started"]
-    (home.work(SERVER) / "jobs").mkdir(parents=True)
-    assert came("connect", home, signs) == ["the command has started", "both hosts are reached"]
-
-    assert came("prepare", home, signs) == []
-    (home.work(SERVER) / "mariadb" / "data").mkdir(parents=True)
-    job(home, SERVER, "mariadb-1")
-    job(home, CLIENT, "prepare-1")
-    (home.work(SERVER) / "mariadb" / "datasets" / "abc.partial").mkdir(parents=True)
-    assert came("prepare", home, signs) == [moment.name for moment in moments("prepare")]
-
-
-def test_a_reset_is_told_by_the_progress_and_by_the_third_server(tmp_path: Path) -> None:
-    home = RoundHome(tmp_path, "127.9.9")
-    signs, told = RunSigns(home), tmp_path / "tmp" / "benchbook-x" / "progress.jsonl"
-    for trial in ("one", "two"):
-        record(home.runs / "report" / "campaign", trial, 100.0)
-    told.parent.mkdir(parents=True)
-    said = Progress(total=4, done=2, trial="three", step="bringing mariadb to its starting state")
-    told.write_text("".join(json.dumps(asdict(each)) + "\n" for each in (replace(said, step=""), said)))
-    assert came("reset", home, signs, records=2) == ["the second block is begun"]
-    assert came("reset", home, signs, records=3) == []
-    for number in (1, 2, 3):
-        job(home, SERVER, f"mariadb-{number}")
-    assert len(came("reset", home, signs, records=2)) == 2
-    assert not signs.failed()
-    told.write_text(json.dumps(asdict(replace(said, failed=1))) + "\n")
-    assert signs.failed()
-
-
-def test_jobs_are_hit_by_the_numbers_that_their_hosts_keep(tmp_path: Path) -> None:
-    home = RoundHome(tmp_path, "127.9.9")
-    signs, here = RunSigns(home), {"supervisor": os.getppid(), "group": os.getpid()}
-    folder = job(home, CLIENT, "sysbench-1", pid=json.dumps(here))
-    dice = random.Random(1)
-    generator = balanced_draw.settle(dice, 1, "load", Fault("kill", "load generator"), 6)
-    supervisor = balanced_draw.settle(dice, 2, "load", Fault("kill", "supervisor"), 6)
-    server = balanced_draw.settle(dice, 3, "load", Fault("kill", "server"), 6)
-    assert victims.victims(generator, signs, 1) == [os.getpid()]
-    assert victims.victims(supervisor, signs, 1) == [os.getppid()]
-    assert victims.victims(server, signs, 1) == []
-    assert victims.victims(replace(server, fault=Fault("stop", "driver")), signs, 77) == [77]
-    (folder / "status.json").write_text("{}")
-    assert victims.victims(generator, signs, 1) == [], "it has ended"
 
 
 # -- disks ------------------------------------------------------------------------------------------------------------
@@ -488,57 +333,3 @@ def test_a_spoilt_disk_takes_nothing_until_it_is_mended(disk: Path, kind: str, s
     mend()
     (disk / "new").write_bytes(b"x" * 8192)
     assert {path.name for path in disk.iterdir()} == {"open", "new"}
-
-
-# -- the command ------------------------------------------------------------------------------------------------------
-
-
-def result(number: int, **changes: object) -> RoundResult:
-    made = {
-        "round": number, "phase": "load", "fault": "kill", "target": "server", "moment": "the load has started",
-        "records": 0, "place": "client", "held_s": 2.0, "hit": True, "outcome": "held", "exits": [1, 0],
-        "trials_lost": 1, "clean_s": 1.0, "seconds": 30.0,
-    }  # fmt: skip
-    return RoundResult.model_validate({**made, **changes})
-
-
-def test_results_count_phases_violations_losses_and_times() -> None:
-    found = FaultResults(seed=1, lease_s=6.0)
-    bad = [Broken(invariant="exit", what="ended with 2 <b>"), Broken(invariant="exit", what="again")]
-    for one in (
-        result(2, clean_s=9.0, trials_lost=0, violations=bad, outcome="violated"),
-        result(1),
-        result(3, outcome="missed", hit=False, clean_s=50.0, phase="write"),
-    ):
-        found = found.with_round(one)
-    assert [one.round for one in found.rounds] == [1, 2, 3]
-    summary = found.summary
-    assert summary.per_phase == {"connect": 0, "prepare": 0, "reset": 0, "load": 2, "write": 1}
-    assert {name: count for name, count in summary.violations.items() if count} == {"exit": 2}
-    assert (summary.trials_lost, summary.missed) == ({0: 1, 1: 1}, 1)
-    assert (summary.clean_p50_s, summary.clean_max_s) == (5.0, 9.0), "a missed round says nothing of its hosts"
-
-
-@pytest.mark.parametrize(("said", "seconds"), [("90s", 90), ("20min", 1200), ("1.5 h", 5400)])
-def test_a_budget_is_a_duration(said: str, seconds: float) -> None:
-    assert faults_command.seconds_of(said) == seconds
-
-
-def test_a_budget_without_a_unit_is_refused() -> None:
-    with pytest.raises(BadInput, match=r"--budget: not a duration \(got '20'\)\. Fix: write a number and s, min or h"):
-        faults_command.seconds_of("20")
-
-
-@pytest.mark.parametrize("number", [0, 4])
-def test_a_round_that_is_not_drawn_is_refused(home: Home, number: int) -> None:
-    """Nothing was played, and `violations: none` was said, with exit status 0."""
-    with pytest.raises(
-        BadInput, match=rf"--round: no round of the draw \(got '?{number}'?\)\. Fix: name one of 1 to 3"
-    ):
-        faults_command.run(1, 3, "1min", 1, [2, number], Console(quiet=True))
-
-
-def test_results_that_cannot_be_written_are_said_to_be_so(tmp_path: Path) -> None:
-    (tmp_path / "runs").write_text("no folder")
-    with pytest.raises(NotWritten, match=r"runs/faults.json cannot be written"):
-        fault_results.write(FaultResults(seed=1, lease_s=6.0), tmp_path / "runs" / "faults.json")

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 
 import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 import pytest
 import seaborn as sns
@@ -56,11 +55,6 @@ def test_published_is_dashed_and_measured_is_solid_with_its_interval() -> None:
     assert bars == [[30.0, 50.0], [pytest.approx(bottom), pytest.approx(940.0)]]
     arrows = [(line.get_marker(), float(line.get_ydata()[0])) for line in axes.lines if len(line.get_xdata()) == 1]
     assert arrows == [("v", bottom)]
-
-
-def test_the_title_says_what_came_of_the_most_over_the_fewest() -> None:
-    figure = plots.levels(WIDE, "tps", x="threads", panel="workload")
-    assert figure.axes[0].get_title() == "w\npublished ×2, tidb ×0.5"
 
 
 def test_the_axis_names_the_published_level_and_the_one_that_was_run() -> None:
@@ -122,11 +116,6 @@ def test_each_metric_of_a_table_has_a_panel_and_a_zero_is_left_out_of_a_log_scal
         plots.measures(frame, ["sped"], x="threads")
 
 
-def test_a_table_that_was_not_measured_is_a_sentence() -> None:
-    figure = plots.measures(MEASURES.assign(measured=float("nan")), ["lag"], x="threads")
-    assert output.words(figure)[0] == "This table was not measured in this campaign."
-
-
 COMBINATIONS = pd.DataFrame(
     [
         {"who": who, "cache": cache, "threads": threads, "qps": 10.0 * cache, "value": 5.0 * cache, "value_low": low,
@@ -150,15 +139,6 @@ def test_a_map_writes_each_value_with_half_its_interval() -> None:
 # -- trials --------------------------------------------------------------------------------------------------------
 
 
-def test_a_mark_that_stands_for_several_trials_is_not_called_one() -> None:
-    """Two caches at one number of threads: 10 and 20 are one mark."""
-    trials = pd.DataFrame({"workload": "w", "threads": [1, 1, 2], "repetition": 1, "tps": [10.0, 20.0, 18.0]})
-    several, one = (plots.repetitions(frame, "tps") for frame in (trials, trials[1:]))
-    assert lines_of(several.axes[0]) == [[(1.0, 15.0), (2.0, 18.0)]]
-    assert output.words(several)[1].startswith("A mark is the mean of a repetition there, of up to 2 trials; ")
-    assert output.words(one)[1].startswith("A mark per trial; ")
-
-
 def test_every_repetition_has_a_line_of_its_own_and_a_legend() -> None:
     trials = pd.DataFrame(
         {"workload": "w", "threads": threads, "repetition": n, "tps": 10.0 * n}
@@ -170,24 +150,6 @@ def test_every_repetition_has_a_line_of_its_own_and_a_legend() -> None:
     assert lines_of(axes) == [[(1, 10.0 * n), (2, 10.0 * n)] for n in (1, 2, 10)]
     assert len({to_hex(line.get_color()) for line in axes.lines if len(line.get_xdata()) > 1}) == 3
     assert figure.legends[0].get_title().get_text() == "repetition"
-
-
-def test_a_ratio_to_nothing_counted_has_no_place_on_an_axis() -> None:
-    """As writes for each flush of a load in which nothing was flushed."""
-    frame = pd.DataFrame(
-        {"ratio": [2.0, float("inf"), 4.0], "tps": [10.0, 20.0, 30.0], "threads": 1, "workload": "put"}
-    )
-    figure = plots.relation(frame, "ratio", "tps")
-    assert figure.axes[0].get_xlim() == (0, 4.24)
-    assert "2 points" in output.words(figure)[0]
-
-
-def test_of_many_values_of_a_colour_all_are_drawn() -> None:
-    frame = pd.DataFrame({"workload": "w", "threads": range(1, 41), "tps": 5.0, "p95_ms": np.arange(40.0)})
-    figure = plots.relation(frame, "tps", "p95_ms")
-    assert sum(len(part.get_offsets()) for part in figure.axes[0].collections) == 40
-    with pytest.raises(BadInput, match="would be 40 panels, 24 at most"):
-        plots.relation(frame, "tps", "p95_ms", panel="threads")
 
 
 def test_latency_is_drawn_by_percentile_over_all_trials_of_a_line() -> None:
@@ -211,31 +173,9 @@ def seconds(*trials: tuple[str, str | None, float | None]) -> pd.DataFrame:
     )
 
 
-def test_samples_of_trials_without_the_level_are_left_out() -> None:
-    """A campaign has tables of other levels: a saga has no threads, sysbench no mode."""
-    frame = seconds(("r01-a", "dtm", 2.0), ("r01-b", "dtm", None), ("r01-c", None, 4.0))
-    figure = plots.over_time(frame, row="mode", column="threads")
-    assert [axes.get_title() for axes in figure.axes] == ["dtm, threads 2"]
-    assert lines_of(figure.axes[0]) == [[(1, 5), (2, 5)]]
-    none = plots.over_time(frame[frame.trial == "r01-b"], row="mode", column="threads")
-    assert output.words(none)[0] == "No samples of trials with mode and threads."
-
-
 def test_a_line_that_would_mix_trials_is_refused() -> None:
     with pytest.raises(BadInput, match="a line would mix values of trial"):
         plots.over_time(seconds(("r01-a", "dtm", 2.0), ("r01-b", "dtm", 2.0)), row="mode", column="threads")
-
-
-def test_every_level_has_a_panel_however_many_there_are() -> None:
-    levels = {"b": [1, 2, 4, 8, 16], "a": [1, 2]}
-    frame = pd.DataFrame(
-        {"workload": w, "threads": n, "repetition": 1, "t": float(t), "value": 1.0}
-        for w, threads in levels.items()
-        for n in reversed(threads)
-        for t in range(3)
-    )
-    figure = plots.time_series(frame, row="workload", column="threads", label="tps")
-    assert [axes.get_title() for axes in figure.axes] == [f"{w}, threads {n}" for w, ns in levels.items() for n in ns]
 
 
 def watched(*rows: tuple[str, str, str, float, float | None]) -> pd.DataFrame:
@@ -344,15 +284,3 @@ def test_a_figure_of_one_s_own_gets_its_words(tmp_path) -> None:
     assert (tmp_path / "figures" / "f.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "figures" / "f.svg").read_text().rstrip().endswith("</svg>")
     assert not plt.fignum_exists(figure.number)
-
-
-def test_an_svg_of_too_many_marks_is_left_out() -> None:
-    figure = plt.figure()
-    figure.subplots().plot(range(3000), range(3000), marker="o")
-    assert "image/svg+xml" not in output.bundle(figure)[0]
-    assert "image/png" in output.bundle(figure)[0]
-
-
-def test_a_figure_is_the_same_each_time_it_is_drawn() -> None:
-    """Pages are compared, and kept in git."""
-    assert output.svg(plots.claims(CLAIMS)) == output.svg(plots.claims(CLAIMS))

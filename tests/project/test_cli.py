@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -19,10 +17,7 @@ import typer
 from kit import ASCII_ONLY, FIXTURES, REPORT, Home, inventory, paragraph
 
 from benchbook import cli, notebook_run, paths, pipeline
-from benchbook.build import fetched, programs
-from benchbook.errors import BadInput, BenchbookError, counted
-from benchbook.given import guard
-from benchbook.hosts.fanout import FanOutFailed
+from benchbook.errors import BadInput
 from benchbook.report import TrialsFailed
 from benchbook.site import publish
 
@@ -178,28 +173,6 @@ def test_every_command_has_an_example_and_a_short_help(ends: Callable[..., Ended
         assert f"Example: benchbook {' '.join(command)}".strip() in said
 
 
-def test_a_system_is_said_to_come_from_what_its_class_is_made_of(
-    ends: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fetched, "is_fetched", lambda name: name == "mysql57")
-    monkeypatch.setattr(programs, "is_built", lambda name: name != "pd")
-    rows = [line.split(maxsplit=1) for line in ends("list")[1].splitlines() if line.strip()]
-    said = {words[0]: words[1].strip() for words in rows if len(words) == 2}
-    assert said["mysql57"] == "fetched by Maven, pinned; ready"
-    assert said["mysql8"] == "fetched by Maven, pinned; fetched on first use, or by `make build-mysql8`"
-    assert said["tidb_cluster"] == (
-        "tidb, unistore: built from source, pinned; ready; "
-        "pd: built from source, pinned; built on first use, or by `make build-pd`"
-    )
-    assert said["mariadb"] == "installed on its hosts"
-    assert said["go_tpc"].split() == "mysql, pgsql closed gotpc: built from source, pinned; ready".split()
-    assert said["pgbench"].split() == "pgsql closed, open installed on its hosts".split()
-    doctor = ends("doctor")[1]
-    assert "system mysql57" in doctor
-    assert "make build-pd" in doctor
-    assert doctor.count(" mvn ") == 1, "two purposes, one program"
-
-
 def test_runs_are_listed_with_what_became_of_them(ends: Callable[..., Ended], home: Home) -> None:
     assert "nothing has been run yet" in ends("runs")[1]
     kept = FIXTURES / "campaigns" / "dtm_mysql" / "20261121T042759706961-bc6314e4711c"
@@ -227,19 +200,6 @@ def test_made_up_numbers_are_not_published(ends: Callable[..., Ended], runs: Pat
     status, said = ends("publish", "dm_1_0_ga")
     assert status == 2
     assert "report.yaml: 1 line still says PLACEHOLDER: its numbers are made up. Fix: put in what was" in said
-
-
-@pytest.mark.parametrize(
-    ("count", "words", "said"),
-    [(0, ("cell",), "0 cells"), (1, ("cell",), "1 cell"), (1, ("inventory", "inventories"), "1 inventory"),
-     (2, ("inventory", "inventories"), "2 inventories")],
-)  # fmt: skip
-def test_one_is_singular(count: int, words: tuple[str, ...], said: str) -> None:
-    assert counted(count, *words) == said
-
-
-def test_a_report_of_one_table_is_not_of_1_tables(ends: Callable[..., Ended]) -> None:
-    assert ends("check", "tidb_v7_1_3_tpcc")[1].startswith("tidb_v7_1_3_tpcc: 1 table, 3 rows, valid\n")
 
 
 @pytest.mark.parametrize("which", [CAMPAIGN, "dm_1_0_ga", "dm_1_0_ga~0"])
@@ -277,22 +237,6 @@ def test_a_campaign_is_published_by_any_of_its_addresses(
     monkeypatch.setattr(publish, "publish", lambda report, notebook, *_: f"{report} {notebook.parent.name}")
     status, said = ends("publish", which)
     assert (status, said.splitlines()[:-1]) == (0, [f"dm_1_0_ga: dm_1_0_ga {CAMPAIGN}"])
-
-
-@pytest.mark.parametrize(
-    ("words", "made"),
-    [
-        (("new", "of_mine"), "notebooks/of_mine.ipynb"),
-        (("history", "dm_1_0_ga", "--page"), "site/history_dm_1_0_ga.html"),
-    ],
-    ids=["new", "history"],
-)
-def test_a_path_is_said_as_it_is_whatever_its_folder_is_called(
-    ends: Callable[..., Ended], tmp_path: Path, words: tuple[str, ...], made: str
-) -> None:
-    with Home.make(tmp_path / "h[lab]").in_force() as home:
-        home.with_replays()
-        assert f" {home.path / made}\n" in ends(*words)[1]
 
 
 def test_the_doctor_names_a_program_that_is_missing_and_its_package(
@@ -353,19 +297,6 @@ def test_a_shell_completes_whatever_has_a_name(
     assert completed in ends()[1].split()
 
 
-def test_several_hosts_share_the_line_of_their_fix() -> None:
-    refused = {name: BadInput("no way in", file="h.yaml", key=f"hosts.{name}", value=1, fix="mend it") for name in "ab"}
-    said = FanOutFailed("connecting", {**refused, "c": BenchbookError("no answer")}, ["d"]).in_lines()
-    assert said.splitlines() == [
-        "connecting failed on 3 of 4 hosts:",
-        "  c: no answer",
-        "  h.yaml",
-        "    hosts.a: no way in (got 1).",
-        "    hosts.b: no way in (got 1).",
-        "    Fix: mend it",
-    ]
-
-
 @pytest.mark.parametrize("words", [["list"], ["--help"], ["list", "--json"]])
 def test_an_output_that_takes_nothing_is_no_defect(home: Home, words: list[str]) -> None:
     command = [sys.executable, "-m", "benchbook", *words]
@@ -378,25 +309,12 @@ def test_an_output_that_takes_nothing_is_no_defect(home: Home, words: list[str])
     assert "defect" not in ran.stderr
 
 
-@pytest.mark.parametrize("number", [errno.EDQUOT, errno.EFBIG, errno.EROFS])
-def test_nor_is_a_file_that_takes_nothing(number: int) -> None:
-    said = guard.in_words(OSError(number, os.strerror(number), "page.html"))
-    assert said == f"page.html: {os.strerror(number)}. Fix: free space where the output goes, or send it elsewhere"
-
-
 def test_parameters_are_yaml(ends: Callable[..., Ended], asked: list[Any]) -> None:
     words = ["-p", "threads=[1, 2]", "-p", "seed=7", "-p", "system=endpoint:x", "-p", "campaign=", "-p", "replay=false"]
     assert ends("report", "a", "--inventory", "i", "--profile", "lab", *words)[0] == 0
     ((_, said),) = asked
     assert said == {"profile": "lab", "inventory": "i", "threads": [1, 2], "seed": 7, "system": "endpoint:x",
                     "campaign": "", "replay": False}  # fmt: skip
-
-
-@pytest.mark.parametrize("word", ["threads", "threads=[1", "since=2020-01-01", "a: b"])
-def test_a_parameter_that_is_none(ends: Callable[..., Ended], asked: list[Any], word: str) -> None:
-    status, said = ends("report", "a", "-p", word)
-    assert (status, asked) == (2, [])
-    assert "Fix: " in said
 
 
 def test_a_mistyped_option_is_a_usage_error(ends: Callable[..., Ended], asked: list[Any]) -> None:

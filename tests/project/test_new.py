@@ -11,14 +11,13 @@ import pytest
 import yaml
 from kit import OFFERED, Home
 
-from benchbook import new, parameters, paths, pipeline, published
+from benchbook import new, parameters, paths, published
 from benchbook.analysis import results
 from benchbook.audit.whole import audit
-from benchbook.campaign import design
 from benchbook.campaign.store import Campaign
 from benchbook.claims import ledger
 from benchbook.errors import BadInput, NotWritten
-from benchbook.hosts.inventory import known_inventories, load_inventory
+from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
 from benchbook.reports import runnable
 from benchbook.reports.kind import kind_of
@@ -59,29 +58,6 @@ def test_the_tables_are_a_valid_package_and_say_that_they_are_placeholders(made:
         assert (table.frame.eval("threads / tps * 1000") <= table.frame.p95_ms).all()
 
 
-def test_it_is_a_report_among_the_others(made: list[Path]) -> None:
-    assert NAME in pipeline.reports()
-    assert paths.notebook(NAME) in made
-
-
-def test_it_can_be_planned_with_every_profile(made: list[Path]) -> None:
-    kind = kind_of(NAME)
-    for profile in ("smoke", NAME):
-        said = parameters.check(kind.Parameters, NAME, {**parameters.defaults(NAME), "profile": profile})
-        size, where, data = load_profile(said.profile), load_inventory(said.inventory), published.load(NAME)
-        cells = kind.cells(data, said)
-        kind.experiment(data, said, size, where)
-        trials = design.plan(cells, kind.repetitions(size), seed=1, asked=kind.asked(data, said, size, where))
-        assert len(trials) == 2 * 3 * size.repetitions
-        assert {trial.cell.system for trial in trials} == {"mariadb"}
-
-
-def test_its_lab_shares_no_address_with_another(home: Home, made: list[Path]) -> None:
-    new.create_report("another")
-    seen = [host.address for name in known_inventories() for host in load_inventory(name).hosts.values()]
-    assert len(seen) == len(set(seen))
-
-
 def test_check_says_where_a_placeholder_was_left(home: Home, made: list[Path]) -> None:
     """Only what is left: 2 lines of the notebook until its prose is replaced, and none in the end."""
     notebook = paths.notebook(NAME)
@@ -92,17 +68,6 @@ def test_check_says_where_a_placeholder_was_left(home: Home, made: list[Path]) -
         f"{folder}/claims.yaml": 4, f"{folder}/datapackage.json": 5, f"{folder}/report.yaml": 10,
     }  # fmt: skip
     assert not runnable.placeholders(MODELS["sysbench"])
-
-
-def test_its_claims_name_figures_that_are_published(made: list[Path]) -> None:
-    ledger = yaml.safe_load((paths.published_dir(NAME) / "claims.yaml").read_text())
-    tables = published.load(NAME).tables
-    assert ledger["report"] == NAME
-    for claim in ledger["claims"]:
-        for figure in claim.get("figures", [claim]):
-            table = tables[figure["table"]]
-            assert figure["metric"] in table.metrics
-            assert "rows" not in figure or table.value(figure["metric"], **figure["rows"]) is not None
 
 
 @by_kind
@@ -153,13 +118,6 @@ def test_one_that_cannot_be_laid_down_whole_is_no_obstacle_to_the_next(home: Hom
     hosts.unlink()
     aside.rename(hosts)
     assert all(path.is_file() for path in new.create_report(NAME))
-
-
-def test_a_kind_that_cannot_be_laid_down(home: Home) -> None:
-    with pytest.raises(BadInput, match="there is no such kind") as caught:
-        new.create_report(NAME, "version")
-    assert caught.value.fix == "did you mean versions? there are: sysbench, versions"
-    assert not paths.published_dir(NAME).exists()
 
 
 def test_nothing_is_ever_overwritten(home: Home, made: list[Path]) -> None:

@@ -15,16 +15,13 @@ import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 from chromium import open_page
-from kit import FIXTURES, Home
+from kit import FIXTURES
 from nbformat import v4
 from records import record
 
-from benchbook import published
 from benchbook.analysis import results, samples
 from benchbook.analysis import summary as campaign_summary
 from benchbook.analysis.trials import trials_of
-from benchbook.campaign import store as campaigns
-from benchbook.campaign.origin import of_this_checkout
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput
 from benchbook.site import addresses, downloads, page, publish, summary
@@ -133,33 +130,6 @@ def test_the_header_says_what_ran_where_and_how_it_went(tmp_path: Path) -> None:
     assert "Run failed" not in header
 
 
-@pytest.mark.parametrize(("wall_s", "said"), [(433.4, "took 7 min 13 s"), (0, "took 3 min 52 s")])
-def test_a_run_took_its_wall_time_where_that_is_recorded(tmp_path: Path, wall_s: float, said: str) -> None:
-    """From the first trial to the last is less: servers are started, and data is made, before."""
-    spent = {"trials": 43, "load_s": 200, "wall_s": wall_s, "planned": 45}
-    assert said in text(rendered(tmp_path, cells(), machine_time=spent).header)
-
-
-def test_the_header_has_no_column_for_what_a_page_does_not_have(tmp_path: Path) -> None:
-    def columns(**changes: Any) -> list[str]:
-        return [text(each) for each in rendered(tmp_path, cells(), **changes).select("header .facts > div")]
-
-    assert columns() == ["Systems tidb 7.1.3 in place of TiDB Dedicated"]
-    assert columns(setting={"load": ["smoke"], "published_hosts": ["2 x c5.2xlarge"]}) == [
-        "Systems tidb 7.1.3 in place of TiDB Dedicated", "Hosts not known published: 2 x c5.2xlarge", "Load smoke",
-    ]  # fmt: skip
-    bare = rendered(tmp_path, cells(), systems=[]).header
-    assert not bare.select(".facts")
-    assert "not known" not in text(bare)
-
-
-def test_a_system_is_called_what_it_is_to_people(tmp_path: Path) -> None:
-    stand_in = {"name": "mongo:source", "version": "1.24.0", "title": "FerretDB (source)", "stand_in_for": "MongoDB"}
-    assert "FerretDB (source) 1.24.0 in place of MongoDB" in text(
-        rendered(tmp_path, cells(), systems=[stand_in]).header
-    )
-
-
 def test_code_is_folded_away_and_outputs_are_not(tmp_path: Path) -> None:
     soup = rendered(tmp_path, cells())
     blocks = soup.select("details.code")
@@ -221,12 +191,6 @@ def test_a_failed_run_is_shown_with_its_error_as_one_paragraph(tmp_path: Path) -
     assert "An Exception" not in text(soup)
 
 
-def test_a_notebook_that_fails_when_all_is_measured_is_no_run_that_broke_off(tmp_path: Path) -> None:
-    header = text(rendered(tmp_path, broken(), trials={"planned": 2, "done": 2, "failed": 0}).header)
-    assert "Every trial was measured, but the notebook broke off at cell [3] ." in header
-    assert "run broke off" not in header
-
-
 def judged(**changes: Any) -> dict[str, Any]:
     shown = {"system": "tidb", "unit": "times", "region": [1.2, None], "published": 3.36, "decide": "a quieter host"}
     return {**CLAIM, **shown, **changes}
@@ -258,40 +222,6 @@ def test_one_sentence_says_what_came_out_of_what(counts: dict[str, int], said: s
     assert summary.headline(old) == f"Smoke run: {said}"
 
 
-def test_what_was_left_out_needs_no_bigger_machine() -> None:
-    """Who narrowed a run to one workload was told that no claim could be tested here."""
-    left = judged(verdict="not run", reason="nothing of table insert was measured", effect=None)
-    cell = judged(verdict="not run", reason="tps of saga at mode dtm was not measured", effect=None)
-    full = judged(verdict="needs a bigger machine", reason="98% of 2 cores are busy at 1 thread", effect=None)
-    given = results.parse(found(systems=[], profile="lab", claims=[judged(), left, cell, full, full]))
-    assert summary.headline(given) == "1 of 5 claims holds, 2 need a bigger machine, 2 were not run."
-
-
-@pytest.mark.parametrize(
-    ("report", "printed", "told"),
-    [
-        ("tidb_v7_1_3_sysbench", "1,200 s per load", "3 s per load here, 1,200 s published."),
-        ("dtm_mysql", "60 s per load where stated", "3 s per load here, 60 s published where stated."),
-    ],
-)
-def test_a_length_that_the_report_states_of_some_loads_is_not_said_of_all(
-    report: str, printed: str, told: str, home: Home
-) -> None:
-    """DTM's 60 s are those of sysbench alone: how long its sagas ran is not stated, as its page says further down."""
-    known = published.load(report)
-    made = campaigns.start_or_continue(report, {"time_s": 3}, [], seed=1)
-    setting = campaign_summary.of_campaign(known, made)
-    assert setting.published_load[0] == printed
-    given = results.parse(found(profile="smoke", systems=[], setting=setting.model_dump(mode="json")))
-    assert told in summary.trust(given)[0]
-
-
-def test_rates_that_are_not_to_be_relied_on_are_named_where_the_claims_are_counted() -> None:
-    said = "The rates of 2 of 2 trials are not to be relied on."
-    told = summary.trust(results.parse(found(profile="lab", systems=[], setting={"unsure": said})))
-    assert told == [said, "2 of 45 trials failed."]
-
-
 def test_the_top_of_a_page_says_what_others_took_of_the_cpu() -> None:
     # 0.05 of the CPU by others and 0.02 of it stolen are little.
     quiet = record(proof={"stolen": 0.01, "lost": 0.05, "others": 0.04, "program": "chronyd"})
@@ -321,14 +251,6 @@ def test_the_top_of_a_page_says_that_levels_are_scaled() -> None:
     )
 
 
-def test_two_systems_are_counted_each_for_itself() -> None:
-    claims = [judged(), judged(system="mariadb", verdict="fails")]
-    systems = [{"name": "tidb", "version": "v6.5.0", "title": "TiDB"}, {"name": "mariadb", "version": "10.11.4"}]
-    given = results.parse(found(systems=systems, claims=claims, profile="lab", setting={"where": "2 cores"}))
-    said = "On 2 cores, TiDB 6.5: 1 of 1 claim holds; mariadb 10.11: none of 1 claim holds, 1 fails."
-    assert summary.headline(given) == said
-
-
 @pytest.mark.parametrize(
     ("changes", "look", "said"),
     [
@@ -347,16 +269,6 @@ def test_green_is_only_what_was_measured_whole_and_settles_something(
     whole = {"profile": "lab", "trials": {"planned": 2, "done": 2, "failed": 0}}
     badge = summary.badge(results.parse(found(**{**whole, **changes})))
     assert (badge.look, badge.text) == (look, said)
-
-
-def test_numbers_are_flush_right_where_a_row_shares_its_first_level_with_the_row_above(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"mode": ["dtm", "dtm"], "sql": [2, 10], "tps": [339.3, 225.0]}).set_index(["mode", "sql"])
-    rows = rendered(tmp_path, [code("frame", 1, html(frame.to_html()))]).select("tbody tr")
-    shown = [[(text(cell), cell.get("class")) for cell in row.select("th, td")] for row in rows]
-    assert shown == [
-        [("dtm", None), ("2", ["number"]), ("339.3", ["number"])],
-        [("10", ["number"]), ("225.0", ["number"])],
-    ]
 
 
 def test_a_caption_that_is_an_output_of_its_own_goes_with_its_picture(tmp_path: Path) -> None:
@@ -378,15 +290,6 @@ def test_a_page_says_what_it_is_to_other_sites(tmp_path: Path) -> None:
     said = {meta.get("name") or meta.get("property"): meta["content"] for meta in head.select("meta[content]")}
     assert said["description"] == said["og:description"] == "Smoke run: with tidb 7.1, 1 of 1 claim holds."
     assert said["og:title"] == "TiDB under sysbench · Benchbook"
-
-
-def test_a_page_that_stays_over_its_limit_is_published_and_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    big = code("figures.huge()", 9, html(f'<img alt="" src="data:image/png;base64,{"A" * 3_000_000}">'))
-    page = put(tmp_path, "tidb", [*cells(), big])
-    assert len(page.read_bytes()) > 3_000_000
-    assert "of text/html in cell [9] `figures.huge()`" in capsys.readouterr().out
 
 
 def test_a_page_over_the_limit_names_its_biggest_outputs_and_leaves_the_old_page(tmp_path: Path) -> None:
@@ -428,11 +331,6 @@ def test_a_run_whose_kernel_was_killed_is_a_failed_one(tmp_path: Path) -> None:
     soup = BeautifulSoup(page.read_text(), "html.parser")
     assert "The run broke off at cell [5]" in text(soup.header)
     assert text(soup.select_one(".cell.failed summary")) == "Code [5]"
-
-
-def test_results_of_a_run_that_failed_later_say_so(tmp_path: Path) -> None:
-    page = put(tmp_path, "tidb", broken())
-    assert results.read(page.with_suffix(".json")).failed == "WorkloadFailed: sysbench said <FATAL>"
 
 
 def test_a_run_that_ended_well_without_results_is_refused(tmp_path: Path) -> None:
@@ -484,20 +382,6 @@ def test_a_broken_json_costs_its_own_report_and_names_the_file_and_the_fix(
     assert line.startswith(f"left out: {site / 'ddt.json'}: ")
     assert said in line
     assert line.endswith("Fix: `benchbook site ddt`, or remove the file")
-
-
-def test_a_broken_json_is_made_anew_with_its_page(tmp_path: Path) -> None:
-    page = put(tmp_path, "tidb", cells())
-    page.with_suffix(".json").write_text("{")
-    assert put(tmp_path, "tidb", cells()) == page
-    assert results.read(page.with_suffix(".json")) == results.parse(found())
-
-
-def test_the_index_counts_what_the_audit_found(tmp_path: Path) -> None:
-    finding = {"id": "t.c", "report": "tidb", "where": "table t", "kind": "identity", "severity": "contradiction",
-               "sentence": "They differ.", "arithmetic": ["2 x 3 = 6; printed 7"]}  # fmt: skip
-    page = put(tmp_path, "tidb", cells(), audit=[finding], audit_passed={"identity": 3})
-    assert "1 finding in the published figures themselves" in (page.parent / "index.html").read_text()
 
 
 WHOLE = {"planned": 4, "done": 4, "failed": 0}
@@ -583,23 +467,6 @@ def test_a_recorded_campaign_brings_its_frames_along(recorded: Callable[[], Path
         assert soup.select_one("footer a[href$='glossary.html']")
 
 
-def test_a_page_says_which_checkouts_measured_it(tmp_path: Path) -> None:
-    """It named the one that drew it alone."""
-    this = of_this_checkout().called
-
-    def cited(kits: list[str]) -> str:
-        path = tmp_path / "r.json"
-        path.write_text(json.dumps(found(setting={"measured_by": kits})))
-        page = publish.publish("tidb", save(tmp_path, cells()), path, tmp_path / "site")
-        return text(BeautifulSoup(page.read_text(), "html.parser").footer)
-
-    assert f"Measured and page made by Benchbook {this}." in cited([this])
-    assert f"Measured by Benchbook 0.1 (commit a), then 0.1 (commit b). Page made by Benchbook {this}." in cited(
-        ["0.1 (commit a)", "0.1 (commit b)"]
-    )
-    assert "easured" not in cited([]), "nobody noted it"
-
-
 def test_a_notebook_that_broke_after_its_loads_says_what_was_measured(tmp_path: Path) -> None:
     """It said "0 of 0 trials were measured", on an unknown inventory."""
     kept = FIXTURES / "campaigns" / "dtm_mysql" / "20261121T042759706961-bc6314e4711c"
@@ -669,10 +536,6 @@ def test_a_report_has_a_badge_a_feed_and_words_to_cite(tmp_path: Path, profile: 
     assert "note = {Benchbook campaign c1, run on 2025-06-12}" in text(cited)
 
 
-def test_an_empty_site_has_an_index(tmp_path: Path) -> None:
-    assert "No report has been run yet." in publish.build_index(tmp_path).read_text()
-
-
 def luminance(colour: str) -> float:
     """Relative luminance by WCAG 2.2, https://www.w3.org/TR/WCAG22/#dfn-relative-luminance."""
     digits = colour[1:] if len(colour) == 7 else "".join(digit * 2 for digit in colour[1:])
@@ -718,22 +581,6 @@ def test_chromium_opens_page_and_index_without_a_request_or_a_complaint(tmp_path
         assert "TiDB under sysbench" in visit.inner_text
         assert visit.code_blocks_opened >= folded  # by the page's own toggle
         assert visit.screenshot_png.startswith(b"\x89PNG")
-
-
-@pytest.mark.slow
-def test_chromium_catches_what_a_page_must_not_do(tmp_path: Path) -> None:
-    path = tmp_path / "bad.html"
-    path.write_text(
-        '<!DOCTYPE html><p style="width: 2000px">wide</p><img alt="" src="http://images.invalid/a.png">'
-        "<script>missing.call()</script><script>console.error('said so')</script>"
-    )
-    visit = open_page(path, 390)
-    assert visit.foreign_requests(path) == ["http://images.invalid/a.png"]
-    said = " ".join(visit.console)
-    assert "ReferenceError: missing is not defined" in said
-    assert "said so" in said
-    assert "ERR_NAME_NOT_RESOLVED" in said
-    assert visit.scroll_width >= 2000
 
 
 def test_a_saved_figure_has_a_number_an_address_and_its_files(recorded: Callable[[], Path], tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import papermill
@@ -19,15 +18,13 @@ from matplotlib.figure import Figure
 from rendered import Rendered
 
 import benchbook
-from benchbook import parameters, plots
+from benchbook import plots
 from benchbook.analysis import results, summary
 from benchbook.campaign.store import Campaign
-from benchbook.display import show
 from benchbook.errors import BadInput
 from benchbook.plots import output
 from benchbook.report import Report
-from benchbook.reports.dm import dm_kind, dm_views
-from benchbook.reports.dm.task import LADDER
+from benchbook.reports.dm import dm_views
 from benchbook.reports.saga import saga_views
 from benchbook.reports.transfer import transfer_views
 
@@ -61,14 +58,6 @@ def test_a_percentile_that_no_load_had_requests_enough_for_is_no_column_and_no_e
         report.trials("p95_s")
 
 
-def test_a_sentence_in_a_table_is_read_from_the_left() -> None:
-    """JupyterLab sets every cell flush right."""
-    said = "Not testable here: nothing of table oltp_insert was measured."
-    shown = show.table([{"threads": 50, "in words": said}]).data
-    assert f'<td style="text-align: left">{said}</td>' in shown
-    assert "<td>50</td>" in shown
-
-
 # -- DM --------------------------------------------------------------------------------------------------------------
 
 
@@ -84,17 +73,6 @@ def test_dm_proofs_are_summed_over_the_trials_of_a_table(replayed: Replayed) -> 
     assert rows["load_pool_size"]["rows at the source"] == rows["load_pool_size"]["rows at the target"] == "64,000"
     assert rows["dump"]["rows at the target"] == "64,000"
     assert {row["differences"] for row in rows.values()} == {"0"}
-
-
-def test_a_difference_that_a_proof_found_is_counted(replayed: Replayed, runs: Path) -> None:
-    (file,) = runs.glob(f"{GA}/*/trials/r01-dm-off-dump_threads4/record.json")
-    content = json.loads(file.read_text())
-    content["proof"]["tables"][0]["differences"] = ["chunk 3", "chunk 4"]
-    content["proof"]["tables"][0]["target_rows"] -= 2
-    file.write_text(json.dumps(content))
-    rows = {row["table"]: row for row in Rendered(dm_views.proofs(replayed(GA)).data).table("Source against target")}
-    assert (rows["dump"]["rows at the source"], rows["dump"]["rows at the target"]) == ("64,000", "63,998")
-    assert [rows[name]["differences"] for name in ("dump", "load_pool_size")] == ["2", "0"]
 
 
 def test_dm_lag_is_drawn_with_its_highest_and_tabled_with_the_catch_up(replayed: Replayed) -> None:
@@ -115,58 +93,6 @@ def test_dm_lag_is_drawn_with_its_highest_and_tabled_with_the_catch_up(replayed:
     }
     # A write_only transaction changes six rows: two updates of two jobs each, a delete and an insert.
     assert [row["jobs (rows)"] for row in rows] == [f"{4099 * 6:,}", "4,386", "4,414"]
-
-
-def again(runs: Path, name: str, **values: float) -> None:
-    """A second repetition of a trial, alike but for these values."""
-    (folder,) = (runs / GA).iterdir()
-    shutil.copytree(folder / "trials" / f"r01-{name}", folder / "trials" / f"r02-{name}")
-    file = folder / "trials" / f"r02-{name}" / "record.json"
-    record = json.loads(file.read_text())
-    record |= {"id": f"r02-{name}", "repetition": 2}
-    for metric, value in values.items():
-        record["summary"][metric]["value"] = value
-    file.write_text(json.dumps(record))
-    plan = json.loads((folder / "plan.json").read_text())
-    first = next(trial for trial in plan["trials"] if trial["id"] == f"r01-{name}")
-    plan["trials"].append({**first, "id": f"r02-{name}", "repetition": 2})
-    (folder / "plan.json").write_text(json.dumps(plan))
-
-
-def test_a_figure_of_one_repetition_of_several_says_so(replayed: Replayed, runs: Path) -> None:
-    told = "the dotted line is the end of the load."
-    assert output.words(plots.watched(dm_views.watched(replayed(GA), dm_views.THROUGHPUT)))[1].endswith(told)
-    again(runs, "dm-oltp_insert-threads32-worker_count4-batch100")
-    caption = output.words(plots.watched(dm_views.watched(replayed(GA), dm_views.THROUGHPUT)))[1]
-    assert caption.endswith(f"{told} Shown is repetition 1 of each sync.")
-
-
-@pytest.mark.parametrize(
-    ("asked", "tables", "said"),
-    [
-        ({"rate": 0, "ladder_rate": 0, "split_rows": 0, "statement_size": 1_000_000}, {"dump", LADDER}, []),
-        ({"ladder_rate": 1200}, {"dump", "sync_result"}, []),
-        ({"ladder_rate": 1200}, {LADDER}, ["Where worker-counts are compared the upstream was held to 1,200 trans"]),
-        ({"rate": 900, "ladder_rate": 900}, {"result"}, ["In every sync the upstream was held to 900 transactions/s"]),
-        ({"split_rows": 1000, "statement_size": 40000}, {LADDER}, []),
-        ({"split_rows": 1000, "statement_size": 40000}, {"load"},
-         ["Dumps are cut into chunks of 1,000 rows and statements of 40,000 bytes (320,000 and 1,000,000 in the rep"]),
-    ],
-)  # fmt: skip
-def test_dm_tables_say_what_their_upstream_and_dumps_were_held_to(
-    asked: dict[str, Any], tables: set[str], said: list[str]
-) -> None:
-    found = dm_views.asked_otherwise(asked, tables)
-    assert [text[: len(start)] for text, start in zip(found, said, strict=True)] == said
-
-
-def test_two_repetitions_of_a_sync_have_an_interval(replayed: Replayed, runs: Path) -> None:
-    again(runs, "dm-oltp_insert-threads32-worker_count4-batch100", catch_up_s=0.842168607711792)
-    rows = Rendered(dm_views.lag_table(replayed(GA)).data).table("Lag and catch-up")
-    (row,) = [row for row in rows if row["worker-count"] == "4"]
-    # 0.802 and 0.842: their mean, and half their distance (0.02) times 12.706, Student's t with one degree of freedom.
-    assert row["catch_up_s (s)"] == "0.82 [0.57, 1.08]"
-    assert row["lag_max_rows (rows)"] == "990.5 [990.5, 990.5]"
 
 
 def test_dm_throughput_and_indicators_say_what_was_highest(replayed: Replayed) -> None:
@@ -194,20 +120,6 @@ def test_dm_curves_stand_beside_the_published_ones_and_say_where_nothing_was_mea
     )
     other = beside[beside.table == "load_rows_per_statement"]
     assert alt(plots.measures(other, ["speed_mb_s"], x="statement_size")).startswith("This table was not measured")
-
-
-def test_a_report_of_loads_alone_has_no_sync_to_show(replayed: Replayed, runs: Path) -> None:
-    for folder in runs.glob(f"{GA}/*/trials/r01-dm-oltp*"):
-        shutil.rmtree(folder)
-    report = replayed(GA)
-    views = (dm_views.LAG, dm_views.TIDB)
-    assert {alt(plots.watched(dm_views.watched(report, view))) for view in views} == {dm_views.NOTHING}
-    assert Rendered(dm_views.lag_table(report).data).text == dm_views.NOTHING
-
-
-def test_a_report_of_sync_alone_knows_no_parameters_of_what_it_lacks() -> None:
-    with pytest.raises(BadInput, match="worker_counts"):
-        parameters.check(dm_kind.ReplicationParameters, ALPHA, {"inventory": "lab_dm_alpha", "worker_counts": [4]})
 
 
 @pytest.mark.slow
@@ -267,25 +179,6 @@ def test_the_ladder_is_relative_to_the_business_alone(replayed: Replayed) -> Non
     assert "OPS, DTM, 2 SQL: published 1.17, measured 0.57" in said
 
 
-def test_a_ladder_without_its_lowest_rung_is_a_sentence(replayed: Replayed) -> None:
-    none = saga_views.ladder(replayed(DTM)).iloc[:0]
-    assert alt(saga_views.drawn(none)) == "Nothing is relative to no DTM, 2 SQL: it was not measured."
-
-
-def test_the_trials_of_the_ladder_know_their_rung(replayed: Replayed) -> None:
-    rungs = saga_views.by_clients(replayed(DTM).trials())
-    assert set(rungs.table) == {"saga"}
-    assert {"no DTM, 2 SQL", "DTM, 2 SQL"} <= set(rungs.rung)
-
-
-def test_a_sweep_of_one_number_of_clients_is_a_sentence(replayed: Replayed) -> None:
-    rungs = saga_views.by_clients(replayed(DTM).trials())
-    (clients,) = set(rungs.concurrency)
-    assert alt(saga_views.swept(rungs, "global_tps")).startswith("One number of clients was measured")
-    more = pd.concat([rungs, rungs.assign(concurrency=2 * clients)])
-    assert alt(saga_views.swept(more, "global_tps")).startswith("global_tps of every trial against concurrency. ")
-
-
 def test_what_the_report_multiplies_stands_beside_what_was_counted(replayed: Replayed) -> None:
     page = Rendered(saga_views.counters(replayed(DTM)).data)
     each = {row["rung"]: row for row in page.table("One global transaction")}
@@ -300,13 +193,6 @@ def test_what_the_report_multiplies_stands_beside_what_was_counted(replayed: Rep
         "counted": "2,738",
         "differs by": "-29.0%",
     }
-
-
-def test_the_ceiling_of_the_service(replayed: Replayed) -> None:
-    report = replayed(DTM)
-    rows = {row["rung"]: row for row in Rendered(saga_views.ceiling(report).data).table("The service's ceiling")}
-    # 1,193.1 and 385.5 of (6,654 + 4,769 + 5,634) / 3 = 5,686.
-    assert [rows[name]["rung / ceiling"] for name in ("no DTM, 2 SQL", "DTM, 2 SQL")] == ["21%", "7%"]
 
 
 def test_books_that_are_not_in_order_are_said_with_the_sum(replayed: Replayed) -> None:

@@ -10,7 +10,6 @@ import bson
 from mongo_transfer import raw
 from mongo_transfer.cache import Batch, Cache
 from mongo_transfer.ranges import Range
-from mongo_transfer.reader import Known
 
 PART = Range("db", "c")
 DOCUMENTS = [bson.encode({"_id": n}) for n in range(6)]
@@ -35,17 +34,6 @@ def test_a_reader_waits_until_a_writer_gives_a_slot_back() -> None:
     assert cache.most_in_flight == 4
 
 
-def test_slots_are_taken_all_or_none() -> None:
-    stop = threading.Event()
-    cache = Cache(3, stop)
-    assert cache.reserve(2)
-    with ThreadPoolExecutor(1) as pool:
-        two_more = pool.submit(cache.reserve, 2)
-        assert cache.reserve(1)
-        stop.set()
-        assert not two_more.result(5)
-
-
 def test_a_closed_cache_is_emptied_and_then_ends() -> None:
     cache = Cache(2, threading.Event())
     cache.put(batch(1))
@@ -60,20 +48,3 @@ def test_a_stopped_transfer_takes_nothing_more() -> None:
     cache.put(batch(1))
     stop.set()
     assert cache.take() is None
-
-
-def test_only_documents_that_the_target_lacks_are_left() -> None:
-    known = Known([DOCUMENTS[0] + DOCUMENTS[2], DOCUMENTS[4]])
-    assert len(known) == 3
-    assert known.missing(b"".join(DOCUMENTS)) == DOCUMENTS[1] + DOCUMENTS[3] + DOCUMENTS[5]
-    assert known.missing(DOCUMENTS[2]) == b""
-
-
-def test_a_document_with_the_same_id_and_other_content_is_left() -> None:
-    known = Known([bson.encode({"_id": 1, "a": 1})])
-    other = bson.encode({"_id": 1, "a": 2})
-    assert known.missing(other) == other
-
-
-def test_an_empty_target_knows_nothing() -> None:
-    assert Known([]).missing(DOCUMENTS[0]) == DOCUMENTS[0]

@@ -12,20 +12,6 @@ from mongo_transfer import ranges
 from mongo_transfer.catalog import Collection
 
 
-def test_small_collections_stay_whole() -> None:
-    assert ranges.parts_for(19_999, 19_999, readers=8, split_documents=200_000) == 1
-
-
-def test_a_collection_is_divided_for_the_readers() -> None:
-    # Alone and of 400,000: 2 x 4 ranges for 4 readers; one of ten equal ones: 2 x 4 / 10 rounds to 1.
-    assert ranges.parts_for(400_000, 400_000, readers=4, split_documents=10**9) == 8
-    assert ranges.parts_for(400_000, 4_000_000, readers=4, split_documents=10**9) == 1
-
-
-def test_no_range_is_longer_than_asked_for() -> None:
-    assert ranges.parts_for(1_000_001, 10**9, readers=1, split_documents=200_000) == 6
-
-
 def sampling(ids: list[Any]) -> MagicMock:
     """A client whose server answers $sample with these ids, sorted."""
     client = MagicMock()
@@ -41,11 +27,6 @@ def test_ranges_meet_at_the_sampled_ids_and_are_open_at_the_ends() -> None:
     bounds = [(r.lower and bson.decode(r.lower)["_id"], r.upper and bson.decode(r.upper)["_id"]) for r in found]
     assert bounds == [(None, 20), (20, 40), (40, None)]
     assert [r.documents for r in found] == [200, 200, 200]
-
-
-def test_an_id_that_was_sampled_twice_makes_no_empty_range() -> None:
-    found = ranges.split(sampling([7] * 60), Collection("db", "c", "collection", {}, 600), parts=3, is_resumed=False)
-    assert len(found) == 2
 
 
 def test_capped_collections_and_those_with_a_collation_are_not_divided() -> None:
