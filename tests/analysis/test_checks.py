@@ -22,7 +22,6 @@ from benchbook.hosts.about import HostFacts
 from benchbook.probes.samples import COLUMNS
 from benchbook.published.tables import Published
 from benchbook.reports.load.load_kind import LoadKind
-from benchbook.stats.intervals import mean_interval
 
 REPORT = "tidb_v7_1_3_sysbench"
 
@@ -57,16 +56,6 @@ def test_littles_law_allows_for_the_time_that_the_last_transactions_took() -> No
 
 def test_littles_law_does_not_hold_threads_of_an_open_loop_to_be_busy() -> None:
     assert checks.little(record(summary=with_values(tps=1), asked={"time_s": 10, "rate": 1})).ok
-
-
-@pytest.mark.parametrize(
-    ("ignored", "reconnects", "ok", "found"),
-    [(0, 0, True, "0 ignored (0.00%), 0 reconnects"), (200, 0, True, "200 ignored (1.00%), 0 reconnects"),
-     (201, 0, False, "201 ignored (1.00%), 0 reconnects"), (0, 1, False, "0 ignored (0.00%), 1 reconnects")],
-)  # fmt: skip
-def test_errors_are_counted(ignored: float, reconnects: float, ok: bool, found: str) -> None:
-    row = checks.errors(record(summary=with_values(ignored_errors=ignored, reconnects=reconnects)))
-    assert (row.ok, row.found) == (ok, found)
 
 
 def saturation(series: pd.DataFrame, environment: Environment) -> checks.Check:
@@ -117,15 +106,6 @@ def test_every_record_gets_every_check() -> None:
 # -- tables -------------------------------------------------------------------------------------------------------
 
 
-def test_the_interval_of_three_repetitions() -> None:
-    """Mean 20, s = 10, t(0.975, 2) = 4.3027 (tables): 20 +- 4.3027 x 10 / sqrt(3) = 20 +- 24.84."""
-    found = interval([10, 20, 30])
-    assert (found.value, found.n) == (20, 3)
-    assert found.low == pytest.approx(20 - 24.84, abs=0.005)
-    assert found.high == pytest.approx(20 + 24.84, abs=0.005)
-    assert mean_interval([10, 20, 30]).low == pytest.approx(found.low)
-
-
 def test_one_repetition_has_no_interval() -> None:
     found = interval([10])
     assert (found.value, found.low, found.high, found.n) == (10, None, None, 1)
@@ -171,14 +151,6 @@ def test_published_and_measured_stand_side_by_side_in_the_report_s_order() -> No
         [True, False],
     ]
     assert set(ours.unit) == {"1/s", "ms"}
-
-
-def test_systems_are_not_mixed() -> None:
-    report = published.load(REPORT, ROOT / "data" / "published")
-    records = [*three(8, 10, 20), *three(8, 100, 200, system="mariadb")]
-    found = beside(report, records, "tidb", "mariadb")
-    ran = found[(found.metric == "tps") & found.measured.notna()]
-    assert [*zip(ran.system, ran.measured, strict=True)] == [("tidb", 15), ("mariadb", 150)]
 
 
 def test_a_column_that_is_printed_in_another_unit_than_it_is_measured_in_is_refused() -> None:

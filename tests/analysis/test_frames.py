@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -15,9 +14,8 @@ from schema_check import check
 import benchbook
 from benchbook import plots, published
 from benchbook.analysis.recorded import with_columns
-from benchbook.analysis.schema import RATIOS, RUNS, SCHEMAS, USL, as_level, typed
+from benchbook.analysis.schema import RATIOS, RUNS, SCHEMAS, USL, as_level
 from benchbook.analysis.trials import of_records
-from benchbook.campaign import record
 from benchbook.errors import BadInput
 from benchbook.report import Report
 
@@ -120,26 +118,6 @@ def test_seconds_are_the_parquet_s_rows_within_the_load(report: Report) -> None:
     assert set(frame.unit) == {"1/s"}
 
 
-def test_only_what_is_asked_for_is_read(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[str] = []
-    read = record.load_coded_series
-    monkeypatch.setattr(record, "load_coded_series", lambda folder: (opened.append(folder.name), read(folder))[1])
-    report.histograms(), report.beside_frame(), report.published_frame()
-    assert opened == []
-    report.seconds("tps", trials=[POINT])
-    assert opened == [POINT]
-
-
-def test_who_chooses_no_trial_has_the_samples_of_none(report: Report) -> None:
-    trials = report.trials()
-    none, first = trials[trials.tps < 0].trial, trials.trial.iloc[0]
-    assert (len(report.seconds(trials=none)), len(report.seconds(trials=[])), len(report.histograms(none))) == (0, 0, 0)
-    of_first = report.seconds(trials=[first])
-    assert set(of_first.trial) == {first}
-    assert len(report.seconds(trials=trials.trial.head(1))) == len(report.seconds(trials=first)) == len(of_first)
-    assert set(report.histograms().trial) == set(report.histograms(trials.trial).trial) == set(trials.trial)
-
-
 def test_a_histogram_holds_every_request_once(report: Report) -> None:
     frame = report.histograms([POINT])
     events = report.trials().set_index("trial").loc[POINT].events
@@ -161,23 +139,6 @@ def test_published_stands_beside_measured_as_the_tables_have_it(report: Report) 
     assert "published → here" in frame.attrs["scaled"]
     printed = report.published_frame().query("table == 'oltp_point_select' and threads == 50 and metric == 'tps'")
     assert printed[["value", "printed"]].values.tolist() == [[35309.0, "35309"]]
-
-
-def test_claims_have_their_numbers(report: Report) -> None:
-    frame = report.claims_frame().set_index("claim")
-    claim = next(one for one in report.claims() if one.id == "rises-point-select")
-    row = frame.loc["rises-point-select"]
-    assert (row.verdict, row.effect, row.low, row.n) == (claim.verdict, claim.effect, claim.interval[0], claim.n)
-    assert (row.region_low, pd.isna(row.region_high)) == (1.2, True)
-
-
-def test_runs_are_listed_with_what_is_done(runs: Path) -> None:
-    shutil.rmtree(runs / TIDB / LATEST / "trials" / POINT)
-    frame = benchbook.runs(TIDB).set_index("campaign")
-    assert frame.loc[LATEST, ["planned", "done", "finished"]].tolist() == [18, 17, False]
-    assert frame.loc[BASELINE, ["planned", "done", "finished"]].tolist() == [12, 12, True]
-    assert set(benchbook.runs().report) == {TIDB, DM, ALPHA, DTM, DDT}
-    assert benchbook.runs("nothing").empty
 
 
 def test_ratios_are_of_the_latest_two(runs: Path) -> None:
@@ -231,10 +192,3 @@ def test_the_law_is_fitted_to_each_curve() -> None:
 def test_a_name_that_does_not_exist_is_told_which_do(report: Report, call: object, said: str) -> None:
     with pytest.raises(BadInput, match=said):
         call(report)  # type: ignore[operator]
-
-
-def test_a_level_of_text_and_numbers_loses_no_value() -> None:
-    """1 and 1.0 are one value: the second was left out, as a text that none of the categories was."""
-    found = typed(pd.DataFrame({"size": ["all", 1, None, 1.0]}), USL, levels=["size"])["size"]
-    assert found.cat.categories.tolist() == ["all", "1"]
-    assert found.cat.codes.tolist() == [0, 1, -1, 1]

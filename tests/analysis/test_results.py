@@ -46,11 +46,6 @@ def test_a_row_keeps_its_levels_beside_its_figures_through_a_file(tmp_path: Path
     assert [file.name for file in tmp_path.iterdir()] == ["r.json"]
 
 
-def test_times_are_written_in_utc(tmp_path: Path) -> None:
-    saved = json.loads(results.write(results.parse(whole()), tmp_path / "r.json").read_text())
-    assert (saved["started"], saved["finished"]) == ("2025-06-12T10:00:00Z", "2025-06-12T10:03:52Z")
-
-
 @pytest.mark.parametrize(
     ("changes", "key"),
     [

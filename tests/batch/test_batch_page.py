@@ -5,12 +5,10 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-import pytest
 from bs4 import BeautifulSoup
 from kit import Home
 from rich.console import Console
 
-from benchbook.analysis.formatting import duration
 from benchbook.batch import display
 from benchbook.batch.cell import CellFound, CellRan, found_by
 from benchbook.batch.dispatch import CellResult
@@ -93,15 +91,6 @@ def test_what_a_campaign_came_to_is_read_where_it_ran(runs: Path) -> None:
     assert found_by(f"campaign: {runs / 'nowhere'}") is None
 
 
-def test_the_reason_of_a_cell_is_what_it_said_last_of_itself() -> None:
-    said = "starting the lab: 2 hosts\n  1/6  done a\n  2/6  failed b: no disk\nDiskFull: x\npage: p\nstopped the lab\n"
-    assert display.why(CellResult(cell(1), 1, 1, ran(1, said))) == "2/6  failed b: no disk DiskFull: x"
-    broken_off = FOUND.model_copy(update={"problem": "the kernel was killed"})
-    assert display.why(CellResult(cell(1), 1, 1, ran(1, said, broken_off))) == "the kernel was killed"
-    assert display.why(CellResult(cell(1), 1, 3, None, "KilledWorker: x")) == "KilledWorker: x"
-    assert display.why(CellResult(cell(1), 0, 1, ran(0, said))) == ""
-
-
 def test_the_terminal_s_table_says_of_each_cell_how_it_ended() -> None:
     results = [CellResult(cell(2), 130, 1), CellResult(cell(1), 0, 1, ran(0, "page: site/x.html", FOUND))]
     first, second = display.rows(results)
@@ -112,16 +101,3 @@ def test_the_terminal_s_table_says_of_each_cell_how_it_ended() -> None:
     (lost,) = display.rows([CellResult(cell(3), 1, 1, problem="KilledWorker: 3 times")])
     assert lost[4] == "lost: KilledWorker: 3 times"
     assert len(first) == len(second) == len(display.HEADS)
-
-
-def test_a_cell_whose_trials_are_all_there_has_no_failed_ones() -> None:
-    """Its page cannot be made, say, or its system not be built: the exit status is the same."""
-    whole = FOUND.model_copy(update={"done": 6, "failed": 0})
-    assert display.outcome(CellResult(cell(1), 1, 1, ran(1, "page: too large", whole))) == "failed"
-    assert display.outcome(CellResult(cell(1), 1, 1, ran(1, "go: no such module"))) == "failed"
-    assert display.outcome(CellResult(cell(1), 1, 1, ran(1, "", FOUND))) == "failed trials"
-
-
-@pytest.mark.parametrize(("seconds", "words"), [(4.4, "4 s"), (125, "2 min 5 s"), (7260, "2 h 1 min")])
-def test_time_in_words(seconds: float, words: str) -> None:
-    assert duration(seconds) == words

@@ -44,14 +44,6 @@ def test_changes_are_said_where_they_may_decide_on_a_figure(checkout: Path, edit
     assert (origin.of_this_checkout().changed, ", with changes)" in origin.of_this_checkout().called) == (said, said)
 
 
-def test_outside_of_a_checkout_the_version_alone_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BENCHBOOK_HOME", str(tmp_path))
-    origin.of_this_checkout.cache_clear()
-    assert origin.of_this_checkout() == Origin(__version__, "", "")
-    assert origin.of_this_checkout().called == __version__
-    origin.of_this_checkout.cache_clear()
-
-
 @pytest.mark.parametrize(
     ("remote", "shown"),
     [

@@ -81,18 +81,6 @@ def test_a_licence_is_an_address(runs: Path, license: str) -> None:
     assert not (runs.parents[1] / "site").exists()
 
 
-def test_a_folder_that_is_not_there_is_not_made(runs: Path, tmp_path: Path) -> None:
-    out = tmp_path / "not there" / "deep" / "x.zip"
-    with pytest.raises(BadInput, match=r"^out: the folder .* is not there .*Fix: make the folder first: mkdir -p '"):
-        crate.archive(TIDB, str(out), crate.LICENSE, Console(quiet=True))
-    assert not out.parent.parent.exists()
-
-
-def test_a_folder_is_no_zip(runs: Path, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=rf"^out: is a folder .*Fix: name the zip .*{tmp_path}/crate.zip"):
-        crate.archive(TIDB, str(tmp_path), crate.LICENSE, Console(quiet=True))
-
-
 @pytest.mark.parametrize("content", ["{", "[]", '{"metadata": null}'])
 def test_an_executed_notebook_that_is_none_is_named(runs: Path, content: str) -> None:
     (runs / TIDB / LATEST / "executed.ipynb").write_text(content)
@@ -128,14 +116,6 @@ def test_a_campaign_that_is_not_finished_is_packed_and_said(runs: Path, tmp_path
     crate.archive(TIDB, str(tmp_path / "part.zip"), crate.LICENSE, console)
     said = console.file.getvalue()  # type: ignore[attr-defined]
     assert f"not finished: {LATEST} has {planned - 1} of {planned} trials" in said
-
-
-def test_several_may_pack_the_same_at_once(runs: Path, home: Home, tmp_path: Path) -> None:
-    words = ["archive", TIDB, "--out", str(tmp_path / "x.zip")]
-    ended = [(run.communicate()[0], run.returncode) for run in [home.start(*words) for _ in range(3)]]
-    assert [status for _, status in ended] == [0, 0, 0], ended
-    assert [path.name for path in tmp_path.glob("*.zip")] == ["x.zip"]
-    assert zipfile.ZipFile(tmp_path / "x.zip").testzip() is None
 
 
 def test_what_left_no_result_is_in_it_with_its_reason(runs: Path, tmp_path: Path) -> None:
@@ -243,16 +223,6 @@ def test_every_trial_is_an_action_of_the_load_generator(packed: Path, entities: 
         record = json.loads((packed / result / "record.json").read_text())
         assert action["description"] == record["command"]
         assert "Dataset" in kinds(entities[result])
-
-
-def test_systems_stand_there_with_their_versions(packed: Path, entities: dict[str, dict[str, Any]]) -> None:
-    known = json.loads((packed / "environment.json").read_text())["systems"]
-    assert known
-    for name, about in known.items():
-        assert entities[f"#program-{name}"]["softwareVersion"] == about["version"]
-    assert entities["#program-benchbook"]["softwareVersion"] == "0.0.9 (commit 123456789abc)", (
-        "what measured, not packs"
-    )
 
 
 def test_every_reference_leads_somewhere(packed: Path, entities: dict[str, dict[str, Any]]) -> None:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import in_memory
 import pytest
-from kit import Home
 
 from benchbook.campaign import progress
-from benchbook.campaign import run as campaign_run
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.progress import Forecast, Progress, Tracker
 from benchbook.display import live_progress
@@ -60,15 +57,6 @@ def test_what_is_done_once_is_not_expected_again() -> None:
     assert forecast.left_s(every[2:], in_block=False) == 26
 
 
-def test_a_system_that_is_still_to_be_prepared_is_named() -> None:
-    every = trials_of("tidb", "mariadb")
-    forecast = Forecast(lambda trial: 2.0)
-    forecast.began("tidb", 100)
-    forecast.took(every[0], 2)
-    assert forecast.unprepared(every[1:]) == ["mariadb"]
-    assert forecast.unprepared(every[4:6]) == []
-
-
 def test_a_button_ends_the_run_and_leaves_nothing_dead(monkeypatch: pytest.MonkeyPatch) -> None:
     button = live_progress.StopButton()
     assert not button.pressed
@@ -80,18 +68,6 @@ def test_the_line_of_rates_is_between_zero_and_the_highest() -> None:
     assert live_progress.sparkline([0.0, 50.0, 100.0]) == "▁▅█"
     assert live_progress.sparkline([0.0, 0.0]) == "▁▁"
     assert live_progress.sparkline([]) == ""
-
-
-def test_the_mean_rate_is_the_trial_s_own() -> None:
-    told: list[Progress] = []
-    tracker = Tracker(told.append, total=2, done=0)
-    for name, rates in (("a", (10.0, 20.0, 60.0)), ("b", (5.0,))):
-        tracker.trial(name)
-        assert (told[-1].rate, told[-1].mean) == (None, None)
-        for second, rate in enumerate(rates):
-            tracker.rate(second + 1, rate)
-        assert (told[-1].rate, told[-1].mean) == (rates[-1], sum(rates) / len(rates))
-        tracker.ended(ok=True)
 
 
 @pytest.mark.parametrize(
@@ -121,25 +97,6 @@ def test_the_command_line_hears_it_through_a_file(tmp_path: Path, monkeypatch: p
     first, second = map(json.loads, path.read_text().splitlines())
     assert first == {"campaign": "c1"}
     assert Progress(**second) == Progress(total=3, done=1, news="done r01")
-
-
-def test_a_run_goes_on_where_its_progress_cannot_be_told(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(progress.PROGRESS_FILE, "/dev/full")
-    progress.tell_command_line(campaign="c1")
-    made = in_memory.begun()
-    campaign_run.run(made, in_memory.InMemory(), progress.listeners())
-    assert made.missing() == []
-
-
-def test_without_anybody_to_tell_only_news_are_printed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.delenv(progress.PROGRESS_FILE, raising=False)
-    tell = progress.listeners()
-    tell(Progress(total=3))
-    assert capsys.readouterr().out == ""
-    tell(Progress(total=3, done=1, news="done r01"))
-    assert capsys.readouterr().out == "1/3 done, 2 left | done r01\n"
 
 
 def test_the_notebook_s_bar_counts_and_lists_failures_as_text() -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pandas as pd
-from bs4 import BeautifulSoup
 from records import record, with_values
 
-from benchbook import published
 from benchbook.analysis.beside import MOST_POINTS, few_points, of_rows
 from benchbook.analysis.samples import CHOSEN_LINES, evenly, shown, told_apart
 from benchbook.campaign.record import Record
@@ -76,23 +74,3 @@ def test_a_table_of_thousands_is_cut_and_says_so() -> None:
 
 def beside(rows: list[dict[str, object]]) -> pd.DataFrame:
     return of_rows([{"table": "oltp_insert", "system": "x", "unit": "1/s", **row} for row in rows])
-
-
-def test_a_metric_that_not_every_trial_has_is_a_mean_over_fewer_repetitions() -> None:
-    """A percentile is not told of few requests: the table said that the throughput was of as few trials."""
-    data = published.load("tidb_v7_1_3_sysbench")
-    counts = [(50, "tps", 4), (50, "p95_ms", 2), (100, "tps", 4), (100, "p95_ms", 4), (200, "tps", 4)]
-    rows = [{"threads": threads, "metric": metric, "n": n, "measured": 1.0} for threads, metric, n in counts]
-    shown_ = show.beside(beside(rows), data)
-    soup = BeautifulSoup(str(shown_.data), "html.parser")
-    at = [head.text for head in soup.select("thead th")].index("n")
-    assert [row.select("td")[at].text for row in soup.select("tbody tr")] == ["2 to 4", "4", "4"]
-
-
-def test_of_a_long_table_the_published_rows_are_shown_first() -> None:
-    data = published.load("tidb_v7_1_3_sysbench")
-    rows = [{"threads": n, "metric": "tps", "n": 1, "measured": 1.0, **({"published": 5.0} if n == 900 else {})}
-            for n in range(1, 1001)]  # fmt: skip
-    html = str(show.beside(beside(rows), data).data)
-    assert f"{show.MOST_ROWS} of 1,000 rows: those with a published figure" in html
-    assert "<td>900</td>" in html

@@ -12,12 +12,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from kit import until
-from sshd import Variant, new_key, serving
 
 from benchbook.campaign.validity import TrialSamples, disturbances
 from benchbook.hosts.agent import remote_program
-from benchbook.hosts.host import Host
-from benchbook.probes import probe
 from benchbook.probes.probe_file import find
 from benchbook.probes.samples import to_series
 
@@ -130,14 +127,3 @@ def test_a_link_that_is_lost_in_mid_load_disturbs_it_and_no_other_link_does(
         "the network link of host db1 (eth0) went down or came up 2 times under load"
     ]
     assert gate(series, series.t.max(), series.t.max() + 10) == [], "a load that begins afterwards has nothing of it"
-
-
-def test_the_probe_is_told_where_servers_listen_and_where_ssh_came_to(tmp_path: Path, net: str) -> None:
-    """They differ where SSH goes by another card, or the inventory has a name that means 127.0.1.1 on the host."""
-    new_key(tmp_path / "client")
-    with serving(tmp_path / "sshd", f"{net}.200", tmp_path, Variant()) as server:
-        inventory = server.inventory()
-        named = inventory.hosts["db"].model_copy(update={"address": "db.invalid", "ssh_address": server.address})
-        host = Host(inventory.model_copy(update={"hosts": {"db": named}}), "db")
-        assert probe.make("host", host).given == {"reached_at": ("db.invalid", f"{net}.200")}
-        host.close()

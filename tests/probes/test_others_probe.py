@@ -113,16 +113,6 @@ def cpu_of_children() -> float:
     return sum(cpu_of(int(pid)) for pid in text.split())
 
 
-def test_what_has_ended_keeps_what_it_used(tmp_path: Path) -> None:
-    with sampling(tmp_path / "samples", driver()) as out:
-        with burning("short"):
-            until(lambda: used(out, "short") > 0.3, "it is counted")
-        seen = used(out, "short")
-        lines = len(out.read_text().splitlines())
-        until(lambda: len(out.read_text().splitlines()) > lines + 3, "three samples more")
-        assert used(out, "short") >= seen
-
-
 def test_pids_of_a_driver_on_another_machine_mean_nothing_here(tmp_path: Path) -> None:
     given = json.dumps({"driver": {"boot": "that of another machine", "pids": [os.getpid()]}})
     with sampling(tmp_path / "samples", given) as out, burning("far"):

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import math
-import os
 import signal
 import subprocess
 import sys
-import threading
-import zipfile
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -23,17 +17,15 @@ from kit import PROFILE, ROOT, Home, paragraph, until
 from rich.console import Console
 
 from benchbook import cli, pipeline
-from benchbook.analysis.checks import Check, failed_probes
-from benchbook.campaign.record import Record
-from benchbook.errors import BadInput, NotWritten, OutputNotParseable
+from benchbook.errors import BadInput
 from benchbook.hosts.agent import remote_program
 from benchbook.hosts.session import Session
 from benchbook.probes import probe_file
 from benchbook.probes.probe import of_file
 from benchbook.probes.probe_file import find, own, read
-from benchbook.probes.remote import psql_session, run_probe
-from benchbook.probes.remote.run_probe import AskedTwice, following
-from benchbook.probes.samples import counter, level, to_series
+from benchbook.probes.remote import psql_session
+from benchbook.probes.remote.run_probe import AskedTwice
+from benchbook.probes.samples import counter, level
 from benchbook.probes.watch import _failure, watching
 
 GOOD = 'METRICS = {"a": ("level", "B"), "b.*": ("counter", "ms/s")}\n\n\ndef sample():\n    return {"a": 1}\n'
@@ -98,22 +90,6 @@ def test_a_bad_file_is_named_with_key_value_and_fix(home: Home, text: str, said:
         find("mine")
     assert str(caught.value).startswith(f"{path}: ")
     assert said in str(caught.value)
-
-
-@pytest.mark.parametrize("name", ["host", "mysql", "sysbench", "process"])
-def test_a_name_that_is_taken_is_refused(home: Home, name: str) -> None:
-    path = put(home, GOOD, name)
-    with pytest.raises(BadInput) as caught:
-        find(name)
-    assert str(caught.value) == (
-        f"{path}: name: something that is installed has this name already (got '{name}'). Fix: rename the file"
-    )
-
-
-def test_a_name_is_a_word(home: Home) -> None:
-    put(home, GOOD, "my probe")
-    with pytest.raises(BadInput, match=r"not a name for a probe \(got 'my probe'\)"):
-        find("my probe")
 
 
 def test_an_unknown_name_is_said_with_the_known_ones_and_where_it_could_stand(home: Home) -> None:
@@ -223,12 +199,6 @@ def test_samples_errors_and_a_last_sample_at_the_end(tmp_path: Path) -> None:
     assert all(a["t"] < b["t"] and a["cpu"] < b["cpu"] for a, b in pairwise(found))
 
 
-def test_a_number_that_is_none_is_left_out_of_its_sample() -> None:
-    values = {"share": float("nan"), "longest": float("-inf"), "n": 3, "kind": "12 kB"}
-    said = json.loads(run_probe.line(lambda: values, "toy.py", {"t": 1.0}))
-    assert said["v"] == {"n": 3, "kind": "12 kB"}
-
-
 @pytest.mark.real
 def test_between_two_ticks_a_probe_that_is_ended_takes_one_sample_more(tmp_path: Path) -> None:
     probe = started(tmp_path, GOOD, {}, every_s=3600)
@@ -303,37 +273,6 @@ def test_what_is_sent_along_is_imported_on_the_host(tmp_path: Path, name: str) -
     assert samples(tmp_path)[0]["v"] == {"zip": 1}
 
 
-def test_probes_that_start_side_by_side_zip_what_they_need_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of those that wrote into one half-made file, all but one found it gone."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "large.py").write_text("".join(f"N{number} = {number * number}\n" for number in range(200_000)))
-    together = threading.Barrier(4)
-
-    def zipped(_: int) -> Path:
-        together.wait()
-        return probe_file.zipped("large", tmp_path / "probe.py")
-
-    with ThreadPoolExecutor(4) as pool:
-        (one,) = set(pool.map(zipped, range(4)))
-    assert [file.name for file in one.parent.iterdir()] == [one.name]
-    assert zipfile.ZipFile(one).testzip() is None
-
-
-@pytest.mark.parametrize(
-    ("due", "moment", "then"),
-    [
-        (10.0, 10.001, 11.0),  # in time
-        (10.0, 11.0, 11.0),
-        (10.0, 15.3, 16.0),  # what was missed is left out
-        (10.0, 10.0, 11.0),
-    ],
-)
-def test_the_schedule_is_absolute_and_never_caught_up(due: float, moment: float, then: float) -> None:
-    assert math.isclose(following(due, moment, 1.0), then)
-
-
 # -- what is said of one that fails ----------------------------------------------------------------------------------
 
 
@@ -382,35 +321,6 @@ def test_samples_of_a_host_whose_clock_is_ahead_stand_in_the_time_of_the_client(
     assert began - 1001 < watched.series.t.min() <= watched.series.t.max() <= host.now() - 1000
 
 
-def test_a_probe_that_failed_is_a_check_that_failed() -> None:
-    """Each by its name: of a check the page shows one example, and of two probes it showed one."""
-    failed = {"mine@b": "KeyError: 'x' (line 3 of mine.py)", "yours@c": "none came in time"}
-    assert failed_probes(Record.model_construct(id="r01", proof={"failed_probes": failed})) == [
-        Check("r01", "probe mine@b", False, "took no sample: KeyError: 'x' (line 3 of mine.py)"),
-        Check("r01", "probe yours@c", False, "took no sample: none came in time"),
-    ]
-    assert failed_probes(Record.model_construct(id="r01", proof={"probe_cores": {}})) == []
-
-
-def test_a_value_that_is_no_number_is_named() -> None:
-    with pytest.raises(OutputNotParseable, match="the probe mine sampled 'a' as '12 kB', which is no number"):
-        to_series([{"t": 1, "v": {"a": "12 kB"}}], "b", "mine", {"a": level("B")})
-
-
-def test_an_older_postgresql_gives_all_but_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PostgreSQL 13 refuses a statement that names `sessions` of pg_stat_database, and psql goes on to the next."""
-    monkeypatch.syspath_prepend(str(Path(psql_session.__file__).parent))
-    probe = importlib.import_module("postgresql_probe")
-
-    def asked(statements: list[str], *_: object) -> list[str]:
-        known = [statement for statement in statements if "sessions" not in statement]
-        return ['{"xact_commit": 5, "deadlocks": 0}' for statement in known if "xact_commit" in statement]
-
-    monkeypatch.setattr(probe.psql_session, "asked", asked)
-    values = probe.sample("127.0.0.1", 5432, "postgres", "")
-    assert (values.pop("answer_ms") >= 0, values) == (True, {"xact_commit": 5.0, "deadlocks": 0.0})
-
-
 def test_a_psql_that_ended_with_its_server_is_begun_anew_at_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -433,65 +343,3 @@ def test_a_psql_that_ended_with_its_server_is_begun_anew_at_once(
     echoing.write_text("#!/bin/sh\nread -r first\nexit 2\n")
     with pytest.raises(OSError, match="psql has ended"):
         look()
-
-
-class Clock:
-    """Two seconds pass whenever a probe hangs."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-
-def test_what_failed_at_once_after_a_good_sample_is_asked_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock()
-    monkeypatch.setattr(run_probe, "time", clock)
-    # Of each look: what happens, one thing after the other.
-    answers = iter(["no", "good", "no", "good", "no", "no", "no", "good", "hangs", "good"])
-
-    def sample() -> dict[str, float]:
-        answer = next(answers)
-        clock.now += 2 * (answer == "hangs")
-        if answer == "good":
-            return {"a": 1.0}
-        raise OSError(answer)
-
-    look = AskedTwice(sample)
-    with pytest.raises(OSError, match="no"):
-        look()
-    assert look() == {"a": 1.0}
-    assert look() == {"a": 1.0}, "once more, and it is there"
-    with pytest.raises(OSError, match="no"):
-        look()
-    with pytest.raises(OSError, match="no"):
-        look()
-    assert look() == {"a": 1.0}
-    with pytest.raises(OSError, match="hangs"):
-        look()
-    assert list(answers) == ["good"], "what hung is not asked twice"
-
-
-def test_a_cache_that_takes_nothing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It was a defect of the kit, in the middle of a notebook."""
-    (tmp_path / "cache").write_text("no folder")
-    (tmp_path / "helping.py").write_text("HELP = 1")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    with pytest.raises(NotWritten, match=rf"^{tmp_path}/cache/benchbook/helping-\w+\.zip cannot be written"):
-        probe_file.zipped("helping", tmp_path / "probe.py")
-
-
-def test_a_helper_that_was_changed_is_sent_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel of a notebook goes on: it sent the helper as it was when it was first asked for."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    helper = tmp_path / "helping.py"
-
-    def sent(text: str, changed_s: float) -> str:
-        helper.write_text(text)
-        os.utime(helper, (changed_s, changed_s))
-        with zipfile.ZipFile(probe_file.zipped("helping", tmp_path / "probe.py")) as held:
-            return held.read("helping.py").decode()
-
-    assert sent("HELP = 1", 1000) == "HELP = 1"
-    assert sent("HELP = 2", 2000) == "HELP = 2"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,11 +14,10 @@ import pytest
 from kit import until
 
 from benchbook.analysis import cpu_use
-from benchbook.errors import OutputNotParseable
 from benchbook.hosts.agent import remote_program
 from benchbook.probes.probe_file import find
 from benchbook.probes.remote import host_probe
-from benchbook.probes.samples import COLUMNS, counter, empty, level, to_series
+from benchbook.probes.samples import COLUMNS, counter, level, to_series
 
 COUNTERS = {name: counter() for name in ("A", "B", "Questions")}
 MYSQL, HOST = find("mysql").metrics, find("host").metrics
@@ -45,18 +43,6 @@ def test_counters_become_rates_and_levels_stay() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "unit"),
-    [("cpu__user", "cores"), ("disk__read_bytes", "B/s"), ("disk__reads", "1/s"), ("disk__busy_s", "1"),
-     ("Bytes_sent", "B/s"), ("Innodb_data_written", "B/s"), ("Com_commit", "1/s"), ("loopback__sent_bytes", "B/s"),
-     ("ctxt", "1/s"), ("Innodb_row_lock_time", "ms/s"), ("Innodb_buffer_pool_reads", "1/s"),
-     ("Binlog_bytes_written", "B/s")],
-)  # fmt: skip
-def test_every_rate_has_its_unit(name: str, unit: str) -> None:
-    ((_, _, _, _, value, found),) = rows(to_series([sample(1, **{name: 1}), sample(2, **{name: 3})], "h", "s", KIT))
-    assert (value, found) == (2, unit)
-
-
 def test_a_metric_is_a_level_or_a_counter_by_its_probe_s_word_and_not_by_its_name() -> None:
     samples = [sample(1, bytes_written=5, queue__a=7), sample(3, bytes_written=9, queue__a=7)]
     declared = {"bytes_written": level("B"), "queue.*": counter("ms/s")}
@@ -64,11 +50,6 @@ def test_a_metric_is_a_level_or_a_counter_by_its_probe_s_word_and_not_by_its_nam
         (1, "h", "s", "bytes_written", 5, "B"), (3, "h", "s", "bytes_written", 9, "B"),
         (3, "h", "s", "queue.a", 0, "ms/s"),
     ]  # fmt: skip
-
-
-def test_a_metric_that_its_probe_does_not_declare_is_named() -> None:
-    with pytest.raises(OutputNotParseable, match="the probe s sampled 'C', which it does not declare"):
-        to_series([sample(1, C=1)], "h", "s", COUNTERS)
 
 
 def test_a_counter_that_was_reset_leaves_its_interval_out() -> None:
@@ -86,22 +67,6 @@ def test_no_rate_is_drawn_across_a_gap() -> None:
     assert [(t, value) for t, _, _, _, value, _ in rows(to_series(samples, "h", "s", COUNTERS))] == [(4, 40)]
 
 
-def test_a_counter_that_appears_later_and_equal_times() -> None:
-    samples = [sample(1, A=1), sample(1, A=5), sample(2, A=6, B=9), sample(3, A=7, B=10)]
-    assert [(t, name, value) for t, _, _, name, value, _ in rows(to_series(samples, "h", "s", COUNTERS))] == [
-        (2, "A", 1), (3, "A", 1), (3, "B", 1),
-    ]  # fmt: skip
-
-
-def test_nothing_is_an_empty_table() -> None:
-    assert (
-        rows(empty())
-        == rows(to_series([], "h", "s", {}))
-        == rows(to_series([sample(1, A=1)], "h", "s", COUNTERS))
-        == []
-    )
-
-
 def test_cores_in_use_leave_out_what_is_not_use() -> None:
     seconds = {"cpu__user": 1.2, "cpu__system": 0.4, "cpu__idle": 0.3, "cpu__iowait": 0.1, "cpu__steal": 0.05}
     samples = [sample(1, **dict.fromkeys(seconds, 0)), sample(2, **seconds)]
@@ -111,16 +76,6 @@ def test_cores_in_use_leave_out_what_is_not_use() -> None:
     found = cpu_use.over_time(pa.Table.from_pandas(frame, preserve_index=False))
     assert {host: t.tolist() for host, (t, _) in found.items()} == {"a": [2], "b": [2]}
     assert [cores.tolist() for _, cores in found.values()] == [[pytest.approx(1.65)]] * 2  # user + system + steal
-
-
-def test_a_long_file_of_the_kernel_is_read_to_its_end() -> None:
-    """As many disks or interfaces make it. This process has mapped more than the page that one read gives."""
-    path = Path("/proc/self/maps")
-    with path.open("rb") as file:
-        once = os.pread(file.fileno(), 1 << 16, 0).decode().splitlines()
-    last = path.read_text().splitlines()[-1]
-    assert once[-1] != last
-    assert host_probe.lines(str(path))[-1] == last
 
 
 def test_what_is_made_of_other_disks_or_interfaces_is_not_counted_twice(

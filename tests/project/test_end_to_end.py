@@ -73,14 +73,6 @@ def test_the_environment_says_what_ran_where(restaged: tuple[Home, int, str]) ->
     assert (about.load_generator or "").startswith("sysbench 1.0")
 
 
-def test_mariadb_lets_sysbench_prepare_all_that_the_report_needs(restaged: tuple[Home, int, str]) -> None:
-    home, _, _ = restaged
-    variables = Campaign(home.campaigns()[0]).environment().systems["mariadb"].config["variables"]
-    # oltp_read_write prepares 9 statements for each of 32 tables, in each of up to 200 threads; the other workloads, up
-    # to 400 threads, one. MariaDB's default is 16,382.
-    assert int(variables["max_prepared_stmt_count"]) >= 9 * 32 * 200
-
-
 def test_the_lab_is_stopped_and_nothing_runs_any_more(restaged: tuple[Home, int, str]) -> None:
     home, _, said = restaged
     assert "stopped the lab" in said
@@ -144,9 +136,3 @@ def test_the_page_is_rebuilt_from_the_records_with_no_lab_running(restaged: tupl
     assert (home.path / "site" / "index.html").exists()
     assert home.processes() == []
     assert {file: file.stat().st_mtime_ns for file in records} == records
-
-
-def test_there_is_nothing_to_rebuild_where_nothing_was_recorded(home: Home) -> None:
-    status, said = home.run("site")
-    assert status == 2
-    assert "nothing has been recorded yet" in said

@@ -58,17 +58,3 @@ def test_a_regression_ends_the_night_as_a_failure_once_all_are_judged(fake: Path
     assert status == 1
     assert sentence in said[0]
     assert said[1] == "nightly: b_0: no regression"
-
-
-def test_what_needs_a_look_is_on_the_page_of_github_s_run(fake: Path) -> None:
-    _, said = judged(fake, "a_3", "b_0", GITHUB_ACTIONS="true")
-    assert [line for line in said if line.startswith("::warning title=nightly::")] == [
-        said[0].replace("nightly: ", "::warning title=nightly::")
-    ]
-
-
-def test_a_night_without_a_report_is_refused(fake: Path) -> None:
-    for words in ((), ("-o", "--accept host")):
-        done = subprocess.run([JUDGE, *words], env={"PYTHON": str(fake)}, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert "usage: " in done.stderr

@@ -12,15 +12,6 @@ ONE = bson.encode({"a": 1})
 NONE = bson.encode({})
 
 
-def test_offsets_are_the_sums_of_the_lengths() -> None:
-    assert raw.offsets(ONE + NONE + ONE) == [0, 12, 17, 29]
-
-
-def test_an_empty_batch_has_no_documents() -> None:
-    assert raw.offsets(b"") == [0]
-    assert list(raw.split(b"")) == []
-
-
 def test_a_batch_that_ends_inside_a_document_is_refused() -> None:
     with pytest.raises(bson.errors.InvalidBSON, match="28 bytes"):
         raw.offsets((ONE + NONE + ONE)[:-1])
@@ -31,20 +22,6 @@ def test_a_batch_is_cut_into_smaller_ones_with_offsets_of_their_own() -> None:
     assert raw.cut(batch, raw.offsets(batch), 2) == [(ONE + NONE, [0, 12, 17]), (ONE, [0, 12])]
     assert raw.cut(batch, raw.offsets(batch), 3) == [(batch, [0, 12, 17, 29])]
     assert raw.cut(b"", [0], 3) == []
-
-
-def test_longest_is_in_bytes() -> None:
-    assert raw.longest([0, 5, 17]) == 12
-    assert raw.longest([0]) == 0
-
-
-def test_the_installed_encoder_copies_a_batch_as_it_is() -> None:
-    assert raw.encodes_sequences()
-
-
-def test_without_that_each_document_is_passed_raw(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(raw, "encodes_sequences", lambda: False)
-    assert [each.raw for each in raw.documents_field(ONE + NONE)] == [ONE, NONE]
 
 
 def test_the_id_of_a_document_keeps_its_type() -> None:

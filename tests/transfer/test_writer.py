@@ -17,8 +17,6 @@ from mongo_transfer.errors import TransferFailed
 from mongo_transfer.ranges import Range
 from mongo_transfer.writer import Writer
 
-from .conftest import Server
-
 
 class Validating:
     """A target that answers as mongod does whose collection has a validator; FerretDB has none. `n` must be even."""
@@ -90,11 +88,3 @@ def test_what_a_majority_has_not_acknowledged_is_written_again() -> None:
     assert target.left == -1, "once more, and no oftener"
     with pytest.raises(TransferFailed, match="lost for 1 s: operation was interrupted"):
         writer(SteppingDown(times=1_000)).write(batch(1, 2))
-
-
-@pytest.mark.real
-def test_a_server_without_validators_takes_the_word(target: Server, database: str) -> None:
-    with target.client() as client:
-        document = bson.encode({"_id": 7, "n": 7})
-        assert writer(client)._insert_unchecked(database, "c", document).inserted == 1
-        assert writer(client)._insert_unchecked(database, "c", document).already_there == 1
