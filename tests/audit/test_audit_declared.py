@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bs4 import BeautifulSoup
 from packages import column, facts, package, table, write
 
 from benchbook import cli, paths
@@ -133,6 +134,14 @@ def test_trend_names_the_one_row_that_spoils_it(tmp_path: Path) -> None:
     assert found(tmp_path, changed(1, 2, "99"), trends=[{**trend, "tolerance": 0.02}]).findings == []
 
 
+def test_a_falling_trend(tmp_path: Path) -> None:
+    trend = {"id": "down", "metric": "tps", "over": ["threads"], "direction": "decreases", "why": "contention"}
+    rows = [["1", "8", "300", "1", ""], ["2", "8", "200", "2", ""], ["4", "8", "250", "3", ""]]
+    finding = only(tmp_path, rows, trends=[trend])
+    assert "by 25%" in finding.sentence
+    assert finding.arithmetic == ["200 against 250 (threads 4): +25%"]
+
+
 def test_companion(tmp_path: Path) -> None:
     companion = {"id": "with", "metric": "tps", "beside": "qps", "factor": 2, "why": "they go together"}
     rows = [["1", "8", "100", "600", ""], ["2", "8", "100", "1100", ""], ["4", "8", "100", "1300", ""]]
@@ -165,6 +174,11 @@ def test_two_tables_restating_and_repeating(tmp_path: Path) -> None:
     assert differs.arithmetic == ["tps: 1234.6, but 1234.5"]
     (nowhere,) = audit(load("mine", write(tmp_path, described, figures, [["2", *figures[0][1:]]]))).findings
     assert "restates a point that first does not have" in nowhere.sentence
+
+
+def test_few_equal_digits_are_chance(tmp_path: Path) -> None:
+    rows = [["1", "8", "12", "34", ""], ["2", "8", "12", "34", ""]]
+    assert found(tmp_path, rows).findings == []
 
 
 def test_text_against_table(tmp_path: Path) -> None:
@@ -211,6 +225,13 @@ def test_a_version_is_not_older_than_itself_with_a_zero_more(
     assert len(found(tmp_path, report=facts(systems=[system])).findings) == older
 
 
+def test_an_address_at_the_end_of_a_sentence_is_held_against_the_hosts(tmp_path: Path) -> None:
+    hosts = [{"address": "10.0.0.1", "runs": ["db"]}]
+    said = {"id": "said", "where": "W", "printed": "The client is 10.0.0.2. Version 1.10.0.0.3 is none."}
+    finding = only(tmp_path, ROWS, facts(hosts=hosts, text_facts=[said]))
+    assert finding.sentence.startswith("10.0.0.2 is none of the 1 hosts")
+
+
 # -- arithmetic -------------------------------------------------------------------------------------------------------
 
 
@@ -224,6 +245,12 @@ def test_interval_arithmetic() -> None:
     assert arithmetic.evaluate("a / z", known) is None
     assert arithmetic.evaluate("a * c", known) is None
     assert arithmetic.truncated(14.7, 0.1) == pytest.approx((14.7, 14.7, 14.8))
+
+
+def test_spelling_keeps_parentheses() -> None:
+    assert arithmetic.spelled("(a + f.b) * 1024 / c", {"a": "1", "f.b": "2,000", "c": "3"}.__getitem__) == (
+        "(1 + 2,000) x 1,024 / 3"
+    )
 
 
 # -- bad declarations -------------------------------------------------------------------------------------------------
@@ -326,6 +353,17 @@ def test_a_notebook_shows_findings_escaped(tmp_path: Path) -> None:
     assert "<small>threads 2: 180 x 6 = 1,080; printed 1,180</small>" in html
     assert 'class="pill bad"' in html
     assert "<table" not in show.audit(found(tmp_path)).data
+
+
+def test_a_finding_in_a_notebook_has_its_arithmetic_on_lines_of_their_own(tmp_path: Path) -> None:
+    """JupyterLab has no style sheet of ours: pieces that only CSS set apart were read as one ("200400 is not ...")."""
+    check = {**IDENTITY, "why": "6 statements"}
+    shown = show.audit(found(tmp_path, changed(1, 3, "1180"), identities=[check]))
+    lines = repr(shown).splitlines()
+    arithmetic = lines.index("threads 2: 180 x 6 = 1,080; printed 1,180")
+    assert lines[arithmetic - 1].endswith("6 statements.")
+    soup = BeautifulSoup(shown.data, "html.parser")
+    assert {piece.parent.name for piece in soup.find_all("small") if piece.parent} == {"div"}
 
 
 def test_findings_go_through_the_results_and_older_results_have_none(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from packages import column, package, write
 
+from benchbook.audit.dead_declarations import refuse_dead
 from benchbook.audit.findings import Audit
 from benchbook.audit.whole import audit
 from benchbook.errors import BadInput
@@ -45,6 +46,22 @@ def test_a_shorter_figure_was_rounded_twice_or_cut_off(tmp_path: Path) -> None:
     assert cut.severity == "note"
     assert cut.arithmetic[0].endswith("; 47.47 with its last digits cut off")
     assert latencies(tmp_path, "47.8").findings[0].severity == "suspicious"
+
+
+def test_buckets_closer_than_the_printed_digits_say_nothing(tmp_path: Path) -> None:
+    """At 20 ms buckets are 0.36 ms apart, less than the 1 ms of the last digit."""
+    assert "buckets" not in latencies(tmp_path, "20").passed
+    with pytest.raises(BadInput, match="the buckets check nothing"):
+        refuse_dead(load("mine", tmp_path), tmp_path)
+
+
+def test_seconds_and_rows(tmp_path: Path) -> None:
+    columns = [column("run", "string", "level", required=True), {**P95, "name": "p95_s", "unit": "s"}]
+    declared = {**BUCKETS, "metric": "p95_s", "rows": {"run": "a"}}
+    write(tmp_path, package(columns, buckets=[declared]), [["a", "0.12108"], ["b", "0.12107"]])
+    assert audit(load("mine", tmp_path)).findings == []
+    write(tmp_path, package(columns, buckets=[declared]), [["a", "0.12107"], ["b", "0.12108"]])
+    assert len(audit(load("mine", tmp_path)).findings) == 1
 
 
 @pytest.mark.parametrize(
@@ -91,3 +108,22 @@ def test_figures_that_were_rounded_on_their_own_are_no_habit(tmp_path: Path) -> 
     apart = [*ROWS[:2], ["c", "26", "341", "8870"], ["d", "12", "531", "6374"]]
     assert products(tmp_path, apart).findings == []
     assert products(tmp_path, [ROWS[0], ROWS[3], ["c", "26", "341", "8870"]]).findings == []
+
+
+def test_a_whole_percentage_in_a_note_was_rounded(tmp_path: Path) -> None:
+    """-40 is printed for 59.782 / 100 - 1 = -40.2%; -42 would be a contradiction."""
+    columns = [
+        column("run", "string", "level", required=True),
+        {**column("before", "number", "metric"), "unit": "ms"},
+        {**column("after", "number", "metric"), "unit": "ms"},
+        {**column("change", "number", "note"), "unit": "%"},
+    ]
+    declared = [{"id": "change", "left": "change", "relation": "=", "right": "(after / before - 1) * 100", "why": "so"}]
+
+    def findings(change: str) -> list[str]:
+        rows = [["a", "100.000", "59.782", change]]
+        found = audit(load("mine", write(tmp_path, package(columns, identities=declared), rows))).findings
+        return [finding.severity for finding in found]
+
+    assert findings("-40") == []
+    assert findings("-42") == ["contradiction"]

@@ -92,6 +92,14 @@ def test_a_parameter_can_be_excluded_with_its_value(home: Home) -> None:
     ]  # fmt: skip
 
 
+def test_the_command_of_a_cell_is_what_a_user_would_type(home: Home) -> None:
+    plan = home.write("plan.yaml", {"reports": [TIDB], "parameters": {"systems": [["tidb", "mariadb"]]}})
+    [cell] = cells_of(load_plan(plan))
+    assert cell.words() == (
+        "report", TIDB, "--profile", "smoke", "--inventory", LAB, "-p", 'systems=["tidb", "mariadb"]',
+    )  # fmt: skip
+
+
 def test_a_file_that_the_plan_names_is_found_from_a_worker_s_folder(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,6 +178,16 @@ def test_machine_time_is_forecast_by_the_latest_campaign_of_the_kind(home: Home,
     lines = said(home, {**plan, "parameters": {"repetitions": [2], "systems": [["tidb"]]}}).splitlines()
     [row] = [line.split() for line in lines if TIDB in line]
     assert (row[-3], row[-2:]) == ("30", [f"{30 * each / 60:.1f}", "min"])
+    assert lines[-1] == f"1 cell on 1 inventory, machine time: {30 * each / 60:.1f} min"
+
+
+def test_loads_of_another_length_take_so_much_longer(home: Home, runs: Path) -> None:
+    """Those of 2 s were recorded, and the forecast of loads of 62 s was that of as many of 2 s."""
+    campaign = latest(TIDB)
+    assert campaign.asked["time_s"] == 2
+    each = campaign.spent_s / len(campaign.done()) + 60
+    plan = {"reports": [TIDB], "inventories": [campaign.inventory], "profiles": [campaign.profile]}
+    lines = said(home, {**plan, "parameters": {"repetitions": [2], "systems": [["tidb"]], "time_s": [62]}}).splitlines()
     assert lines[-1] == f"1 cell on 1 inventory, machine time: {30 * each / 60:.1f} min"
 
 
@@ -371,6 +389,13 @@ def test_ctrl_c_does_not_wait_for_a_cell_that_no_worker_has(home: Home, ctrl_c: 
         [sys.executable, str(file)], env=home.environment, check=True, capture_output=True, text=True, timeout=60
     )
     assert done.stdout == "1 130 no worker had taken it\n"
+
+
+@pytest.mark.parametrize("scheduler", ["tcp://127.0.0.1:8786", f"ssh://{LAB}"])
+def test_a_number_of_workers_that_would_have_no_effect_is_refused(home: Home, scheduler: str) -> None:
+    plan = str(home.write("plan.yaml", {"reports": [TIDB]}))
+    with pytest.raises(BadInput, match=r"--workers: has no effect with this scheduler \(got 4\)"):
+        command.run(plan, Console(file=io.StringIO()), dry=True, scheduler=scheduler, workers=4)
 
 
 def test_a_scheduler_that_does_not_answer_is_refused(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,10 @@ import subprocess
 import threading
 
 import pytest
+from fault_campaign import small_disks
 
 from benchbook.build import programs
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, NotWritten
 
 RECIPE = """\
 description: a toy
@@ -98,6 +99,12 @@ def test_what_goes_into_the_programs_changes_the_folder(toy, file, text):
     assert programs.folder_for("toy") != before
 
 
+def test_another_go_changes_the_folder(toy):
+    before = programs.folder_for("toy")
+    toy.go_is("go1.27.0")
+    assert programs.folder_for("toy") != before
+
+
 @pytest.mark.parametrize(
     ("file", "text"),
     [
@@ -137,12 +144,57 @@ def test_the_command_enforces_go_sum_and_makes_static_programs(toy):
     assert line.endswith(" example.org/toy")
 
 
+def test_debugging_tables_are_compiled_where_the_program_keeps_them(toy):
+    toy.write("build.yaml", RECIPE.replace("-s -w", "-X main.version=1"))
+    programs.build("toy", lambda _: None)
+    (line,) = toy.builds()
+    assert "dwarf" not in line
+
+
+def test_the_compiler_collects_garbage_late_unless_the_user_says_otherwise(monkeypatch):
+    monkeypatch.delenv("GOGC", raising=False)
+    monkeypatch.setenv("GOMEMLIMIT", "300MiB")
+    found = programs.go_environment()
+    assert (found["GOGC"], found["GOMEMLIMIT"], found["CGO_ENABLED"]) == ("800", "300MiB", "0")
+
+
+def test_linker_flags_may_be_a_list(toy):
+    toy.write("build.yaml", RECIPE.replace("ldflags: -s -w", "ldflags: [-s, -X main.version=1]"))
+    assert programs.recipe("toy").ldflags == "-s -X main.version=1"
+
+
+def test_the_manifest_says_what_was_built(toy):
+    folder = programs.build("toy", lambda _: None)
+    made = programs.manifest("toy")
+    # printf 'program\n' | sha256sum
+    assert made.programs == {"toy": "fba13a37a73d657dc0f1e671f0dc714f9891dd4da15ec45bd2a6f83e0434648e"}
+    assert made.key == folder.name
+    assert made.platform["GOVERSION"] == "go1.26.1"
+
+
 def test_a_failed_build_says_why_and_leaves_nothing(toy):
     toy.break_compiler()
     with pytest.raises(programs.BuildFailed, match="syntax error") as caught:
         programs.build("toy", lambda _: None)
     assert caught.value.exit_status == 1
     assert [entry.name for entry in (toy.cache / "benchbook" / "toy").iterdir()] == [".lock"]
+
+
+@pytest.mark.parametrize("kind", ["disk full", "read-only"])
+def test_a_cache_that_takes_nothing_is_named(toy, kind):
+    if why := small_disks.why_not():
+        pytest.skip(why)
+    (toy.bin / "broken").touch()
+    toy.cache.mkdir(exist_ok=True)
+    small_disks.mount(toy.cache, 200 << 10)
+    mend = small_disks.spoil(kind, toy.cache)
+    try:
+        said = "No space left" if kind == "disk full" else "Read-only file system"
+        with pytest.raises(NotWritten, match=rf"{toy.cache}.*toy.* cannot be written: {said}.*Fix: free some space"):
+            programs.build("toy", print)
+    finally:
+        mend()
+        small_disks.unmount(toy.cache)
 
 
 def test_what_a_killed_build_left_is_removed(toy):
@@ -175,6 +227,21 @@ def test_no_go_is_bad_input_with_the_fix(toy, monkeypatch):
         programs.build("toy")
 
 
+@pytest.mark.parametrize("version", ["go1.23.9", "go1.4", "devel +abc"])
+def test_an_old_go_is_bad_input_with_the_fix(toy, version):
+    toy.go_is(version)
+    with pytest.raises(BadInput, match=r"too old.*install Go 1\.24 or newer"):
+        programs.build("toy")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("go1.24", (1, 24)), ("go1.26.8", (1, 26)), ("go1.25rc1 X:none", (1, 25)), ("devel go1.27", ())],
+)
+def test_go_versions(text, expected):
+    assert programs.go_version(text) == expected
+
+
 def test_files_that_a_dependency_ships_lie_beside_the_programs(toy):
     shipped = toy.cache / "module" / "sqls" / "store.sql"
     shipped.parent.mkdir(parents=True)
@@ -196,6 +263,12 @@ def test_a_file_of_a_module_that_is_not_required_is_bad_input(toy):
 def test_an_unknown_system_names_the_known_ones(toy):
     with pytest.raises(BadInput, match=r"tydb.*there are: toy$"):
         programs.build("tydb")
+
+
+def test_a_wrong_key_in_the_recipe_is_named(toy):
+    toy.write("build.yaml", RECIPE + "ldflag: -s\n")
+    with pytest.raises(BadInput, match=r"build\.yaml: line 6, ldflag: .*did you mean ldflags"):
+        programs.recipe("toy")
 
 
 def test_every_recipe_of_this_project_is_valid():

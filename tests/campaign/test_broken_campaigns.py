@@ -16,11 +16,12 @@ from rich.console import Console
 from benchbook import cli, notebook_run, paths, pipeline
 from benchbook.analysis import summary
 from benchbook.campaign import store as campaigns
-from benchbook.campaign.design import Cell, plan
+from benchbook.campaign.design import Cell, digest, plan
 from benchbook.campaign.record import RecordBroken
 from benchbook.campaign.store import Campaign, PlanBroken
 from benchbook.compare import address, history
 from benchbook.errors import BadInput
+from benchbook.overview.lists import campaigns_of
 
 REPORT = "dtm_mysql"
 FIRST, SECOND = "20261121T042759706961-bc6314e4711c", "20261121T043825502985-bc6314e4711c"
@@ -99,6 +100,38 @@ def test_what_is_broken_in_one_campaign_blocks_no_other(
     assert "left out" not in capsys.readouterr().err, "once is enough"
 
 
+def test_a_renamed_campaign_keeps_its_place_in_time(runs: Path) -> None:
+    """The baseline of a comparison would else be what is held against it, and its verdict reversed."""
+    shutil.rmtree(runs / BROKEN)
+    (runs / FIRST).rename(runs / "zz-before-the-upgrade")
+    assert [one.id for one in address.pair(REPORT)] == ["zz-before-the-upgrade", SECOND]
+    assert campaigns.latest(REPORT).id == SECOND
+    assert [one.id for one in campaigns_of([REPORT])] == [SECOND, "zz-before-the-upgrade"]
+    listing = history.listed(Campaign(runs / SECOND))
+    assert [one.id for one in listing.history.campaigns] == ["zz-before-the-upgrade", SECOND]
+
+
+def test_a_copy_beside_its_campaign_counts_once(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.rmtree(runs / BROKEN)
+    shutil.copytree(runs / FIRST, runs / "a-backup")
+    assert [folder.name for folder in campaigns.recorded(REPORT)] == [FIRST, SECOND]
+    assert capsys.readouterr().err == f"left out: {runs / 'a-backup'}: a copy of {FIRST}, which counts once\n"
+    assert [other.campaign.id for other in history.others(Campaign(runs / SECOND))] == [FIRST]
+    shutil.rmtree(runs / FIRST)
+    assert [folder.name for folder in campaigns.recorded(REPORT)] == ["a-backup", SECOND]
+
+
+def test_a_campaign_of_half_written_records_alone_has_recorded_nothing(runs: Path) -> None:
+    """What a run leaves that was killed while it wrote its first record."""
+    for trial in (runs / BROKEN / "trials").iterdir():
+        trial.rename(trial.with_name(f"{trial.name}.partial"))
+    assert campaigns.latest(REPORT).id == address.find(REPORT).id == SECOND
+    assert [folder.name for folder in campaigns.recorded(REPORT)] == [FIRST, SECOND]
+    with pytest.raises(BadInput, match="nothing has been recorded in this campaign") as caught:
+        address.find(str(runs / BROKEN))
+    assert BROKEN not in str(caught.value.fix)
+
+
 def test_the_broken_one_itself_is_refused_by_its_name(runs: Path) -> None:
     why = _no_json(runs / BROKEN)
     with pytest.raises(PlanBroken, match=rf"{BROKEN}/{why}.*Fix: restore it"):
@@ -107,6 +140,14 @@ def test_the_broken_one_itself_is_refused_by_its_name(runs: Path) -> None:
         address.pair(BROKEN, FIRST)
     with pytest.raises(BadInput, match=r"use one of .*its plan\.json cannot be read, 9 records"):
         address.pair("nothing", FIRST)
+
+
+def test_a_report_that_has_nothing_else_says_so(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder in runs.iterdir():
+        _no_json(folder)
+    with pytest.raises(BadInput, match=r"no recorded campaign to replay can be read\. Fix: restore one"):
+        campaigns.latest(REPORT)
+    assert len(capsys.readouterr().err.splitlines()) == 3
 
 
 def test_a_broken_plan_of_one_report_leaves_the_claims_of_the_others(
@@ -153,6 +194,13 @@ def test_what_is_missing_is_what_was_planned_and_has_no_record(runs: Path) -> No
     assert campaigns.latest(REPORT, SECOND).failures() == []
 
 
+def test_the_identity_of_a_trial_is_the_digest_of_all_that_was_asked() -> None:
+    asked = {"z": [1, 2.5, None], "a": {"ü": "“", "b": True}, "hosts": {}}
+    cell = Cell(table="t", system="x", levels={"workload": "ü", "threads": 2, "share": 0.1})
+    one, two = plan([cell], 2, seed=1, asked=asked)
+    assert [one.identity, two.identity] == [digest([cell.model_dump(), n, asked]) for n in (1, 2)]
+
+
 # -- executed notebooks -------------------------------------------------------------------------------------------
 
 
@@ -180,3 +228,14 @@ def test_two_runs_of_one_report_at_once_each_keep_their_own_notebook(
     assert {name: done.notebook for name, done in ended.items()} == {
         name: runs / name / "executed.ipynb" for name in ("one", "two")
     }
+
+
+def test_a_run_without_a_campaign_keeps_its_notebook_and_the_last_ten_stay(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notebook_run, "run_cells", lambda _, parameters, target: target.write_text(parameters["n"]))
+    monkeypatch.setattr(notebook_run, "_end_kernels", lambda: None)
+    done = [notebook_run.execute("r", {"n": str(n)}, Console(file=StringIO())) for n in range(12)]
+    assert {one.notebook.parent for one in done} == {paths.runs_dir("r") / "executed"}
+    assert [one.notebook.read_text() for one in done if one.notebook.exists()] == [str(n) for n in range(1, 12)]
+    assert campaigns.recorded("r") == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -17,14 +18,16 @@ from in_memory import ASKED, CELLS, InMemory, begun, run
 from kit import Home
 from rendered import Rendered
 
+from benchbook.analysis import summary
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign import store as campaigns
-from benchbook.campaign.design import Trial, another_block, blocks, plan
+from benchbook.campaign.design import Cell, Trial, another_block, blocks, plan
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.origin import Origin
 from benchbook.campaign.run import RunStopped
 from benchbook.campaign.store import Campaign
+from benchbook.campaign.validity import TrialSamples
 from benchbook.display import differences
 from benchbook.errors import (
     BadInput,
@@ -36,7 +39,7 @@ from benchbook.errors import (
     SystemFailed,
     WorkloadFailed,
 )
-from benchbook.probes.samples import COLUMNS
+from benchbook.probes.samples import COLUMNS, empty
 
 
 def test_a_plan_says_how_many_cells_are_measured_less_often_than_others(home: Home) -> None:
@@ -78,6 +81,12 @@ def test_a_campaign_runs_every_trial_once_in_the_planned_order(home: Home) -> No
     assert (told[-1].done, told[-1].failed, told[-1].left) == (8, 0, 0)
     assert {r.identity for r in made.records()} == {t.identity for t in made.trials}
     assert (made.folder / "trials" / made.trials[0].id / "output.txt").read_text() == "printed"
+
+
+def test_the_unit_of_a_rate_is_the_experiment_s_word(home: Home) -> None:
+    lines = [p.line() for p in run(begun(), InMemory()) if p.rate is not None]
+    assert len(lines) == 8
+    assert all(line.endswith(" 100 MiB/s now, 100 so far") for line in lines), lines
 
 
 def test_a_campaign_is_not_finished_on_another_host_or_system(home: Home) -> None:
@@ -132,6 +141,14 @@ def test_a_campaign_is_not_finished_on_a_host_that_is_set_otherwise_or_by_anothe
     assert made.missing() == []
 
 
+def test_nothing_is_connected_when_nothing_is_missing(home: Home) -> None:
+    made = begun()
+    run(made, InMemory())
+    again = InMemory()
+    assert run(made, again)[-1].finished
+    assert again.calls == []
+
+
 def test_the_same_request_continues_what_is_unfinished_and_begins_anew_after_its_end(home: Home) -> None:
     first = begun()
     assert begun().id == first.id
@@ -140,6 +157,23 @@ def test_the_same_request_continues_what_is_unfinished_and_begins_anew_after_its
     second = begun()
     assert second.id != first.id
     assert begun().id == second.id
+
+
+def test_a_campaign_is_gone_on_with_and_not_its_copy(home: Home) -> None:
+    """Of the two only the original is shown: what was measured into the copy would be lost."""
+    made = begun()
+    shutil.copytree(made.folder, made.folder.with_name(f"backup-{made.id}"))
+    assert begun().id == made.id
+
+
+def test_an_attempt_takes_the_place_of_no_other(home: Home) -> None:
+    made = begun()
+    trial, failed = made.trials[2].id, made.folder / "failed"
+    for attempt in range(3):
+        if attempt == 2:
+            shutil.rmtree(failed / f"{trial}.1")
+        run(begun(), InMemory(**{trial: WorkloadFailed("it broke")}))
+    assert sorted(path.name for path in failed.iterdir()) == [f"{trial}.2", f"{trial}.3"]
 
 
 def test_what_another_notebook_added_to_the_plan_counts_and_stays(home: Home) -> None:
@@ -168,6 +202,19 @@ def test_what_is_finished_stays_finished_unless_it_is_asked_for_again(home: Home
     assert opened().id == second.id, "one that was begun anew is gone on with"
 
 
+def test_a_new_campaign_is_the_latest_whatever_the_clock_says(home: Home) -> None:
+    """A clock that had been ahead was set right: for as long as it had been ahead, the older run was the latest one."""
+    made = campaigns.start_or_continue("r", ASKED, plan(CELLS, 1, seed=1, asked=ASKED), seed=1)
+    ahead = made.folder.rename(made.folder.with_name("29991231T235959999999-0123456789ab"))
+    (ahead.parent / "notes").mkdir()
+    names = [ahead.name]
+    for which in ("a", "b"):
+        asked = {**ASKED, "which": which}
+        names.append(campaigns.start_or_continue("r", asked, plan(CELLS, 1, seed=1, asked=asked), seed=1).id)
+    assert names == sorted(names)
+    assert [name.partition("-")[0] for name in names[1:]] == ["30000101T000000000000", "30000101T000000000001"]
+
+
 def test_a_run_that_is_asked_to_stop_ends_after_the_trial(home: Home) -> None:
     made, experiment = begun(), InMemory()
     asked = iter([False, True])
@@ -179,6 +226,15 @@ def test_a_run_that_is_asked_to_stop_ends_after_the_trial(home: Home) -> None:
     again = InMemory()
     run(begun(), again)
     assert again.measured == [trial.id for trial in made.trials[2:]]
+
+
+def test_the_last_trial_ends_the_run_whatever_was_asked(home: Home) -> None:
+    made = begun()
+    run(made, InMemory())
+    (made.folder / "trials" / made.trials[-1].id / "record.json").unlink()
+    (made.folder / "trials" / made.trials[-1].id).rename(made.folder / "moved")
+    campaign_run.run(begun(), InMemory(), lambda _: None, stop=lambda: True)
+    assert made.missing() == []
 
 
 def test_interrupted_in_a_trial_only_the_rest_is_run(home: Home) -> None:
@@ -194,6 +250,15 @@ def test_interrupted_in_a_trial_only_the_rest_is_run(home: Home) -> None:
     assert again.measured == [t.id for t in made.trials[2:]]
     assert {p: p.stat().st_mtime_ns for p in before} == before
     assert len(made.records()) == 8
+
+
+def test_every_attempt_is_kept_whatever_a_level_is_called(home: Home) -> None:
+    """A word in brackets is a pattern of file names: each attempt took the place of the one before."""
+    cells = [Cell(table="t", system="x", levels={"mix": "[YCSB B]"})]
+    made = campaigns.start_or_continue("r", ASKED, plan(cells, 1, seed=1, asked=ASKED), seed=1)
+    for _ in range(3):
+        run(made, InMemory(**{made.trials[0].id: WorkloadFailed("no")}))
+    assert [one.id for one in made.attempts()] == [f"r01-x-[YCSB B].{number}" for number in (1, 2, 3)]
 
 
 def test_the_time_of_a_run_counts_however_it_ended(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,6 +303,14 @@ def test_only_the_trial_that_is_missing_is_run_again(home: Home) -> None:
     assert sorted(p.name for p in (made.folder / "trials").iterdir()) == sorted(t.id for t in made.trials)
 
 
+def test_a_record_of_another_request_does_not_count(home: Home) -> None:
+    made = begun()
+    run(made, InMemory())
+    path = made.folder / "trials" / made.trials[0].id / "record.json"
+    path.write_text(path.read_text().replace(made.trials[0].identity, "f" * 12))
+    assert [t.id for t in made.missing()] == [made.trials[0].id]
+
+
 @pytest.mark.parametrize(
     "problem",
     [
@@ -265,6 +338,17 @@ def test_a_failed_trial_is_recorded_with_its_reason_and_retried_alone(home: Home
     assert made.failures() == []
     assert len(made.records()) == 8
     assert (made.folder / "failed" / f"{third}.1" / "record.json").exists(), "the failed attempt stays on record"
+
+
+def test_every_attempt_is_kept_and_the_last_one_is_shown(home: Home) -> None:
+    made = begun()
+    third = made.trials[2].id
+    for attempt in range(1, 12):
+        run(begun(), InMemory(**{third: WorkloadFailed(f"attempt {attempt}")}))
+    assert len(list((made.folder / "failed").iterdir())) == 11
+    (shown,) = made.failures()
+    assert shown.failure is not None
+    assert shown.failure.message == "attempt 11"
 
 
 def test_after_a_failure_the_rest_of_its_block_begins_anew(home: Home) -> None:
@@ -339,6 +423,13 @@ def test_a_busy_machine_is_tried_again_once_it_has_been_quiet(home: Home) -> Non
     assert [len(record.proof["tries"]) for record in made.records()] == [3, 1, 1, 2, 1, 1, 1, 1]
 
 
+def test_a_profile_says_how_often_a_trial_is_tried_from_which_others_took_cpu(home: Home) -> None:
+    made, experiment = begun(), Stolen(0.1, 0.0)
+    campaign_run.run(made, experiment, lambda _: None, tries=1)
+    assert sorted(experiment.measured) == sorted(trial.id for trial in made.trials), "each once"
+    assert [record.proof["tries"] for record in made.records()] == [[0.1]] * 8
+
+
 def test_what_other_programs_use_disturbs_however_idle_the_machine_is(home: Home) -> None:
     made = begun()
     used = [(1000.0 + i, "db1", "others", name, 0.5, "cores") for i in range(11) for name in ("cpu", "cpu.make")]
@@ -354,6 +445,18 @@ def test_what_other_programs_use_disturbs_however_idle_the_machine_is(home: Home
     assert [p.step for p in told if p.step.startswith("disturbed")] == [f"disturbed: {why}"] * 8
     assert made.records()[0].proof["tries"] == [0.25, 0.0]
     assert made.records()[0].proof["lost"] == 0.0
+
+
+def test_stolen_cpu_is_that_of_the_most_affected_host_during_the_load() -> None:
+    later = series(0.9).assign(t=lambda rows: rows.t + 1000)
+    both = pd.concat([series(0.0, 0.1), series(0.3).assign(host="db2"), later])
+
+    def stolen(seen: pd.DataFrame) -> float:
+        return TrialSamples(1000, 1010, seen, {}, {}).cpu_taken.stolen
+
+    assert stolen(both) == pytest.approx(0.3)
+    assert stolen(series(0.0, 0.0, 0.0, 0.0, 0.0, 0.1)) == pytest.approx(0.05)
+    assert stolen(empty()) == 0
 
 
 # -- what passes the gate -------------------------------------------------------------------------------------------
@@ -422,6 +525,29 @@ def test_a_trial_that_is_disturbed_every_time_has_no_record_and_is_run_again_lat
     again = run(begun(), Disturbed())
     assert (again[-1].done, made.missing(), made.failures()) == (8, [], [])
     assert len(made.disturbed()) == 24, "they stay on disk"
+
+
+def test_of_tries_that_may_count_the_first_one_does(home: Home) -> None:
+    """Stopped, then a tenth stolen, then a twentieth: the second counts, the others are kept beside it."""
+    made = begun()
+    run(made, Disturbed(STOPPED, shares=(0.0, 0.1, 0.05)))
+    first = made.records()[0]
+    assert (first.proof["stolen"], first.proof["tries"]) == (0.1, [0.0, 0.1, 0.05])
+    kept = {r.id: r.disturbed for r in made.disturbed() if r.id.startswith(first.id)}
+    assert kept == {
+        f"{first.id}.1": [WHY],
+        f"{first.id}.2": ["5% of the CPU was taken by other virtual machines"],
+    }
+
+
+def test_what_was_disturbed_stands_nowhere_but_in_its_own_table(home: Home) -> None:
+    made = begun()
+    run(made, Disturbed(STOPPED))
+    rows = summary.of_disturbed(made.disturbed())
+    assert len(rows) == 8
+    assert {row["trial"] for row in rows} == {trial.id for trial in made.trials}
+    assert {(row["try"], row["why"]) for row in rows} == {("1", WHY)}
+    assert {record.status for record in made.records()} == {"done"}
 
 
 def test_a_defect_ends_the_campaign_and_stops_everything(home: Home) -> None:
@@ -564,3 +690,10 @@ def test_replay_takes_the_latest_that_has_a_record_or_the_one_that_is_named(home
     assert campaigns.latest("r").id == second.id
     with pytest.raises(BadInput, match=first.id):
         campaigns.latest("r", "nowhere")
+
+
+def test_the_series_of_a_trial(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = begun()
+    run(made, InMemory())
+    assert isinstance(made.series(made.trials[0].id), pd.DataFrame)
+    assert Path(made.folder / "trials" / made.trials[0].id / "series.parquet").exists()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchbook.campaign.design import Cell, Trial, blocks, plan
+from benchbook.campaign.design import Cell, Trial, another_block, blocks, digest, plan
 from benchbook.errors import BadInput
 
 CELLS = [
@@ -45,6 +45,26 @@ def test_the_order_inside_a_block_changes_from_repetition_to_repetition() -> Non
     assert len({tuple(order) for order in orders}) > 1
     first = {part[0].cell.system for part in blocks(made(repetitions=8))[::2]}
     assert first == {"tidb", "mariadb"}, "neither system is always the first of a repetition"
+
+
+def test_what_grows_along_a_block_is_the_same_for_every_cell_in_two_repetitions() -> None:
+    places: dict[str, list[int]] = {}
+    for part in blocks(made(repetitions=4)):
+        for place, trial in enumerate(part, start=1):
+            places.setdefault(trial.cell.key, []).append(place)
+    # Of 6 cells in a block, the first one of a repetition is the last one of the next: 1 + 6, 2 + 5, ...
+    assert {(one + two, three + four) for one, two, three, four in places.values()} == {(7, 7)}
+    assert len({(one, three) for one, _, three, _ in places.values()}) > 6, "each pair has a lot of its own"
+    of_systems = [part[0].cell.system for part in blocks(made(repetitions=4))]
+    assert of_systems[:4] == of_systems[:4][::-1]
+
+
+def test_an_added_block_is_the_other_half_of_a_pair_whatever_cells_it_holds() -> None:
+    trials = plan(CELLS, 3, seed=1, asked=ASKED)
+    third = [t.cell for t in trials if t.repetition == 3]
+    some = CELLS[1:4]
+    added = another_block(trials, some, seed=1, asked=ASKED)
+    assert [t.cell for t in added] == [cell for cell in third[::-1] if cell in some]
 
 
 def test_some_cells_stand_in_the_first_repetitions_alone_and_the_others_where_they_stood() -> None:
@@ -85,6 +105,16 @@ def test_blocks_of_what_is_left_keep_the_run_order() -> None:
     assert flat == sorted(flat)
     assert all(a[0].cell.system != b[0].cell.system or a[0].repetition != b[0].repetition for a, b in pairwise(parts))
     assert blocks([]) == []
+
+
+def test_names_of_trials_are_names_of_folders() -> None:
+    cell = Cell(table="t", system="endpoint:cloud", levels={"workload": "a/b", "threads": 8})
+    assert made([cell])[0].id == "r01-endpoint_cloud-a_b-threads8"
+
+
+def test_digests_do_not_depend_on_the_order_of_keys() -> None:
+    assert digest({"a": 1, "b": [1, 2]}) == digest({"b": [1, 2], "a": 1})
+    assert digest([1, 2]) != digest([2, 1])
 
 
 def test_two_cells_of_one_name_are_refused_because_one_record_would_replace_the_other():

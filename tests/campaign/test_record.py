@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 import math
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from kit import ASCII_ONLY, ROOT
 from pydantic import ValidationError
 from records import SUMMARY, failed, record, with_values
 
 from benchbook.campaign import record as records
+from benchbook.campaign import store
+from benchbook.campaign.design import plan
+from benchbook.campaign.environment import Environment
 from benchbook.errors import NotWritten
 from benchbook.probes.samples import COLUMNS
 
@@ -70,6 +76,18 @@ def test_a_disturbed_record_holds_its_reasons_and_what_was_measured() -> None:
     assert (disturbed.summary, disturbed.disturbed) == (SUMMARY, ["mariadb was stopped"])
 
 
+def test_a_record_of_the_first_version_is_read(tmp_path: Path) -> None:
+    folder = records.save(tmp_path, record(), SERIES, "")
+    old = {k: v for k, v in json.loads((folder / "record.json").read_text()).items() if k != "disturbed"}
+    (folder / "record.json").write_text(json.dumps({**old, "version": 1}))
+    assert records.load(folder) == record(version=1)
+
+
+def test_a_record_cannot_be_changed() -> None:
+    with pytest.raises(ValidationError):
+        record().status = "failed"
+
+
 def test_what_was_not_written_to_its_end_is_no_record(tmp_path: Path) -> None:
     whole = records.save(tmp_path, record("whole"), SERIES, "")
     whole.rename(tmp_path / "killed.partial")
@@ -85,6 +103,13 @@ def test_a_record_is_on_the_disk_before_it_has_its_name(tmp_path: Path, flushed:
     assert flushed == [*files, partial, str(target.parent)]
 
 
+def test_a_plan_is_on_the_disk_before_it_has_its_name(tmp_path: Path, flushed: list[str]) -> None:
+    begun = store.begin_at(tmp_path / "c", "r", {}, plan([], 1, seed=1, asked={}), seed=1)
+    begun.note(Environment(load_generator="x"))
+    folder = str(begun.folder)
+    assert flushed == [f"{folder}/plan.partial", folder, f"{folder}/environment.partial", folder]
+
+
 @pytest.fixture
 def flushed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files and folders that were handed to the disk, by the names that they had then."""
@@ -97,6 +122,23 @@ def flushed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(os, "fsync", noting)
     return seen
+
+
+def test_a_record_is_utf8_whatever_the_locale_is(tmp_path: Path) -> None:
+    wanted = record(levels={"workload": "größe", "threads": 8})
+    (tmp_path / "wanted.json").write_text(wanted.model_dump_json(), encoding="utf-8")
+    program = (
+        "import sys, pathlib, pandas as pd\n"
+        "from benchbook.campaign import record\n"
+        "folder = pathlib.Path(sys.argv[1])\n"
+        "wanted = record.Record.model_validate_json((folder / 'wanted.json').read_bytes())\n"
+        "record.save(folder / 'trials', wanted, pd.DataFrame(), '5 \\u00b5s \\ufffd\\n')\n"
+    )
+    there = {**os.environ, **ASCII_ONLY, "PYTHONPATH": str(ROOT / "lib")}
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, env=there)
+    folder = tmp_path / "trials" / wanted.id
+    assert records.load(folder) == wanted
+    assert (folder / "output.txt").read_text(encoding="utf-8") == "5 µs �\n"
 
 
 @pytest.mark.parametrize("fails_at", ["to_parquet", "write_text", "rename"])
@@ -114,6 +156,12 @@ def test_a_save_that_breaks_off_leaves_no_record_and_the_next_one_is_whole(
     records.save(tmp_path, record(), SERIES, "")
     assert records.RecordFolder(tmp_path).records() == [record()]
     assert [p.name for p in tmp_path.iterdir()] == [record().id]
+
+
+def test_a_later_record_of_the_same_name_replaces_the_older_one(tmp_path: Path) -> None:
+    records.save(tmp_path, record(), SERIES, "old")
+    folder = records.save(tmp_path, record(repetition=2), SERIES, "new")
+    assert (records.RecordFolder(tmp_path).records()[0].repetition, (folder / "output.txt").read_text()) == (2, "new")
 
 
 def test_records_come_in_run_order(tmp_path: Path) -> None:
@@ -135,6 +183,14 @@ def test_a_broken_series_is_named(tmp_path: Path) -> None:
     (folder / "series.parquet").write_bytes(b"PAR1")
     with pytest.raises(records.RecordBroken, match=r"series\.parquet"):
         records.load_series(folder)
+
+
+def test_a_record_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
+    first, second = record(order=1), record(order=2)
+    folder = records.save(tmp_path, first, SERIES, "")
+    assert [records.load(folder), records.load(folder)] == [first, first]
+    records.save(tmp_path, second, SERIES, "")
+    assert records.load(folder) == second
 
 
 def test_a_load_begins_by_its_own_time_and_not_when_its_program_was_started() -> None:

@@ -9,6 +9,7 @@ from benchbook import published
 from benchbook.campaign.design import Cell, plan
 from benchbook.campaign.scaled_levels import (
     KEY,
+    LevelScaling,
     as_published,
     of_plan,
     scale,
@@ -70,6 +71,11 @@ def test_the_sentence_says_that_the_load_shares_the_cores() -> None:
     assert [kept.here("oltp_insert", "threads", level) for level in (100, 400, 50)] == [1, 4, None]
 
 
+def test_a_larger_machine_than_the_published_one_runs_the_published_levels() -> None:
+    found, _ = scaled(cells(), ["threads"], cores_here=128, cores_published=80)
+    assert found == cells()
+
+
 def test_records_and_trials_are_read_back_at_the_published_level_that_they_stand_for() -> None:
     found, kept = scaled(cells(), ["threads"], cores_here=2, cores_published=80)
     stored = of_plan({KEY: kept.model_dump(mode="json")})
@@ -80,6 +86,18 @@ def test_records_and_trials_are_read_back_at_the_published_level_that_they_stand
     assert [t.id for t in back] == [t.id for t in planned]
     mine = record(table="oltp_insert", levels={"workload": "oltp_insert", "threads": 10})
     assert as_published([mine], stored)[0].levels["threads"] == 400
+
+
+def test_without_scaling_nothing_changes() -> None:
+    mine = record(levels={"threads": 100})
+    assert of_plan({"profile": "smoke"}) is None
+    assert as_published([mine], None) == [mine]
+
+
+def test_the_sentence_of_a_scaling_names_each_mapping_once() -> None:
+    levels = {"a": {"threads": {"50": 1}}, "b": {"threads": {"50": 1}}}
+    said = LevelScaling(cores_here=2, cores_published=80, levels=levels).sentence()
+    assert said.count("50 → 1") == 1
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import resource
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -24,14 +26,20 @@ from benchbook.campaign.validity import (
     declared_rates,
     disturbances,
     driver_stood_still,
+    of_load,
     stalls,
 )
+from benchbook.display import differences
 from benchbook.errors import BenchbookError, HostUnreachable, HostUnusable, LeftStopped, TrialFailed
 from benchbook.hosts import host_facts
+from benchbook.hosts import session as sessions
 from benchbook.hosts.about import HostFacts
-from benchbook.hosts.agent import Stop, stops_in
-from benchbook.hosts.session import Session
-from benchbook.probes.samples import COLUMNS
+from benchbook.hosts.agent import Stop, stops, stops_in
+from benchbook.hosts.host import Host
+from benchbook.hosts.remote import agent
+from benchbook.hosts.session import Session, clock_offset
+from benchbook.probes.remote import run_probe
+from benchbook.probes.samples import COLUMNS, level, to_series
 from benchbook.probes.watch import Watched, of_trial, watching
 
 # A load of 10 s: what stands still for a second at most is tolerated.
@@ -81,6 +89,11 @@ def test_nothing_is_wrong_with_a_good_load() -> None:
     assert why(TrialSamples(STARTED, ENDED, nothing, SUMMARY, {})) == [], "of which there is no series, nothing is said"
 
 
+def test_an_older_record_that_knows_of_no_signs_is_not_disturbed() -> None:
+    old = [row for row in GOOD if row[3] != "heartbeat.late_s"]
+    assert why(TrialSamples.of(record(), pd.DataFrame(old, columns=COLUMNS))) == []
+
+
 # -- what stood still -------------------------------------------------------------------------------------------------
 
 
@@ -107,6 +120,19 @@ def test_a_process_that_was_stopped_during_the_load(stopped: dict[str, Any], sai
     assert why(look(*GOOD, proof=stopped)) == said
 
 
+def test_a_child_of_a_transfer_that_was_stopped_is_seen_by_its_samples() -> None:
+    def sampled(*stopped: float) -> list[tuple[Any, ...]]:
+        return [
+            (STARTED + i, "client", "process", "stopped.transfer", value, "processes")
+            for i, value in enumerate(stopped, 1)
+        ]
+
+    assert why(look(*GOOD, *sampled(0, 0, 0, 0))) == []
+    assert why(look(*GOOD, *sampled(0, 1, 2, 0))) == [
+        "2 processes of transfer on client were stopped in 2 of 4 samples"
+    ]
+
+
 def test_a_heartbeat_that_came_late_names_host_and_probe() -> None:
     # The sample of second 6.5 came 2 s late, at 8.5: the machine stood still for 2 s at least.
     late = [*probed(0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 8.5, late=2.0), *probed(9.5), *without(GOOD, "host", "db1")]
@@ -114,6 +140,10 @@ def test_a_heartbeat_that_came_late_names_host_and_probe() -> None:
         "db1 (probe host) stood still for at least 2.0 of 10.0 s: its heartbeat came that late",
         "no sample of host db1 for 3.0 s, where one comes every 1 s",
     ]
+
+
+def test_what_was_late_before_the_load_is_nothing_to_it() -> None:
+    assert why(look(*probed(0.5, late=3.0), *probed(*SECONDS[1:]), *printed(*[100.0] * 10))) == []
 
 
 def test_a_machine_that_is_full_may_be_late_by_half_a_second() -> None:
@@ -129,6 +159,16 @@ def test_a_machine_that_is_full_may_be_late_by_half_a_second() -> None:
 )
 def test_samples_that_are_missing_at_the_edges(times: list[float], said: str) -> None:
     assert why(look(*probed(*times), *printed(*[100.0] * 10))) == [said]
+
+
+def test_of_a_long_load_a_twentieth_is_tolerated() -> None:
+    """100 s: 5 s may be missing; 7 s between two samples are more than 1 + 5."""
+    every = [float(i) for i in range(100)]
+    six = [t for t in every if not 40 < t < 46]
+    seven = [t for t in every if not 40 < t < 47]
+    lines = printed(*[100.0] * 100)
+    assert why(look(*probed(*six), *lines, ended=STARTED + 100)) == []
+    assert len(why(look(*probed(*seven), *lines, ended=STARTED + 100))) == 1
 
 
 @pytest.mark.parametrize(("timed_here", "stood_s", "found"), [(True, 2.0, 1), (True, 0.9, 0), (False, 20.0, 0)])
@@ -303,6 +343,19 @@ def test_a_real_stall_counts_and_is_shown() -> None:
     assert summary.stalls_in_words([record("b")]) == ""
 
 
+@pytest.mark.parametrize(
+    "rates",
+    [
+        [100.0] * 9 + [0.0],  # one second may be the last, cut short
+        [1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0],  # 1.1/s: three empty seconds miss 3 transactions
+        [100.0] * 10,
+        [0.0] * 10,
+    ],
+)
+def test_seconds_in_which_nothing_ends_by_chance_are_no_stall(rates: list[float]) -> None:
+    assert stalls(look(*without(GOOD, "sysbench"), *printed(*rates))) == {}
+
+
 # -- what the hosts tell ----------------------------------------------------------------------------------------------
 
 
@@ -366,6 +419,31 @@ class Stopped:
         return "".join(f"{line}\n" for line in lines(*(("mariadb-0a1b2c3d", *each) for each in states))).encode()
 
 
+def test_a_line_that_a_full_disk_took_half_of_keeps_no_other_from_being_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = {"lease": str(tmp_path / "machine.host"), "session": "mine", "lease_s": 20}
+    (tmp_path / "mariadb-0a1b2c3d").mkdir()
+    (tmp_path / "mariadb-0a1b2c3d" / "job.json").write_text(json.dumps(job))
+    log = agent.Supervisor(str(tmp_path / "mariadb-0a1b2c3d"))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    log.tell("stopped")
+    size = (tmp_path / "mine.stops").stat().st_size
+    # The disk has room for half of what is written next.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + size // 2, hard))
+    try:
+        log.tell("continued")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert size < (tmp_path / "mine.stops").stat().st_size < 2 * size
+    log.tell("stopped")
+    host = Stopped()
+    monkeypatch.setattr(host, "path", lambda *_: str(tmp_path / "mine.stops"))
+    monkeypatch.setattr(host, "read", lambda path: Path(path).read_bytes())
+    found = stops(host, "mine")  # type: ignore[arg-type]
+    assert [(stop.job, stop.what, stop.ended) for stop in found] == [("mariadb", "command", None)] * 2
+
+
 def failing(session: Stopped, problem: BenchbookError) -> None:
     with watching(session, []):  # type: ignore[arg-type]
         raise problem
@@ -390,7 +468,64 @@ def samples(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
     return TrialSamples(STARTED, ENDED, pd.DataFrame(rows, columns=COLUMNS), {}, {}).samples()
 
 
+def test_a_sample_that_began_before_the_load_is_none_of_it() -> None:
+    """One sample a second at half past, from before the load on: that of 1000.5 is half of the quiet before."""
+    seen = samples(probed(-0.5, 0.5, 1.5, 2.5, 11.0))
+    assert sorted(set(of_load(seen, STARTED, ENDED).t - STARTED)) == [1.5, 2.5]
+
+
+def test_where_there_is_no_other_sample_of_a_host_that_one_must_do() -> None:
+    seen = samples([*probed(-0.5, 0.5), *probed(-0.2, 0.8, 1.8, host="executor")])
+    inside = of_load(seen, STARTED, STARTED + 2)
+    assert {(one.host, round(one.t - STARTED, 1)) for one in inside.itertuples()} == {("db1", 0.5), ("executor", 1.8)}
+
+
 # -- the clocks of driver and hosts -----------------------------------------------------------------------------------
+
+
+class Exchanges:
+    """A driver's clock, and a host's that is 0.2 s ahead; each exchange `took` so long on its way there and back."""
+
+    def __init__(self, *took: tuple[float, float]):
+        self.at, self.took = 5000.0, list(took)
+
+    def time(self) -> float:
+        return self.at
+
+    def now(self) -> float:
+        there, back = self.took.pop(0)
+        read = self.at + there + 0.2
+        self.at += there + back
+        return read
+
+
+def offset(monkeypatch: pytest.MonkeyPatch, *took: tuple[float, float]) -> tuple[Any, Exchanges]:
+    host = Exchanges(*took)
+    monkeypatch.setattr(sessions, "time", host)
+    return pytest.approx(clock_offset(cast(Host, host)), abs=1e-6), host
+
+
+def test_of_several_exchanges_with_a_clock_the_shortest_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy host answers after 160 ms, nearly all of them on the way there; at the fourth try within 30 ms."""
+    busy = [(0.15, 0.01)] * 3
+    found, host = offset(monkeypatch, *busy, (0.02, 0.01), *busy, (0.15, 0.01))
+    assert found == (0.205, 0.015)  # 0.2 s, and half of the 10 ms by which the way there was longer
+    assert host.took == []
+
+
+def test_a_clock_that_is_known_well_enough_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, host = offset(monkeypatch, (0.15, 0.01), (0.004, 0.004), (0.001, 0.001))
+    assert found == (0.2, 0.004)
+    assert len(host.took) == 1
+
+
+def test_hosts_that_are_one_machine_have_one_clock_and_the_best_exchange_with_it_is_shown() -> None:
+    facts = {"cores": 2, "boot_id": "b"}
+    hosts = {
+        "client": HostFacts(**facts, clock_offset_s=0.092, clock_error_s=0.08),
+        "db1": HostFacts(**facts, clock_offset_s=-0.001, clock_error_s=0.004),
+    }
+    assert differences._machine(["client", "db1"], hosts)["clock offset"] == "-1 ± 4 ms"
 
 
 CLOCKS = {"client": (0.4, 0.1), "db1": (-1.0, 0.1)}
@@ -465,6 +600,14 @@ def test_of_hosts_whose_clocks_are_apart_samples_are_put_into_the_time_of_the_cl
     assert session.hosts["db1"].ahead_s == pytest.approx(101.0, abs=0.05)
 
 
+def test_clocks_that_are_together_are_left_in_their_own_time() -> None:
+    session = Apart(client=-60.0, db1=-60.4)
+    _, findings = host_facts.preflight(cast(Session, session), disk_bytes=0)
+    session.ask_clocks()
+    assert "clock against that of client" not in {one.what for one in findings}
+    assert (session.clock, [host.ahead_s for host in session.hosts.values()]) == ("", [0.0, 0.0])
+
+
 @pytest.mark.parametrize(
     ("session", "timed_here"), [(Apart(client=0.0, client2=5.0, db1=0.0), False), (Apart(client=0.0, db1=5.0), True)]
 )
@@ -474,7 +617,51 @@ def test_clocks_by_which_a_load_itself_is_timed_must_be_together(session: Apart,
         host_facts.preflight(cast(Session, session), disk_bytes=0, timed_here=timed_here)
 
 
+def test_what_stood_still_is_told_in_the_time_of_the_samples() -> None:
+    host = Stopped()
+    host.ahead_s = 4.0
+    found = stops(cast(Host, host), "mine")
+    assert [(each.began, each.ended) for each in found] == [(6.0, 8.5), (1_699_999_996.0, None)]
+
+
 # -- heartbeats -------------------------------------------------------------------------------------------------------
+
+
+class Clocks:
+    """A wall clock and a monotonic one that are read for nothing; `set_s` is by how much the wall clock was set."""
+
+    def __init__(self) -> None:
+        self.monotonic_s, self.set_s = 50.0, 0.0
+
+    def monotonic(self) -> float:
+        return self.monotonic_s
+
+    def time(self) -> float:
+        return 9000.0 + self.monotonic_s + self.set_s
+
+
+def test_a_heart_tells_how_late_it_beat_and_by_how_much_the_clock_was_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    clocks, heart = Clocks(), run_probe.Heart()
+    monkeypatch.setattr(run_probe, "time", clocks)
+    assert heart.beat(50.0) == {"t": 9050.0, "late": 0.0, "step": 0.0}
+    clocks.monotonic_s = 53.5
+    assert heart.beat(51.0) == {"t": 9053.5, "late": 2.5, "step": 0.0}
+    clocks.monotonic_s, clocks.set_s = 54.0, -3.0
+    assert heart.beat(54.0) == {"t": 9051.0, "late": 0.0, "step": -3.0}
+
+
+def test_heartbeats_stand_in_the_series_with_or_without_a_sample() -> None:
+    samples = [
+        {"t": 1.0, "late": 0.01, "step": 0.0, "v": {"a": 1}},
+        {"t": 2.0, "late": 0.02, "step": 0.5, "error": "gone"},
+    ]
+    found = to_series(samples, "db1", "host", {"a": level("B")})
+    assert found[["t", "metric", "value", "unit"]].values.tolist() == [
+        [1.0, "heartbeat.late_s", 0.01, "s"],
+        [1.0, "a", 1.0, "B"],
+        [2.0, "heartbeat.late_s", 0.02, "s"],
+        [2.0, "clock.step_s", 0.5, "s"],
+    ]
 
 
 DRIVER = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 import sys
@@ -17,13 +18,15 @@ from kit import FIXTURES, Home
 
 from benchbook import cli
 from benchbook.analysis import results
+from benchbook.campaign import store as campaigns
 from benchbook.campaign.store import Campaign
-from benchbook.compare import address, cells, command, environment_facts, view
+from benchbook.compare import address, cells, command, environment_facts, gate, history, view
 from benchbook.compare.pair import compare
 from benchbook.errors import BadInput, NotWritten
 
 REPORT = "dtm_mysql"
 FIRST, SECOND = "20261121T042759706961-bc6314e4711c", "20261121T043825502985-bc6314e4711c"
+SAME = {"mariadb": "mariadb"}
 
 
 @pytest.fixture
@@ -176,6 +179,14 @@ def test_a_rate_that_is_zero_in_b_is_no_pass(runs: Path) -> None:
     assert found.sentence().endswith(" Of 1 more B has no figure, or a rate of 0, and was to measure them.")
 
 
+def test_an_interval_with_no_end_in_sight_is_short() -> None:
+    """Two repetitions a side of which one differs by a factor: the interval ends at a number of many digits."""
+    row = cells.differences(cell_frame({"c": ([1, 1e5], [2, 1e5])})).iloc[0]
+    assert row.high == pytest.approx(6.545e14, rel=1e-3)
+    assert view.ratio(row.ratio, row.low, row.high) == "1.000\u00a0[0.000,\u00a06.5e+14]"
+    assert view.ratio(1.0, 0.9823, 999.0) == "1.000\u00a0[0.982,\u00a0999.000]"
+
+
 @pytest.mark.parametrize(
     ("metric", "unit", "called"),
     [("ops", "1/s", "faster"), ("tpmc", "1/min", "faster"), ("p95_ms", "ms", "slower"), ("lag_us", "µs", "slower"),
@@ -192,6 +203,21 @@ def cell_frame(values: dict[str, tuple[Any, Any]], metric: str = "tps", unit: st
         for name, arms in values.items() for arm, part in zip("ab", arms, strict=True) for value in part
     ]  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def test_of_a_table_with_a_row_per_component_each_component_s_own_metrics_are_held_against_each_other() -> None:
+    """The result of DM 1.0-alpha: a row for MySQL, one for DM, one for TiDB; a record has mysql_tps and so on."""
+    result = [("mysql_tps", "1/s"), ("mysql_events", ""), ("tidb_p95_ms", "ms"), ("jobs", "")]
+    plain = [("tps", "1/s"), ("other_tps", "1/s")]
+    rows = [("result", *metric) for metric in result] + [("plain", *metric) for metric in plain]
+    frame = pd.DataFrame(rows, columns=["table", "metric", "unit"])
+    chosen = cells._chosen(frame, {"result": ["tps", "p95_ms"], "plain": ["tps"]})
+    assert frame.metric[chosen].tolist() == ["mysql_tps", "tidb_p95_ms", "tps"]
+
+
+def test_a_table_without_a_metric_that_it_prints_is_compared_by_its_rates_and_times() -> None:
+    recorded = {"dump_mb_s": "MB/s", "rows": "", "dump_time_s": "s"}
+    assert cells.metrics_of("dump", recorded, {"dump": ["speed_mb_s"]}) == ["dump_mb_s", "dump_time_s"]
 
 
 def test_what_would_decide_an_undecided_cell_falls_with_its_noise() -> None:
@@ -292,6 +318,15 @@ def test_a_difference_as_large_as_between_repeated_campaigns_is_undecided(repeat
     assert "In 3 no number of repetitions would" in found.undecided()
 
 
+def test_of_a_cell_measured_once_it_is_the_repetitions_that_are_too_few(repeated: Path) -> None:
+    for campaign in (FIRST, SECOND):
+        for trial in (repeated / campaign / "trials").glob("r0[23]-*write_only*"):
+            shutil.rmtree(trial)
+    said = compare(FIRST, SECOND, metric=["ops"]).undecided()
+    assert "In 2 no number of repetitions would" in said
+    assert said.endswith("In 1 the repetitions do not show their own spread, or it is too large: repeat more.")
+
+
 def test_without_enough_repeats_it_differs_and_is_no_regression(repeated: Path) -> None:
     asked: dict[str, Any] = {"metric": ["ops"], "without": REPEATS[:2]}
     found = compare(FIRST, SECOND, campaign_effect=0, **asked)
@@ -351,6 +386,15 @@ def test_the_history_is_listed(repeated: Path, says: Callable[..., tuple[int, st
     assert found["campaigns"] == [FIRST, *REPEATS]
     assert found["differ"] == {SECOND: ["host.cores"]}
     assert {effect["campaigns"] for effect in found["effects"]} == {4}
+
+
+def test_the_history_counts_in_words(repeated: Path) -> None:
+    # Five campaigns repeat each other; each that is left out takes one.
+    of = f"campaigns of {REPORT} repeat each other on this inventory. A comparison of two of them has"
+    for left, said in ((1, f"4 {of} 2 others as"), (2, f"3 {of} 1 other as")):
+        assert history.listed(Campaign(repeated / FIRST), without=REPEATS[:left]).sentence().startswith(said)
+    alone = history.listed(Campaign(repeated / FIRST), without=[*REPEATS, SECOND]).sentence()
+    assert alone.startswith(f"No other campaign of {REPORT} on this inventory repeats {FIRST}. A comparison needs two")
 
 
 # -- what is refused ----------------------------------------------------------------------------------------------
@@ -485,6 +529,12 @@ def test_a_refusal_is_short_and_says_which_flag_would_do(runs: Path) -> None:
     assert "add --accept all, or --subject NAME if" in said
 
 
+def test_an_option_of_the_load_is_part_of_the_environment(runs: Path) -> None:
+    for file in (runs / SECOND).glob("trials/*/record.json"):
+        edit(file, lambda record: record.update(command=record["command"] + " --rand-type=pareto"))
+    assert compare(FIRST, SECOND).gate.names == ["load.rand-type"]
+
+
 def test_an_option_of_one_table_alone_is_told_with_it(runs: Path) -> None:
     """Only the first cell was looked at: what the others were run with could differ without a word."""
     first, *_, last = dict.fromkeys(record.table for record in Campaign(runs / FIRST).records())
@@ -563,6 +613,13 @@ def test_addresses(runs: Path) -> None:
     for text in (FIRST, f"{REPORT}~1", str(runs / FIRST), f"data/runs/{REPORT}/{FIRST}"):
         assert address.find(text).id == FIRST
     assert address.find(REPORT).id == SECOND
+
+
+@pytest.mark.parametrize("wrong", ["nothing", f"{REPORT}~2", "../.."])
+def test_one_address_that_is_none_is_said_to_be_none(runs: Path, wrong: str) -> None:
+    said = rf"^a: no such recorded campaign \(got '{re.escape(wrong)}'\)\. Fix: (did you mean {REPORT}\? )?use one"
+    with pytest.raises(BadInput, match=said):
+        compare(wrong)
 
 
 def test_a_report_with_one_campaign_cannot_be_compared(runs: Path) -> None:
@@ -684,3 +741,8 @@ def test_the_notebook_becomes_a_page(runs: Path, home: Home, says: Callable[...,
     assert "Refused: the environments differ in host.cores" in text
     assert 'alt="Ratios B / A of 3 cells' in text
     assert results.read(page.with_suffix(".json")).cells[0]["metric"] == "ops"
+
+
+def test_gate_and_campaigns_take_the_same_pair(runs: Path) -> None:
+    a, b = campaigns.latest(REPORT, FIRST), campaigns.latest(REPORT, SECOND)
+    assert gate.check(a, b, SAME).open

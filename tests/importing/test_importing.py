@@ -22,7 +22,8 @@ from benchbook.campaign.record import Failure
 from benchbook.campaign.store import Campaign, recorded
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory
-from benchbook.importing import import_command
+from benchbook.importing import foreign_campaign, import_command
+from benchbook.importing.foreign_files import FolderHere
 
 REPLAYS = FIXTURES / "replays"
 TIDB, DTM = "tidb_v7_1_3_sysbench", "dtm_mysql"
@@ -117,6 +118,17 @@ def test_a_failed_attempt_comes_with_its_campaign(
     assert (status, text.splitlines()[0]) == (0, f"{latest}: 18 records of {TIDB}")
     (attempt,) = Campaign(paths.runs_dir(TIDB) / latest).attempts()
     assert attempt.failure == failure
+
+
+def test_one_campaign_by_its_folder_and_the_same_again(
+    elsewhere: Path, latest: str, said: Callable[..., tuple[int, str]]
+) -> None:
+    assert said(elsewhere / TIDB / latest)[0] == 0
+    assert [folder.name for folder in recorded()] == [latest]
+    before = files(paths.runs_dir(TIDB) / latest)
+    status, text = said(elsewhere / TIDB / latest)
+    assert (status, f"{latest}: is here already, the same" in text) == (0, True)
+    assert files(paths.runs_dir(TIDB) / latest) == before
 
 
 def test_a_campaign_in_a_folder_of_another_name_gets_its_own_back(
@@ -242,6 +254,36 @@ def test_what_does_not_fit_is_refused_and_leaves_nothing(
     assert not list(paths.runs_dir("").glob(".import/*"))
 
 
+def test_a_link_is_not_followed_and_not_passed_over_in_silence(
+    elsewhere: Path, tmp_path: Path, said: Callable[..., tuple[int, str]]
+) -> None:
+    moved = (elsewhere / DTM).rename(tmp_path / "big disk")
+    (elsewhere / DTM).symlink_to(moved)
+    status, text = said(elsewhere)
+    assert (status, DTM in {folder.parent.name for folder in recorded()}) == (0, False)
+    assert f"left out: links are not followed; import what they lead to by itself: {DTM}, {TIDB}/" in text
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "runs").symlink_to(moved)
+    with pytest.raises(BadInput, match=r"there is no campaign in it.*Fix: name what its links lead to .*: runs"):
+        said(tmp_path / "links")
+    assert said(moved)[0] == 0
+
+
+def test_what_was_not_written_to_its_end_makes_no_other_campaign(
+    elsewhere: Path, latest: str, said: Callable[..., tuple[int, str]]
+) -> None:
+    assert said(elsewhere / TIDB / latest)[0] == 0
+    trials = paths.runs_dir(TIDB) / latest / "trials"
+    one = sorted(trials.iterdir())[0]
+    shutil.copytree(one, one.with_name(f"{one.name}.partial"))
+    assert said(elsewhere / TIDB / latest)[1].count("is here already, the same") == 1
+
+
+def test_every_recorded_campaign_fits_its_own_plan(replays: Path) -> None:
+    for plan in replays.glob("*/*/plan.json"):
+        assert foreign_campaign.check(plan.parent).id == plan.parent.name
+
+
 def test_no_folder_no_campaign_and_no_inventory(tmp_path: Path, home: Home, said: Callable[..., Any]) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput, match="there is no campaign in it"):
@@ -260,6 +302,16 @@ def test_no_folder_no_campaign_and_no_inventory(tmp_path: Path, home: Home, said
         said("db1:/srv/runs")
     with pytest.raises(BadInput, match=r"no such host in the inventory.*executor, db1"):
         said("db9:/srv/runs", "lab_test")
+
+
+def test_a_file_that_cannot_be_read_is_not_blamed_on_the_disk_here(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    folder = FolderHere(tmp_path / "there")
+    with pytest.raises(BadInput, match=r"cannot be read: No such file or directory \(got '.*/there/plan.json'\)"):
+        folder.copy("plan.json", tmp_path / "here.json")
+    (tmp_path / "there" / "plan.json").touch()
+    with pytest.raises(IsADirectoryError):
+        folder.copy("plan.json", tmp_path)
 
 
 @pytest.mark.real

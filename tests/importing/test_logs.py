@@ -101,6 +101,15 @@ def test_published_figures_that_are_typed_in_stay_at_the_next_import(tmp_path: P
     assert pd.read_csv(file).set_index("threads").tps.loc[32] == 99, "of a cell that no log is of"
 
 
+def test_the_same_files_are_the_same_campaign(tmp_path: Path, said: Said, home: Home) -> None:
+    source = write(tmp_path / "out")
+    first = said(source)[1]
+    kept = source / "insert" / "4-1.txt"
+    kept.write_text(kept.read_text(), encoding="utf-16")  # as PowerShell redirects
+    assert said(source)[1] == first
+    assert len(list(home.path.glob("data/runs/mine/*/plan.json"))) == 1
+
+
 def test_what_cannot_be_told_is_left_out_in_a_sentence(tmp_path: Path, said: Said) -> None:
     source = write(tmp_path / "out")
     (source / "insert" / "notes.txt").write_text("what I did on Monday")

@@ -11,20 +11,22 @@ import numpy as np
 import pytest
 from in_memory import InMemory
 from kit import Home
-from known_queue import observed, on_simulated, searched
-from records import with_values
+from known_queue import observed, on_simulated, searched, simulated, true_knee
+from records import record, with_values
 
 from benchbook import plots, published
+from benchbook.analysis import checks
 from benchbook.campaign import max_rate
 from benchbook.campaign import max_rate as search
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.design import Cell, Trial, plan
 from benchbook.campaign.experiment import Measurement
-from benchbook.campaign.max_rate import KneeSearch, OfferedLoad, Slo, verdict
+from benchbook.campaign.max_rate import KneeSearch, OfferedLoad, Searched, Slo, bracket, verdict
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput, WorkloadFailed
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import check, defaults
+from benchbook.plots import output
 from benchbook.plots import trials as trial_plots
 from benchbook.plots.trials import knee_frame, knee_in_words
 from benchbook.probes.samples import empty
@@ -74,6 +76,12 @@ def test_a_rate_is_decided_by_one_load_far_off_else_by_the_interval_of_several(
     assert verdict(loads(100, *p99), 10) == said
 
 
+def test_what_does_not_answer_all_that_is_offered_breaks_it_however_fast_it_answers() -> None:
+    # 1,000/s over 10 s: 4 standard errors of Poisson arrivals are 4 * sqrt(1000 / 10) = 40/s.
+    assert verdict(loads(1000, 1.0, achieved=961), 10) == "kept"
+    assert verdict(loads(1000, 1.0, achieved=959), 10) == "broken"
+
+
 # -- where the search goes --------------------------------------------------------------------------------------------
 
 
@@ -97,6 +105,14 @@ def test_a_closed_loop_comes_first_and_halves_follow() -> None:
     assert found.low <= found.rate <= (found.high or 0)
     # Both ends of the bracket are decided by three loads.
     assert {seen.count(found.low), seen.count(found.high or 0)} == {3}
+
+
+def test_a_search_that_needs_all_loads_that_are_allowed_has_not_ended_early() -> None:
+    whole = searched(server(400), TEN)
+    assert whole.ended == ""
+    assert searched(server(400), Slo(p99_ms=10, most_trials=whole.loads)) == whole
+    less = searched(server(400), Slo(p99_ms=10, most_trials=whole.loads - 1))
+    assert less.ended == f"the {whole.loads - 1} loads that were allowed are over"
 
 
 def test_a_load_that_was_disturbed_does_not_end_the_search_far_below_the_knee() -> None:
@@ -124,6 +140,18 @@ def test_nothing_keeps_it_and_nothing_breaks_it() -> None:
     assert always.low * 1.05 >= 1100
 
 
+def test_the_number_of_loads_is_bounded() -> None:
+    rng = np.random.default_rng(1)
+    # Noise far wider than what is asked for: every rate takes six loads.
+    found = searched(lambda rate: OfferedLoad(rate, rate or 1000, 10, 10 * math.exp(rng.normal(0, 0.4))), TEN)
+    assert found.loads <= TEN.most_trials
+
+
+def test_the_bracket_ends_below_what_broke_it() -> None:
+    assert bracket({100: "kept", 200: "undecided", 300: "broken", 400: "kept"}) == (100, 300)
+    assert bracket({}) == (0, None)
+
+
 @pytest.mark.parametrize(
     ("p99", "said"),
     [
@@ -143,7 +171,23 @@ def test_without_a_knee_it_says_what_the_loads_said(p99: dict[float, list[float]
     assert found.ended.startswith(said)
 
 
+def test_a_low_rate_is_offered_for_as_long_as_a_p99_takes() -> None:
+    assert [TEN.lasts_s(rate) for rate in (0, 1000, 100, 1)] == [10, 10, 21, 600]
+    long = Slo(p99_ms=10, time_s=900)
+    assert [long.lasts_s(rate) for rate in (0, 1000, 1)] == [900, 900, 900], "as long as was asked for"
+
+
 # -- on queues whose knee is known ------------------------------------------------------------------------------------
+
+
+def test_the_simulated_queue_is_the_textbook_s() -> None:
+    """M/M/1 of 1,000/s at 770/s: ln(100) / 230 = 20.02 ms; at 769.74/s exactly 20 ms."""
+    assert true_knee(1000, 20) == pytest.approx(769.74, abs=0.01)
+    load = simulated(770, mu=1000, seconds=2000, rng=np.random.default_rng(1))
+    assert load.p99_ms == pytest.approx(20.02, rel=0.03)
+    assert load.achieved == pytest.approx(770, rel=0.01)
+    assert not load.saturated
+    assert simulated(1100, mu=1000, seconds=20, rng=np.random.default_rng(1)).saturated
 
 
 def test_the_knee_of_simulated_servers_is_found_within_five_percent() -> None:
@@ -234,6 +278,13 @@ def test_a_search_that_was_interrupted_goes_on_where_it_was(main: Campaign) -> N
     assert {one.knee.ended for one in max_rate.searched(max_rate.begun(main, TEN))} == {""}
 
 
+def test_a_search_ends_when_its_minutes_are_over(main: Campaign) -> None:
+    found = max_rate.begun(main, Slo(p99_ms=10, most_min=1e-9))
+    max_rate.run_search(found, Steps(), lambda progress: None)
+    assert len(found.records()) == 2
+    assert {one.knee.ended for one in max_rate.searched(found)} == {"the 1e-09 min that were allowed are over"}
+
+
 def test_what_was_found_is_shown_in_words_and_as_a_figure(main: Campaign, tmp_path: Path) -> None:
     found = max_rate.begun(main, TEN)
     max_rate.run_search(found, Steps(), lambda progress: None)
@@ -265,6 +316,19 @@ def test_the_search_that_is_asked_for_is_the_one_that_is_shown(home: Home, monke
     broken = Steps()
     broken.trouble["r01-mariadb-oltp_insert-threads1-rate0"] = WorkloadFailed("sysbench: FATAL")
     assert "a load failed" in shown(30, broken)
+
+
+@pytest.mark.parametrize(("kept_ms", "named"), [(2.0, True), (50.0, False)])
+def test_a_figure_without_a_knee_names_none(kept_ms: float, named: bool) -> None:
+    searches = [Searched(CELLS[0], [*loads(100, kept_ms), *loads(200, 50.0)], TEN, "it was ended")]
+    assert (trial_plots.KNEE_FOUND in output.words(plots.knee(searches))[1]) == named
+
+
+def test_a_level_of_rate_makes_a_record_one_of_an_open_loop() -> None:
+    """2,000/s of 4 ms are 8 busy threads, of 64 in an open loop: as it is to be."""
+    closed = record(levels={"workload": "a", "threads": 64})
+    opened = record(levels={"workload": "a", "threads": 64, "rate": 2000})
+    assert [checks.little(one).ok for one in (closed, opened)] == [False, True]
 
 
 # -- as it is asked for -----------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ import pandas as pd
 import pytest
 from kit import FIXTURES
 
-from benchbook.errors import OutputNotParseable, ProbeFailed
+from benchbook.errors import BadInput, OutputNotParseable, ProbeFailed
 from benchbook.hosts.agent import Ended, Job
 from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
@@ -29,7 +29,7 @@ from benchbook.probes import prometheus as prom
 from benchbook.probes import scrape
 from benchbook.probes.remote import sample_prometheus as sampler
 from benchbook.probes.scrape import StandingSampler, Target, scraping
-from benchbook.probes.watch import Followed
+from benchbook.probes.watch import Followed, own_cores
 
 PRINTED_BY = FIXTURES / "dm"
 
@@ -48,6 +48,16 @@ def test_a_sample_becomes_metric_labels_and_value() -> None:
     frame = scrapes({'jobs{type="insert",queueNo="q \\"0\\", x"}': 3.0, "up": 1.0})
     assert frame.iloc[0].to_list() == [100.0, "s", "jobs", (("queueNo", 'q "0", x'), ("type", "insert")), 3.0]
     assert frame.iloc[1].to_list() == [100.0, "s", "up", (), 1.0]
+
+
+def test_a_line_cut_short_by_a_kill_is_left_out() -> None:
+    assert len(prom.read_samples('{"t":1,"source":"s","v":{"up":1}}\n{"t":2,"source":"s","v":{"u')) == 1
+
+
+@pytest.mark.parametrize("line", ["not json", "[1]", '{"t": 1}', '{"t":1,"source":"s","v":{"a{b":1}}'])
+def test_what_is_no_sample_is_named(line: str) -> None:
+    with pytest.raises(OutputNotParseable):
+        prom.read_samples(line + "\n")
 
 
 def test_a_failed_scrape_is_a_gap_and_is_listed() -> None:
@@ -87,6 +97,26 @@ def test_a_series_born_between_two_scrapes_grew_from_zero() -> None:
     assert prom.rate(frame, "c").value.to_list() == [7.0, 0.0, 9.0]
 
 
+def test_the_first_scrape_is_no_growth() -> None:
+    assert prom.rate(scrapes({"c": 1000}, {"c": 1001}), "c").value.to_list() == [1.0]
+
+
+def test_sources_are_kept_apart() -> None:
+    a, b = scrapes({"c": 1}, {"c": 3}), scrapes({"c": 10}, {"c": 15}, source="z")
+    both = pd.concat([a, b.assign(t=b.t + 0.004)], ignore_index=True)
+    assert [prom.rate(both[both.source == name], "c").value.to_list() for name in "sz"] == [[2.0], [5.0]]
+    with pytest.raises(BadInput, match=r"several sources have c"):
+        prom.rate(both, "c")
+
+
+def test_between_and_where() -> None:
+    frame = scrapes({'g{n="a"}': 1, 'g{n="b"}': 2, "up": 9}, {'g{n="a"}': 3, 'g{n="b"}': 5, "up": 9})
+    # A series without the label stays: it also tells when its source was scraped.
+    assert prom.where(frame, n="b").value.to_list() == [2.0, 9.0, 5.0, 9.0]
+    assert len(prom.where(frame, n=["a", "b"])) == len(frame) == 6
+    assert prom.between(frame, 101, 101).value.to_list() == [3.0, 5.0, 9.0]
+
+
 # -- histograms -------------------------------------------------------------------------------------------------
 
 BOUNDS = np.array([0.1, 0.2, 0.4, math.inf])
@@ -109,10 +139,41 @@ def test_quantile_worked_by_hand(q: float, expected: float) -> None:
     assert prom.bucket_quantile(q, BOUNDS, COUNTS) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("bounds", "counts"),
+    [
+        ([0.1, math.inf], [0.0, 0.0]),  # nothing observed
+        ([0.1, 0.2], [1.0, 2.0]),  # no +Inf bucket
+        ([math.inf], [3.0]),  # one bucket
+    ],
+)
+def test_quantile_of_what_is_no_histogram_is_nan(bounds: list[float], counts: list[float]) -> None:
+    assert math.isnan(prom.bucket_quantile(0.5, np.array(bounds), np.array(counts)))
+
+
+def test_the_lowest_bucket_begins_at_zero_unless_its_bound_is_not_positive() -> None:
+    assert prom.bucket_quantile(0.5, np.array([-1.0, 1.0, math.inf]), np.array([8.0, 10.0, 10.0])) == -1.0
+    assert prom.bucket_quantile(0.5, np.array([8.0, math.inf]), np.array([10.0, 10.0])) == 4.0
+
+
+def test_counts_that_fall_because_a_scrape_is_not_atomic_are_made_monotone() -> None:
+    assert prom.bucket_quantile(0.5, np.array([1.0, 2.0, math.inf]), np.array([6.0, 5.0, 6.0])) == pytest.approx(0.5)
+
+
 def histogram(le01: float, le02: float, inf: float, total: float, kind: str = "a") -> dict[str, float]:
     cells = {"0.1": le01, "0.2": le02, "+Inf": inf}
     buckets = {f'h_bucket{{type="{kind}",le="{le}"}}': n for le, n in cells.items()}
     return {**buckets, f'h_sum{{type="{kind}"}}': total, f'h_count{{type="{kind}"}}': inf}
+
+
+def test_quantile_and_mean_are_of_the_window_only() -> None:
+    """100 old observations under 0.1; then 4 between 0.1 and 0.2 (sum 0.6), then 10 under 0.1 (sum 0.5)."""
+    frame = scrapes(histogram(100, 100, 100, 5.0), histogram(100, 104, 104, 5.6), histogram(110, 114, 114, 6.1))
+    each = prom.histogram_quantile(frame, "h", 0.5, window=1)
+    assert each.to_numpy().tolist() == [[101.0, pytest.approx(0.15)], [102.0, pytest.approx(0.05)]]
+    # Whole: 10 under 0.1 and 4 up to 0.2; rank 7 of 10 in the first bucket.
+    assert prom.histogram_quantile(frame, "h", 0.5).to_numpy().tolist() == [[102.0, pytest.approx(0.07)]]
+    assert prom.mean_from_histogram(frame, "h") == pytest.approx(1.1 / 14)
 
 
 def test_histograms_are_added_and_one_that_observed_nothing_has_no_figure() -> None:
@@ -129,6 +190,11 @@ def test_histograms_are_added_and_one_that_observed_nothing_has_no_figure() -> N
     assert found("b") == pytest.approx([math.nan, math.nan], nan_ok=True)
     # Rank 4 of 8: the second of the 6 in [0.1, 0.2].
     assert found("a", "b", "c") == pytest.approx([0.1 + 0.1 * 2 / 6, 1.0 / 8])
+
+
+def test_a_quantile_outside_0_to_1_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"between 0 and 1"):
+        prom.histogram_quantile(scrapes(histogram(1, 1, 1, 1)), "h", 99)
 
 
 # -- on what DM and TiDB said -------------------------------------------------------------------------------------
@@ -172,6 +238,14 @@ c_gauge NaN
 c_plain +Inf
 c_last 2
 """
+
+
+def test_the_sampler_keeps_what_matches_and_is_finite() -> None:
+    assert sampler.keep(BODY, re.compile(b"c_")) == {
+        'c_total{le="a} b",x="1"}': 5.0,
+        'c_total{x="2"}': 1.5e6,
+        "c_last": 2.0,
+    }
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -221,6 +295,44 @@ def test_the_sampler_writes_whole_lines_until_it_is_told_to_end(endpoint: str, t
     assert set(frame.source) == {"a"}
     assert set(failed.source) == {"b"}
     assert failed.error.str.contains("refused").all()
+
+
+def test_the_sampler_looks_at_once_where_it_is_asked_to(endpoint: str, tmp_path: Path) -> None:
+    """Its next tick is up to an hour away: every line here was asked for."""
+    out = tmp_path / "samples"
+    argv = [sys.executable, sampler.__file__, "--out", str(out), "--interval", "3600", "--match", "c_"]
+    targets = ["--target", f"a={endpoint}", "--target", "b=http://127.0.0.1:1/metrics"]
+    with subprocess.Popen([*argv, *targets]) as process:
+        # Once it has taken the signal off its default, which would end it.
+        while not waits_for_signals(process.pid):
+            threading.Event().wait(0.02)
+        for lines in (2, 4):
+            process.send_signal(signal.SIGUSR1)
+            while out.read_text().count("\n") < lines:
+                assert process.poll() is None
+                threading.Event().wait(0.02)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=10) == 0
+    text = out.read_text()
+    assert [json.loads(each)["asked"] for each in text.splitlines()] == [True] * 4
+    assert sorted(prom.read_samples(text).value) == [2.0, 2.0, 5.0, 5.0, 1.5e6, 1.5e6]
+    assert prom.failed_scrapes(text).source.tolist() == ["b", "b"]
+
+
+def waits_for_signals(pid: int) -> bool:
+    """By any of its threads: the one that waits takes what the others block.
+
+    proc(5): `SigBlk`, a mask in which signal n is bit n - 1.
+    """
+    states = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/status")]
+    blocked = [re.search(r"SigBlk:\s*(\w+)", state) for state in states]
+    return any(found and int(found[1], 16) >> (signal.SIGUSR1 - 1) & 1 for found in blocked)
+
+
+def test_a_target_without_an_address_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        sampler.main(["--out", "x", "--match", "c", "--target", "a=host"])
+    assert "expected NAME=http" in capsys.readouterr().err
 
 
 # -- a sampler that stands over many trials -------------------------------------------------------------------------
@@ -276,6 +388,17 @@ def test_a_trial_sees_the_samples_since_its_begin_and_the_one_before_for_its_fir
     assert times(one.seen()) == [5.0, 5.4]
 
 
+def test_no_tick_stands_beside_the_sample_that_was_asked_for(grows: tuple[Growing, StandingSampler]) -> None:
+    """0.125 s is a quarter of the interval: nearer ones would make a rate of next to nothing, over next to no time."""
+    host, one = grows
+    host.content = line(1.4)
+    one.file.look()
+    host.content += line(1.5) + line(2.0)
+    # The tick of 2.1 s began later and was through sooner; the last one is still being written.
+    host.answer = line(2.1) + line(2.08, asked=True) + line(2.5)[:9]
+    assert times(one.seen()) == [1.5, 2.08]
+
+
 def test_a_sampler_that_does_not_answer_or_was_killed_fails_the_trial(
     grows: tuple[Growing, StandingSampler], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -287,6 +410,34 @@ def test_a_sampler_that_does_not_answer_or_was_killed_fails_the_trial(
     monkeypatch.setattr(Job, "status", lambda self: Ended("exited", None, 9, 1.0, 2.0))
     with pytest.raises(ProbeFailed, match="was killed by signal 9"):
         one.seen()
+
+
+def test_what_a_standing_sampler_used_itself_is_counted_per_trial() -> None:
+    assert own_cores([json.loads(line(10.0, 3.0)), json.loads(line(12.0, 3.5))]) == 0.25
+    assert own_cores([json.loads(line(10.0, 3.0))]) == own_cores([]) == 0.0
+
+
+def test_the_load_begins_when_a_sampler_that_was_started_for_it_has_looked() -> None:
+    """Here it looks at the third time of asking; one that has ended is waited for no more."""
+    host, asked = Growing(), []
+
+    class Sampling:
+        folder = "/j"
+
+        def __init__(self) -> None:
+            self.host = host
+
+        def status(self) -> None:
+            asked.append(None)
+            if len(asked) == 2:
+                host.content = line(1.0)
+
+    file = Followed(cast(Job, Sampling()))
+    file.await_first()
+    assert (len(asked), file.last) == (2, line(1.0).decode())
+    ended = Followed(cast(Job, SimpleNamespace(host=Growing(), folder="/j", status=lambda: "killed")))
+    ended.await_first()
+    assert ended.last == ""
 
 
 @pytest.mark.real

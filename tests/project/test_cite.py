@@ -77,6 +77,14 @@ def test_a_figure_that_was_changed_by_hand_fails_with_both_numbers(
     assert ran(file)[0] == 0
 
 
+def test_a_macro_of_latex_is_checked_and_written(sample: Path, tmp_path: Path) -> None:
+    file = write(tmp_path, f"\\newcommand{{\\tps}}{{1}} % {CELL} to=100\n", "numbers.tex")
+    assert ran(file)[0] == 1
+    assert ran(file, "--update")[0] == 0
+    assert file.read_text() == f"\\newcommand{{\\tps}}{{16,700}} % {CELL} to=100\n"
+    assert ran(file)[0] == 0
+
+
 def test_records_and_campaigns_that_are_gone_are_told(sample: Path, tmp_path: Path) -> None:
     file = write(tmp_path, f"<!-- {CELL} -->16,711<!-- /bb -->")
     shutil.rmtree(sample / "trials" / "r01-tidb-oltp_point_select-threads3")

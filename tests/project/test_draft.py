@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import yaml
 from kit import Home
 
@@ -11,6 +12,7 @@ from benchbook import draft, new, parameters, paths, published
 from benchbook.audit.whole import audit
 from benchbook.claims import ledger
 from benchbook.documents.tables import reading
+from benchbook.errors import BadInput
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
 from benchbook.reports.kind import kind_of
@@ -147,6 +149,16 @@ def test_versions_in_columns_become_rows_and_a_sentence_a_claim_that_the_table_b
     assert "dominates" not in {claim["hypothesis"] for claim in opposite.claims}
 
 
+def test_versions_are_held_against_each_other_at_the_same_threads(tmp_path: Path) -> None:
+    rows = "| Version | Threads | TPS |\n|--|--|--|\n| 4.1 | 8 | 100 |\n| 4.1 | 16 | 150 |\n| 4.2 | 16 | 180 |\n"
+    text = (
+        f"# AcmeDB 4.2 against AcmeDB 4.1\n\n`sysbench oltp_read_only --time=300 run`\n\n{rows}\n4.2 is 20% faster.\n"
+    )
+    (claim,) = [claim for claim in drafted(tmp_path, text).claims if claim["hypothesis"] == "ratio"]
+    assert claim["rows"] == {"version": "4.2", "threads": 16}
+    assert claim["over"] == {"rows": {"version": "4.1", "threads": 16}}
+
+
 def test_a_command_in_a_loop_of_the_shell_is_read_and_what_follows_it_is_not(tmp_path: Path) -> None:
     command = "pgbench -h $HOST -U postgres -c 32 -j 4 -T 60 -S -M prepared bench"
     assert command in PGBENCH
@@ -181,3 +193,10 @@ def test_a_document_that_nothing_here_can_run_is_there_to_be_read(home: Home) ->
     assert published.load("mine").report.restaged_by is None
     status, said = home.run("check", "mine")
     assert (status, "guesses not confirmed" in said) == (0, True)
+
+
+def test_a_document_without_measurements_is_refused(home: Home) -> None:
+    with pytest.raises(BadInput, match="no table of measurements") as caught:
+        laid_down(home, "# A poem\n\nNothing is measured.\n")
+    assert "benchbook audit" in str(caught.value.fix)
+    assert not paths.published_dir("mine").exists()

@@ -11,11 +11,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from kit import PATIENCE_S, REPORT, Home, paragraph
 from refused import commands, files, values
-from refused.row import SECRET, Row, changed, ready
+from refused.row import SECRET, Row, changed, parameter, ready
 
 from benchbook import cli, notebook_run, pipeline
 from benchbook.build import fetched, programs
@@ -24,7 +25,7 @@ from benchbook.errors import BadInput, shown
 from benchbook.given import guard
 from benchbook.hosts import connection
 from benchbook.hosts.inventory import Inventory, load_inventory
-from mongo_transfer import command
+from mongo_transfer import command, tools
 
 ROWS = [*files.ROWS, *values.ROWS, *commands.ROWS]
 Ended = tuple[int, str]
@@ -68,6 +69,10 @@ def ends(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         return int(ended.value.code or 0), said.out + paragraph(said.err)
 
     return run
+
+
+def test_the_table_is_long_and_names_each_row_once() -> None:
+    assert len({row.name for row in ROWS}) == len(ROWS) >= 120
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -124,6 +129,27 @@ def test_check_refuses_what_a_run_would_refuse(
         assert " valid" not in said
 
 
+def test_check_says_of_every_report_what_is_wrong_with_it(home: Home, ends: Callable[..., Ended]) -> None:
+    """It ended at the first one: the next stood there only when that was mended."""
+    texts = {path.parent.name: path for path in (home.path / "data" / "published").glob("*/report.yaml")}
+    broken = ["ddt_full_scale", "dtm_mysql"]
+    for name in broken:
+        texts[name].write_text(texts[name].read_text().replace("restaged_by: ", "restaged_by: un", 1))
+    status, said = ends(["check"])
+    assert status == 2
+    assert [line.partition(": ")[0] for line in said.splitlines() if "no such kind" in line] == broken
+    assert {line.partition(": ")[0] for line in said.splitlines() if ", valid" in line} == {*texts} - {*broken}
+
+
+def test_check_takes_what_a_notebook_allows(home: Home, ends: Callable[..., Ended]) -> None:
+    changed("report.yaml", values.FIRST, "    workload: mine\n")(home)
+    assert ends(["check", REPORT])[0] == 2
+    path = home.path / "notebooks" / f"{REPORT}.ipynb"
+    path.write_text(path.read_text().replace("allow: list[str] = []", 'allow: list[str] = [\\"mine\\"]', 1))
+    status, said = ends(["check", REPORT])
+    assert (status, f"{REPORT}: 5 tables, 15 rows, valid\n" in said) == (0, True), said
+
+
 # -- what a report chooses, allowed by name -------------------------------------------------------------------------
 
 
@@ -146,6 +172,15 @@ def test_what_a_report_chooses_is_run_once_it_is_allowed(
     assert begun == []
     status, said = ends([*arguments, *words])
     assert (status, len(begun)) == (1, 1), said
+
+
+def test_a_notebook_is_told_what_is_allowed(
+    home: Home, ends: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(pipeline, "run_report", lambda report, said, _, wait: seen.append(said) or 0)
+    assert ends(["report", REPORT, "--allow", "a", "--allow", "b"])[0] == 0
+    assert seen == [{"profile": "smoke", "allow": ["a", "b"]}]
 
 
 # -- files that only a connection reads -----------------------------------------------------------------------------
@@ -172,6 +207,13 @@ def test_a_password_file_that_is_none(home: Home, make: Callable[..., None]) -> 
     path = home.write(".lab/secrets/database", SECRET)
     make(path)
     with pytest.raises(BadInput, match="database: ") as caught:
+        load_inventory("lab_test").settings("tidb").password("systems.tidb")
+    assert SECRET not in str(caught.value)
+
+
+def test_a_password_is_one_line(home: Home) -> None:
+    home.write(".lab/secrets/database", f"{SECRET}\nmore\n")
+    with pytest.raises(BadInput, match="a password is one line") as caught:
         load_inventory("lab_test").settings("tidb").password("systems.tidb")
     assert SECRET not in str(caught.value)
 
@@ -213,6 +255,11 @@ def test_a_value_is_cut_and_a_secret_left_out(key: str, value: object, said: str
     assert SECRET not in shown(key, value)
 
 
+def test_a_paragraph_is_one_line_whatever_stands_in_it() -> None:
+    problem = BadInput("a\nb", file="x\x1b[31m", key="k\r", value="v\n", fix="c\td")
+    assert str(problem) == "x\\x1b[31m: k\\r: a\\nb (got 'v\\n'). Fix: c\\td"
+
+
 # -- what nobody expected -------------------------------------------------------------------------------------------
 
 
@@ -236,6 +283,26 @@ def test_a_defect_is_one_paragraph_and_the_other_reports_are_tried(
         monkeypatch.setenv(guard.VARIABLE, "")
         status, told = ends(words)
         assert (status, "Traceback" in told, "in fails" in told) == (1, True, True)
+
+
+def test_a_defect_of_a_command_is_one_paragraph(ends: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("no")
+
+    monkeypatch.setattr(command, "_watched", breaks)
+    status, said = ends(commands.SERVERS, command.main)
+    assert (status, said) == (1, "transfer: ZeroDivisionError: no. This is a defect of the kit; --debug shows where.\n")
+
+
+def test_a_thread_ends_as_quietly(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    said: list[str] = []
+    guard.begin(said.append)
+    thread = threading.Thread(target=lambda: 1 / 0)
+    thread.start()
+    thread.join()
+    assert said == ["ZeroDivisionError: division by zero. This is a defect of the kit; --debug shows where."]
+    assert capsys.readouterr().err == ""
 
 
 # -- by the real command line ---------------------------------------------------------------------------------------
@@ -269,3 +336,21 @@ def test_a_transfer_ends_so_too(home: Home) -> None:
         timeout=PATIENCE_S,
     )
     assert (done.returncode, "Traceback" in done.stderr, done.stderr.count("\n")) == (2, False, 1), done.stderr
+
+
+def test_and_what_stands_around_it(ends: Callable[..., Ended]) -> None:
+    assert ends(["clear", "--url", "http://a"], tools.main) == (
+        2,
+        "tools: url: not a MongoDB URL (got 'http://a'). Fix: write mongodb://host:port/\n",
+    )
+
+
+def test_a_parameter_that_papermill_passes_on_as_text(home: Home) -> None:
+    from benchbook import parameters
+    from benchbook.reports.load.load_kind import LoadParameters
+
+    for text in ("&a [*a]", "[" * 5000, f"[{'9' * 5000}]", "[[1]: 2]"):
+        with pytest.raises(BadInput) as caught:
+            parameters.check(LoadParameters, REPORT, {"inventory": "x", "threads": f"[{text}"})
+        assert str(caught.value.key).startswith("threads")
+    assert parameter("a=1")(home)[-1] == "a=1"

@@ -148,6 +148,16 @@ def test_a_user_is_told_everything_in_one_line_before_anything_happens(machine):
     assert machine.calls("uv") == []
 
 
+def test_only_the_tests_need_a_browser(machine):
+    machine.lacks(*TEST)
+    ran = machine.setup("--programs", "report")
+    said = "setup: without Maven (mvn; Debian package maven) MySQL cannot be fetched: MariaDB takes its place\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, said, "")
+    ran = machine.setup("--programs", "test")
+    assert ran.returncode == 2
+    assert "install -y --no-install-recommends chromium" in ran.stderr
+
+
 def test_replay_needs_no_programs(machine):
     machine.lacks("sysbench", "go", "chromium")
     assert machine.setup("--programs", "python").returncode == 0
@@ -158,6 +168,17 @@ def test_an_old_go_is_named_with_the_fix(machine):
     ran = machine.setup("--programs", "report")
     assert ran.returncode == 2
     assert "missing: Go >= 1.24 (found go1.19.8). Fix: Go 1.24 or newer from https://go.dev/dl" in ran.stderr
+
+
+def test_a_missing_go_is_named(machine):
+    machine.lacks("go")
+    assert "Go >= 1.24 (found none)" in machine.setup("--programs", "report").stderr
+
+
+def test_go_comes_from_debian_where_debians_is_new_enough(machine):
+    machine.lacks("go")
+    machine.program("apt-cache", "#!/bin/sh\necho '  Candidate: 2:1.24~2'\n")
+    assert "install -y --no-install-recommends golang-go." in machine.setup("--programs", "report").stderr
 
 
 def test_an_old_python_is_named(machine):
@@ -186,6 +207,41 @@ def test_root_gets_maven_where_it_can_be_had_and_goes_on_without(machine, brings
     assert ran.returncode == 0, ran.stderr
     assert machine.calls("apt")[0] == "noninteractive -qq install -y --no-install-recommends maven"
     assert ("MariaDB takes its place" in ran.stdout) == (not brings)
+
+
+def test_root_refreshes_stale_package_lists_once(machine):
+    machine.lacks("sysbench")
+    machine.is_root_on_debian(brings=["sysbench"])
+    (machine.home / "stale").touch()
+    assert machine.setup("--programs", "report").returncode == 0
+    assert [call.split()[2] for call in machine.calls("apt")] == ["install", "update", "install"]
+
+
+def test_root_is_shown_the_log_of_a_failed_install(machine):
+    machine.lacks("sysbench")
+    machine.is_root_on_debian()
+    (machine.home / "broken").touch()
+    ran = machine.setup("--programs", "report")
+    assert ran.returncode == 2
+    assert "E: dpkg was interrupted" in ran.stderr
+    assert f"{machine.home}/.cache/benchbook/apt.log" in ran.stderr
+
+
+def test_root_changes_nothing_when_the_rest_cannot_be_mended(machine):
+    machine.lacks("sysbench", "go")
+    machine.is_root_on_debian(brings=["sysbench"])
+    ran = machine.setup("--programs", "report")
+    assert ran.returncode == 2
+    assert "https://go.dev/dl" in ran.stderr
+    assert machine.calls("apt") == []
+
+
+def test_a_package_that_does_not_bring_its_program_is_an_error(machine):
+    machine.lacks("sysbench")
+    machine.is_root_on_debian()
+    ran = machine.setup("--programs", "report")
+    assert ran.returncode == 2
+    assert "missing: sysbench." in ran.stderr
 
 
 def test_root_makes_the_account_of_its_labs_where_there_is_none(machine):
@@ -230,6 +286,14 @@ def test_no_network_is_one_sentence_and_any_other_failure_shows_its_last_words(m
     assert "cannot reach" not in ran.stderr
 
 
+def test_another_lock_installs_again_into_the_same_venv(machine):
+    machine.setup("report")
+    with (machine.checkout / "env" / "requirements.lock").open("a") as lock:
+        lock.write("# changed\n")
+    machine.setup("report")
+    assert [call.split()[:2] for call in machine.calls("uv")[3:]] == [["pip", "sync"], ["pip", "install"]]
+
+
 def test_a_checkout_that_was_moved_gets_a_new_venv(machine):
     machine.setup("report")
     machine.checkout = machine.checkout.rename(machine.checkout.with_name("elsewhere"))
@@ -252,6 +316,19 @@ def test_a_package_of_ones_own_stays_installed(machine):
     assert machine.setup("report").returncode == 0
     assert machine.calls("uv")[-1] == installed
     assert len(machine.calls("uv")) == 9
+
+
+def test_a_package_that_is_gone_is_said_before_anything_is_changed(machine):
+    """To make the .venv anew took every package of one's own out, and then broke off."""
+    assert machine.setup("python").returncode == 0
+    before = machine.calls("uv")
+    (machine.checkout / "env" / "packages.txt").write_text("/no/such/package\n")
+    ran = machine.setup("python")
+    assert ran.returncode == 2
+    assert ran.stderr == (
+        "setup: the package in /no/such/package is gone. Fix: take its line out of env/packages.txt, or put it back\n"
+    )
+    assert machine.calls("uv") == before
 
 
 def test_an_unknown_purpose_names_the_known_ones(machine):
@@ -280,6 +357,11 @@ def test_the_lock_holds_every_dependency_and_so_do_its_hashes():
     assert all(line.endswith("\\") for line in lines)  # each pin is continued by its hashes
 
 
+def test_the_lock_leaves_out_what_makes_parsers_wherever_a_notebook_is_read():
+    """jsonschema imports it where it finds it: 1.6 s of CPU in each process."""
+    assert "rfc3987-syntax" not in names(lock_lines("requirements.lock"))
+
+
 @pytest.mark.parametrize("file", ["requirements.lock", "uv.lock.txt"])
 def test_no_lock_names_a_host(file):
     assert "://" not in (ROOT / "env" / file).read_text()
@@ -299,6 +381,19 @@ def test_conda_has_every_dependency():
     assert {called.get(name, name) for name in needed} <= conda
 
 
+def test_conda_has_every_program_that_it_can_have():
+    rows = [line.split() for line in (ROOT / "env" / "debian-packages.txt").read_text().splitlines()]
+    wanted = {row[3] for row in rows if len(row) == 4 and row[0] in {"report", "test"}} - {"-"}
+    listed = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    assert wanted <= names(entry for entry in listed if isinstance(entry, str))
+
+
+def test_make_help_lists_the_targets():
+    listed = subprocess.run(["make", "-C", str(ROOT), "help"], capture_output=True, text=True, check=True).stdout
+    targets = set(re.findall(r"^  make ([a-z-]+) ", listed, flags=re.MULTILINE))
+    assert {"report", "test", "lab", "lab-down", "jupyter", "bench", "site", "clean", "help", "setup"} <= targets
+
+
 def dry_make(*words: str) -> subprocess.CompletedProcess[str]:
     # Under a make of its own, it would name the folder that it enters, and take that one's variables.
     alone = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
@@ -312,6 +407,14 @@ def test_a_variable_that_is_none_runs_nothing(name: str):
     assert ran.returncode == 2
     assert f"there is no variable {name}; variables are written in capitals: REPORT=... PROFILE=..." in ran.stderr
     assert ran.stdout == ""
+
+
+def test_variables_that_are_known_are_taken_whatever_they_hold():
+    ran = dry_make(
+        "REPORT=a", "PYTEST_ARGS=-k 'x or REPORTS=1' y=2", "MAKEFLAGS=-k", "BENCHBOOK_HOME=/tmp", "SHELL=/bin/sh"
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "benchbook report a --profile smoke" in ran.stdout
 
 
 def test_continuous_integration_calls_make_test():

@@ -13,7 +13,7 @@ from pydantic import Field, StrictBool
 from benchbook import yamlfile
 from benchbook.errors import BadInput
 from benchbook.given.bounds import Count, matching
-from benchbook.given.document import as_yaml, yaml_text
+from benchbook.given.document import as_yaml, line_of, yaml_text
 
 FILES = sorted(path for part in ("data/published", "env", "lib") for path in (ROOT / part).rglob("*.yaml"))
 
@@ -71,6 +71,11 @@ def test_what_readers_of_yaml_do_not_agree_on(written: str, fix: str) -> None:
         with pytest.raises(BadInput, match=r"not shown: it may be a secret\).* Fix: put it in quotes") as caught:
             yaml_text(text.replace("W", written))
         assert written not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["1" + "_" * 90_000 + "x", "_1", "_", "1:" + "0" * 90_000 + "x"])
+def test_what_only_begins_as_a_number_is_a_text(text: str) -> None:
+    assert yaml_text(f"a: {text}") == {"a": text}
 
 
 @pytest.mark.parametrize("blank", ["\u00a0", "\u3000", "\u200b"])
@@ -165,3 +170,13 @@ def test_a_value_of_another_kind_is_said_with_its_line(tmp_path: Path, lines: st
     with pytest.raises(BadInput) as caught:
         yamlfile.load_model(Whole, path)
     assert str(caught.value).startswith(f"{path}: {said}")
+
+
+def test_the_line_of_a_key() -> None:
+    text = "a: 1\nb:\n  c: [1,\n   2]\nclaims:\n- id: x\n- id: y\n  at: 3\n"
+    assert [line_of(text, keys) for keys in (["b", "c", 1], ["b", "none"], ["claims", "y", "at"], ["none"])] == [
+        4,
+        2,
+        8,
+        None,
+    ]

@@ -82,6 +82,28 @@ def test_tidb_numbers(workload: str):
     assert rows("tidb_v7_1_3_sysbench", workload, "threads", "tps", "p95_ms") == TIDB[workload]
 
 
+def test_tidb_has_these_tables_and_no_others():
+    published = load("tidb_v7_1_3_sysbench", DATA)
+    assert list(published.tables) == list(TIDB)
+    table = published.table("oltp_insert")
+    assert (table.levels, table.metrics) == (["threads"], ["tps", "p95_ms"])
+    assert table.fixed["workload"] == "oltp_insert"
+    assert (table.fixed["tables"], table.fixed["table_size"], table.fixed["time_s"]) == (32, 10_000_000, 1200)
+    assert (table.fields["p95_ms"].unit, table.fields["tps"].unit) == ("ms", "1/s")
+
+
+def test_tidb_text_says_other_threads_than_two_tables():
+    report = load("tidb_v7_1_3_sysbench", DATA).report
+    assert report.fact("threads").values["threads"] == [100, 200, 400]
+    assert report.design[0].factors["threads"] == [50, 100, 200]
+    assert "--mysql-ignore-errors=1062,2013,8028,9007" in report.design[0].options
+    assert "--auto-inc=false" in report.design[0].options
+
+
+def test_tpcc_numbers():
+    assert rows("tidb_v7_1_3_tpcc", "tpcc", "threads", "tpmc") == [(50, 42839), (100, 72895), (200, 97924)]
+
+
 def test_pgcat_numbers():
     """As pgbench printed them: 12 runs, with and without the time of connecting."""
     columns = ("server", "threads", "tps_connecting", "tps", "latency_mean_ms")
@@ -161,6 +183,80 @@ def test_the_same_version_in_the_report_before():
         assert found == [*(("v6.1.0", value) for value in values), *([("v6.2.0", None)] * 3)]
 
 
+def test_dm_alpha_numbers():
+    assert rows("dm_1_0_alpha", "result", "component", "threads", "qps", "tps", "p95_ms") == [
+        ("MySQL", 1024, 15100, 15100, 121.08),
+        ("DM", 256, 13890, 13890, 210),
+        ("TiDB", None, 18530, 2270, 29),
+    ]
+    assert rows("dm_1_0_alpha", "result", "qps_begin_commit", "qps_replace")[2] == (2400, 13800)
+
+
+def test_dm_ga_pool_sizes():
+    columns = ("pool_size", "txn_time_s", "load_time_s", "speed_mb_s", "tidb_p99_s")
+    assert rows("dm_1_0_ga", "load_pool_size", *columns) == [
+        (2, 0.250, 425.9, 9.1, 0.23),
+        (4, 0.523, 360.1, 10.7, 0.41),
+        (8, 0.986, 267.0, 14.5, 0.93),
+        (16, 2.022, 265.9, 14.5, 2.68),
+        (32, 3.778, 262.3, 14.7, 6.39),
+        (64, 7.452, 281.9, 13.7, 8.00),
+    ]
+
+
+def test_dm_ga_rows_per_statement():
+    columns = ("rows_per_statement", "statement_size", "txn_time_s", "load_time_s", "speed_mb_s", "tidb_p99_s")
+    assert rows("dm_1_0_ga", "load_rows_per_statement", *columns) == [
+        (7426, 1500000, 6.982, 258.3, 15.0, 10.34),
+        (4903, 1000000, 3.778, 262.3, 14.7, 6.39),
+        (2470, 500000, 1.962, 271.36, 14.3, 2.00),
+        (1236, 250000, 1.911, 283.3, 13.7, 1.50),
+        (618, 125000, 0.683, 299.9, 12.9, 0.73),
+        (310, 62500, 0.413, 322.6, 12.0, 0.49),
+    ]
+
+
+def test_dm_ga_worker_counts():
+    columns = ("worker_count", "job_tps", "txn_time_ms", "tidb_qps", "tidb_p99_ms")
+    assert rows("dm_1_0_ga", "sync_worker_count", *columns) == [
+        (4, 7074, 63, 7100, 3),
+        (8, 14684, 64, 14900, 4),
+        (16, 23486, 56, 24900, 6),
+        (32, 23345, 28, 29200, 10),
+        (64, 23302, 30, 31200, 16),
+        (1024, 22225, 70, 56900, 70),
+    ]
+
+
+def test_dm_ga_the_other_tables():
+    assert rows("dm_1_0_ga", "dump", "table_split", "dump_threads", "speed_mb_s") == [
+        ("on", 32, 191.03),
+        ("off", 4, 72.22),
+    ]
+    columns = ("rows_per_statement", "data_gb", "txn_latency_s", "load_time_s", "speed_mb_s")
+    assert rows("dm_1_0_ga", "load", *columns) == [(4878, 38.14, 1.737, 2346.9, 16.64)]
+    columns = ("statement_type", "relay_mb_s", "job_tps", "txn_time_ms", "tidb_qps", "tidb_p99_ms")
+    assert rows("dm_1_0_ga", "sync_distribution", *columns) == [
+        ("insert_only", 11.3, 23345, 28, 29200, 10),
+        ("write_only", 18.7, 33470, 129, 34600, 11),
+    ]
+    assert rows("dm_1_0_ga", "sync_result", "qps", "tps", "relay_mb_s", "p95_ms", "p99_ms") == [
+        (42790, 42790, None, 1.18, None),
+        (None, None, 11.3, 0.045, None),
+        (22970, None, None, 20, None),
+        (31300, 4160, None, 6.4, 9),
+    ]
+    assert rows("dm_1_0_ga", "sync_result", "qps_begin_commit", "qps_insert")[3] == (3930, 22760)
+
+
+def test_dm_ga_command_names_a_host_outside_the_topology():
+    report = load("dm_1_0_ga", DATA).report
+    assert len(report.addresses()) == 6
+    assert report.fact("sync_run_command").values["mysql_host"] == "172.17.4.40"
+    assert "172.17.4.40" not in report.addresses()
+    assert report.fact("full_prepare_command").values["mysql_host"] in report.addresses()
+
+
 DDT = {
     32: [(5, 15, 145062, 13631, 400), (6, 20, 160837, 16384, 440), (6, 24, 155232, 15860, 440)],
     48: [
@@ -186,6 +282,14 @@ def test_ddt_numbers(cache: int):
     assert [row[1:] for row in single if row[0] == cache] == DDT[cache]
 
 
+def test_ddt_oddities_stay():
+    published = load("ddt_full_scale", DATA)
+    frame = published.table("single_tests").frame
+    assert frame["cache_bucket_num"].isna().tolist() == [True] * 3 + [False] * 8
+    assert frame["document_size"].str.contains("OPLOG").tolist() == [True] + [False] * 10
+    assert published.report.systems[0].version == "0.1"
+
+
 def test_dtm_numbers():
     assert rows("dtm_mysql", "mysql_write_only", "db_tps", "ops") == [(2006, 12039)]
     columns = ("mode", "sql_per_branch", "global_tps", "db_tps", "ops")
@@ -206,6 +310,16 @@ def test_the_one_saga_row_that_does_not_multiply():
     assert off.tolist() == [0, 0, 0, 0, -400, 0, 0]
 
 
+def test_identities_name_their_sides():
+    published = load("dm_1_0_ga", DATA)
+    table = published.table("sync_worker_count")
+    bound = table.identities[0]
+    # 4 x 100 / 0.063 s = 6349.2, 8 x 100 / 0.064 s = 12500: both below the jobs that are printed.
+    frame = table.frame.assign(**table.fixed)
+    assert frame.eval(bound.right).round(1).tolist()[:2] == [6349.2, 12500.0]
+    assert (frame.eval(bound.left) > frame.eval(bound.right)).tolist() == [True, True] + [False] * 4
+
+
 def test_value():
     published = load("tidb_v7_1_3_sysbench", DATA)
     table = published.table("oltp_insert")
@@ -222,6 +336,26 @@ def test_value():
     with pytest.raises(BadInput, match="oltp_point_select"):
         published.table("oltp_selects")
     assert load("dm_1_0_alpha", DATA).table("result").value("qps_replace", component="DM") is None
+
+
+def test_resolution_is_the_last_printed_place():
+    alpha = load("dm_1_0_alpha", DATA).table("result")
+    assert alpha.resolution("qps", component="DM") == 10.0  # 13.89k
+    assert alpha.resolution("qps_begin_commit", component="TiDB") == 100.0  # 2.4k
+    assert alpha.resolution("qps_replace", component="DM") is None
+    sync = load("dm_1_0_ga", DATA).table("sync_result")
+    assert sync.resolution("p95_ms", component="DM relay log unit") == 0.001  # 45us
+    insert = load("tidb_v7_1_3_sysbench", DATA).table("oltp_point_select")
+    assert insert.resolution("p95_ms", threads=100) == 0.01  # 2.00
+    assert insert.resolution("tps", threads=100) == 1.0
+
+
+def test_long_has_every_printed_number_once():
+    frame = load("tidb_v7_1_3_sysbench", DATA).long()
+    assert list(frame.columns[:4]) == ["table", "metric", "unit", "value"]
+    assert len(frame) == 30
+    cell = frame.query("workload == 'oltp_update_index' and threads == 400 and metric == 'p95_ms'")
+    assert cell[["unit", "value"]].to_numpy().tolist() == [["ms", 25.3]]
 
 
 def test_long_leaves_out_what_is_not_printed():

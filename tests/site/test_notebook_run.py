@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import shutil
 import subprocess
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
@@ -19,7 +21,7 @@ from rich.console import Console
 
 from benchbook import notebook_run, pipeline
 from benchbook.campaign.progress import PROGRESS_FILE, Progress
-from benchbook.errors import NotWritten
+from benchbook.errors import BadInput, NotWritten
 from benchbook.notebook_run import Executed
 from benchbook.site import page
 
@@ -72,6 +74,16 @@ def test_bad_input_ends_with_2_before_any_load_and_everything_else_with_1(
     found = executed(monkeypatch, raising(name), progress)
     assert (found.status, found.problem) == (status, f"{name}: said")
     assert found.killed == (name == notebook_run.KERNEL_DIED)
+
+
+def test_a_line_that_a_killed_kernel_did_not_end_is_no_matter(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = executed(monkeypatch, RuntimeError("Kernel died"), LOADING, '{"campaign": "c1"}\n', LOADING[:20])
+    assert (found.status, found.campaign) == (1, home.path / "data" / "runs" / "r" / "c1")
+
+
+def test_a_full_disk_is_a_sentence(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(NotWritten, match=r"\.ipynb cannot be written: No space left on device\. Fix: free some"):
+        executed(monkeypatch, OSError(errno.ENOSPC, "No space left on device"))
 
 
 @pytest.mark.parametrize(("progress", "status"), [("", 2), (LOADING, 1)])
@@ -140,6 +152,23 @@ def broken_in(folder: Path) -> Executed:
     return Executed(folder / "executed.ipynb", folder, 1, "KeyError: 'p95'")
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_where_only_the_notebook_broke_the_way_to_its_page_is_said(
+    home: Home, monkeypatch: pytest.MonkeyPatch, whole: bool
+) -> None:
+    """The next thing to do was the same command, which measured all of it anew."""
+    kept = FIXTURES / "campaigns" / "dtm_mysql" / "20261121T042759706961-bc6314e4711c"
+    folder = Path(shutil.copytree(kept, home.path / "data/runs/dtm_mysql" / kept.name))
+    if not whole:
+        shutil.rmtree(next((folder / "trials").glob("r*")))
+    broke = broken_in(folder)
+    monkeypatch.setattr(notebook_run, "execute", lambda *_, **__: broke)
+    console = Console(file=io.StringIO(), width=200)
+    assert pipeline.replay("dtm_mysql", "", console) == 1
+    said = console.file.getvalue()  # type: ignore[attr-defined]
+    assert ("every trial is recorded: mend that, and `benchbook site dtm_mysql` makes the page" in said) is whole
+
+
 def test_a_replay_from_the_command_line_asks_no_host(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = FIXTURES / "campaigns" / "dtm_mysql" / "20261121T042759706961-bc6314e4711c"
     folder = Path(shutil.copytree(kept, home.path / "data/runs/dtm_mysql" / kept.name))
@@ -199,3 +228,13 @@ def test_what_a_killed_run_left_in_the_temporary_folder_is_found_and_no_other_s(
     (tmp_path / names[1] / "executed.ipynb").touch()
     (tmp_path / f"benchbook-{gone.pid}-link").symlink_to(tmp_path / names[2])
     assert notebook_run.left_by_killed_runs() == [tmp_path / names[0]]
+
+
+def test_a_temporary_folder_whose_path_no_socket_can_have_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / ("long" * 30)
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    with pytest.raises(BadInput, match=r"^TMPDIR: the path is too long .* \d+ bytes shorter"):
+        notebook_run.run_cells(tmp_path / "any.ipynb", {}, tmp_path / "target.ipynb")

@@ -126,6 +126,14 @@ def test_axe_finds_nothing_on_a_report_s_page_the_index_and_the_glossary(page: P
             assert violations(opened) == [], name
 
 
+def test_axe_would_find_what_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "bad.html").write_text('<!DOCTYPE html><html><body><img src="data:image/png;base64,"></body></html>')
+    with browser() as started:
+        found = " ".join(violations(look(started, tmp_path / "bad.html", 800)))
+    assert "image-alt" in found
+    assert "html-has-lang" in found
+
+
 def test_a_figure_opens_in_the_whole_window_and_grows_around_the_pointer(page: Path) -> None:
     with browser() as started:
         opened = look(started, page, 800)

@@ -59,6 +59,12 @@ def test_levels_that_ddt_would_replace_are_refused(key: str, value: int) -> None
         ddt.properties(replace(LEVELS, **{key: value}), SOURCE, TARGET, "ddt.+")
 
 
+def test_the_heap_is_bounded() -> None:
+    command = ddt.command(Path("execute-1.0.jar"), Path("DDT.properties"), heap_mb=512)
+    utc = "-Duser.timezone=UTC"
+    assert command == ["java", "-Xms512m", "-Xmx512m", utc, "-jar", "execute-1.0.jar", "DDT.properties"]
+
+
 # -- the log: three real runs of release 1.1.0 over FerretDB, in November 2026 (of 60,000, 3,000 and 3,000 documents).
 # Repeated lines (licence, load of the host, driver) were taken out, paths and addresses replaced. The figures were read
 # off the files by hand.
@@ -80,6 +86,28 @@ def test_a_real_success_is_timed_from_its_first_reader_to_its_last_count() -> No
     assert log.counts == [Count(at(time), documents) for time, documents in steps]
     assert log.complete_at() == at("01:58:34.513")
     assert (log.documents, log.has_ended) == (60000, True)
+
+
+def test_what_ferretdb_does_not_know_of_bson_types_is_no_error() -> None:
+    assert SUCCESS.count(" - ERROR -- ") == 80
+    log = ddt.parse(SUCCESS)
+    assert (log.errors, log.errors_in_all, log.first_cause) == ([], 0, "")
+    assert log.slowed == SUCCESS.count("the rate limit is enabled") == 19
+
+
+def test_an_unreachable_target_is_told_by_its_first_error_although_the_task_ends() -> None:
+    log = ddt.parse(UNREACHABLE)
+    assert (log.has_ended, log.documents, log.began) == (True, 0, None)
+    assert log.first_cause.startswith("benchbook_full_target failed to check data source connectivity:Timed out after")
+    assert "127.0.77.53:27017" in log.first_cause
+    assert log.errors_in_all == 2
+
+
+def test_a_killed_source_leaves_a_log_without_its_end() -> None:
+    log = ddt.parse(HANGS)
+    assert (log.has_ended, log.documents, log.began) == (False, 0, None)
+    assert "execution error :Timed out after 30000 ms" in log.first_cause
+    assert log.errors_in_all == 9
 
 
 def test_what_a_run_tells_of_its_progress() -> None:
@@ -124,6 +152,10 @@ def test_a_hundred_errors_are_kept_and_no_document() -> None:
     assert "\n[8903 further lines of errors are left out]\n" in kept
     assert "\tat " not in kept
     assert "state=CONNECTING" in kept, "what a driver says of a server is kept"
+
+
+def test_what_is_kept_of_a_success_says_the_same() -> None:
+    assert ddt.parse(ddt.without_documents(SUCCESS)) == ddt.parse(SUCCESS)
 
 
 @pytest.mark.real

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 
 import bson
+import pytest
 
+from benchbook.errors import BadInput
 from mongo_transfer import dataset, proof
 from mongo_transfer.dataset import DocumentSet
 
@@ -22,11 +24,37 @@ def test_the_hash_is_the_sum_of_the_documents_hashes() -> None:
     assert (digest.documents, digest.bytes) == (2, len(A) + len(B))
 
 
+def test_the_order_of_documents_and_the_batches_do_not_matter() -> None:
+    assert proof.summed("db.c", [A + B]) == proof.summed("db.c", [B, A])
+
+
+def test_the_order_of_fields_does_matter() -> None:
+    one, other = bson.encode({"_id": 1, "x": 1, "y": 2}), bson.encode({"_id": 1, "y": 2, "x": 1})
+    assert proof.summed("db.c", [one]).hash != proof.summed("db.c", [other]).hash
+
+
+def test_a_document_that_is_there_twice_is_seen() -> None:
+    # With exclusive or in place of the sum, three would look like one.
+    assert proof.summed("db.c", [A + A + A]).hash != proof.summed("db.c", [A]).hash
+
+
 def test_documents_have_seven_columns_and_140_bytes() -> None:
     documents = bson.decode_all(b"".join(dataset.blocks(DocumentSet(7, 25), 0)))
     assert len(documents) == 3  # 25 over 10 collections: 3 in each of the first five, 2 in the others
     assert all(tuple(document) == dataset.COLUMNS and len(dataset.COLUMNS) == 7 for document in documents)
     assert all(len(bson.encode(document)) == 140 for document in documents)
+
+
+def test_values_are_plausible_and_ids_rise_and_differ_between_collections() -> None:
+    small = DocumentSet(1, 20_000)
+    first, second = (bson.decode_all(b"".join(dataset.blocks(small, number))) for number in (0, 1))
+    ids = [document["_id"] for document in first]
+    assert ids == sorted(set(ids))
+    assert not set(ids) & {document["_id"] for document in second}
+    assert [document["seq"] for document in first] == list(range(2000))
+    assert {document["status"].strip() for document in first} == {"open", "paid", "shipped", "returned"}
+    assert all(0 <= document["amount"] < 10_000 and 0 <= document["account"] < 100_000 for document in first)
+    assert all(document["note"].islower() and len(document["note"]) == 27 for document in first)
 
 
 def test_the_same_seed_gives_the_same_bytes() -> None:
@@ -35,3 +63,20 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
     assert content != b"".join(dataset.blocks(DocumentSet(8, 10_000), 3))
     # Fixed once: a change of these bytes is a change of the data set, and must change its version.
     assert hashlib.sha256(content).hexdigest()[:16] == "457615ae6bd7339f"
+
+
+def test_the_identity_names_seed_and_size() -> None:
+    assert dataset.identity(7, 25) == dataset.identity(7, 25) == DocumentSet(7, 25).identity
+    assert len({dataset.identity(7, 25), dataset.identity(8, 25), dataset.identity(7, 26)}) == 3
+
+
+def test_too_few_documents_are_refused() -> None:
+    with pytest.raises(BadInput, match="at least 10"):
+        DocumentSet(1, 9)
+
+
+def test_sizes_add_up() -> None:
+    sizes = DocumentSet(1, 1_000_003).sizes()
+    assert len(sizes) == 10
+    assert sum(sizes.values()) == 1_000_003
+    assert max(sizes.values()) - min(sizes.values()) == 1

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,14 @@ def test_source_and_target_by_the_same_address(source: Server, run: Callable[...
         assert "benchbook_probe" not in client.list_database_names()
 
 
+def test_source_and_target_by_an_alias(source: Server, run: Callable[..., Command]) -> None:
+    before = digest(source.endpoint, databases=".+")
+    with relay(f"{NET}.19", source):
+        text = refused(run("--target-url", f"mongodb://{NET}.19:27017/"), 2)
+    assert f"source {NET}.11:27017 and target {NET}.19:27017 are the same server" in text
+    assert digest(source.endpoint, databases=".+") == before
+
+
 def test_an_unreachable_server(run: Callable[..., Command]) -> None:
     text = refused(run("--source-url", f"mongodb://{NET}.99:27017/", "--connect-seconds", "0.3"), 2)
     assert text.startswith(f"transfer: {NET}.99:27017: cannot be reached")
@@ -84,6 +92,15 @@ def hook(signal: str) -> str:
     )
 
 
+def test_a_worker_that_is_ended_as_it_begins_says_nothing(run: Callable[..., Command], tmp_path: Path) -> None:
+    """It has its parent's signal mask until it set its own handler: no stack, no KeyboardInterrupt."""
+    (tmp_path / "sitecustomize.py").write_text(hook("SIGTERM"))
+    search = f"{tmp_path}:{paths.home() / 'lib'}"
+    _, _, err = run("--target-url", f"mongodb://{NET}.99:27017/", "--connect-seconds", "0.3", PYTHONPATH=search).end()
+    assert "KeyboardInterrupt" not in err
+    assert err.strip().splitlines()[-1].startswith(f"transfer: {NET}.99:27017: cannot be reached")
+
+
 def test_a_worker_that_is_killed_as_it_begins_is_told(
     source: Server, database: str, run: Callable[..., Command], tmp_path: Path
 ) -> None:
@@ -101,6 +118,19 @@ def test_a_password_on_the_command_line(run: Callable[..., Command]) -> None:
     text = refused(run("--target-url", f"mongodb://me:geheim@{NET}.12:27017/"), 2)
     assert "a URL with a password" in text
     assert "geheim" not in text
+
+
+def test_a_password_file_that_is_not_there(run: Callable[..., Command], tmp_path: Path) -> None:
+    assert "the file: does not exist" in refused(run("--source-password-file", str(tmp_path / "none")), 2)
+
+
+@pytest.mark.parametrize("option", ["--cache-bucket-num", "--source-threads", "--target-threads"])
+def test_knobs_of_zero(run: Callable[..., Command], option: str) -> None:
+    assert "must be at least 1 (got 0)" in refused(run(option, "0"), 2)
+
+
+def test_nothing_to_copy(run: Callable[..., Command]) -> None:
+    assert "no collection matches databases='none'" in refused(run("--databases", "none"), 2)
 
 
 def test_a_document_over_the_limit(source: Server, target: Server, database: str, run: Callable[..., Command]) -> None:
@@ -157,6 +187,17 @@ def test_a_conflict_on_a_unique_index(
         report = json.loads(out)
         assert report["status"] == "failed"
     assert digest(source.endpoint, databases=database) == before
+
+
+def test_a_unique_index_that_the_copy_cannot_have(
+    source: Server, target: Server, database: str, run: Callable[..., Command]
+) -> None:
+    with source.client() as client, target.client() as copy:
+        fill(client, database, "c", numbered(50))
+        client[database]["c"].create_index("n", unique=True)
+        copy[database]["c"].insert_one({"_id": "stranger", "n": 7})
+    text = refused(run("--databases", database), 1)
+    assert f"{database}.c: unique index n_1 conflicts with documents on the target" in text
 
 
 def test_a_collection_dropped_in_mid_copy(
@@ -254,6 +295,23 @@ def test_a_full_disk_of_the_target(
     assert digest(source.endpoint, databases=database) == before
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small disk needs a mount, and a mount needs root")
+def test_a_target_whose_disk_is_full_from_the_start_is_no_defect_of_the_kit(
+    source: Server, database: str, run: Callable[..., Command], serve: Callable[[str, Path], Server], tmp_path: Path
+) -> None:
+    with source.client() as client:
+        fill(client, database, "c", numbered(10))
+    with small_disk(tmp_path / "disk", "1m") as folder:
+        target = serve(f"{NET}.14", folder)
+        with suppress(OSError), (folder / "filler").open("wb", buffering=0) as filler:
+            while True:
+                filler.write(bytes(4096))
+        text = refused(run("--databases", database, between=(source, target)), 2)
+        target.kill()
+    assert text.startswith(f"transfer: {NET}.14:27017: ")
+    assert "Fix: mend that server" in text
+
+
 def test_a_full_disk_of_the_samples_leaves_a_report(source: Server, database: str, run: Callable[..., Command]) -> None:
     with source.client() as client:
         fill(client, database, "c", numbered(10))
@@ -262,6 +320,17 @@ def test_a_full_disk_of_the_samples_leaves_a_report(source: Server, database: st
     said = "/dev/full cannot be written: No space left on device. Fix: free some space"
     assert err.strip().splitlines()[-1].startswith(f"transfer: failed: {said}")
     assert json.loads(out)["status"] == "failed"
+
+
+def test_a_full_disk_of_the_report_is_no_defect_of_the_kit(
+    source: Server, database: str, run: Callable[..., Command]
+) -> None:
+    with source.client() as client:
+        fill(client, database, "c", numbered(10))
+    got, out, err = run("--databases", database, "--report", "/dev/full").end()
+    assert got == 1
+    assert err.strip().splitlines()[-1].startswith("transfer: /dev/full cannot be written: No space left on device")
+    assert json.loads(out)["status"] == "complete"
 
 
 def test_a_target_that_is_lost_before_its_indexes_leaves_a_report(

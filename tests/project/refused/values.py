@@ -19,19 +19,26 @@ HOSTS = [
     Row("an SSH address that is an option", with_host(ssh_address="-x"), ("hosts.db1.ssh_address: ", "(got '-x')")),
     Row("a login that is an option", with_host(user="-lroot"), ("hosts.db1.user: ", "(got '-lroot')")),
     Row("a port of 70,000", with_host(ssh_port=70_000), ("hosts.db1.ssh_port: ", "(got 70000)")),
+    Row("a port that is true", with_host(ssh_port=True), ("hosts.db1.ssh_port: ", "(got True)")),
     Row("a processor below 0", with_host(cpus=[-1]), ("hosts.db1.cpus.0: ", "(got -1)")),
+    Row("a processor beyond all", with_host(cpus=[10**20]), ("hosts.db1.cpus.0: ",)),
     Row("an unknown key", with_host(adress="x"), ("hosts.db1.adress: ", "known here: address")),
     Row("no roles", with_host(roles=[]), ("hosts.db1.roles: ", "(got [])")),
+    Row("roles that are a word", with_host(roles="tidb"), ("hosts.db1.roles: ", "(got 'tidb')")),
 ]
 INVENTORIES = [
     Row("hosts that are a list", with_inventory(hosts=["a"]), ("hosts: ", "(got ['a'])")),
     Row("a lease without end", with_inventory(ssh={"lease_s": float("inf")}), ("ssh.lease_s: ", "(got inf)")),
+    Row("a lease that is no number", with_inventory(ssh={"lease_s": float("nan")}), ("ssh.lease_s: ", "(got nan)")),
+    Row("a wait without end", with_inventory(ssh={"connect_timeout_s": float("inf")}), ("ssh.connect_timeout_s: ",)),
+    Row("an empty program", with_inventory(programs={"sysbench": ""}), ("programs.sysbench: ", "(got '')")),
     Row("a program that is an option", with_inventory(programs={"sysbench": "-c"}), ("programs.sysbench: ",)),
     Row(
         "a database with a quote",
         with_inventory(endpoints={"a": {**END, "database": "x'y"}}),
         ("endpoints.a.database",),
     ),
+    Row("an endpoint that is an option", with_inventory(endpoints={"a": {**END, "host": "-h"}}), ("endpoints.a.host",)),
 ]
 SECRETS = [
     Row("a password", with_inventory(systems={"tidb": {"password": SECRET}}), ("systems.tidb.password: ", "not shown")),
@@ -48,6 +55,21 @@ SECRETS = [
         changed("inventory", "systems:\n", f"password: '{SECRET}\nsystems:\n"),
         ("malformed YAML",),
     ),
+    Row(
+        "a password that is an alias",
+        changed("inventory", "systems:\n", f"password: *{SECRET}\nsystems:\n"),
+        ("malformed YAML",),
+    ),
+    Row(
+        "a password with a tag",
+        changed("inventory", "systems:\n", f"password: !{SECRET} x\nsystems:\n"),
+        ("malformed YAML",),
+    ),
+    Row(
+        "a passphrase twice",
+        changed("inventory", "systems:\n", f"passphrase: 1\npassphrase: {SECRET}\nsystems:\n"),
+        ("malformed",),
+    ),
 ]
 
 # -- profiles -------------------------------------------------------------------------------------------------------
@@ -59,15 +81,29 @@ def sysbench(**changes: Any) -> dict[str, Any]:
 
 SIZES: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
     ("repetitions of 100,000,000", {"repetitions": 100_000_000}, ("repetitions: ", "(got 100000000)")),
+    ("no repetitions", {"repetitions": 0}, ("repetitions: ", "(got 0)")),
     ("repetitions that are true", {"repetitions": True}, ("repetitions: ", "(got True)")),
+    ("repetitions as a text", {"repetitions": "3"}, ("repetitions: ", "(got '3')")),
     ("1e12 tables", sysbench(tables="1e12"), ("sysbench.tables: ", "(got 1000000000000.0)")),
+    ("1.0e+12 tables", sysbench(tables=1e12), ("sysbench.tables: ", "(got 1000000000000.0)")),
+    ("a million million tables", sysbench(tables=10**12), ("sysbench.tables: ", "(got 1000000000000)")),
+    ("10^20 rows", sysbench(table_size=10**20), ("sysbench.table_size: ",)),
     ("10^14 rows in all", sysbench(tables=10_000, table_size=10**10), ("tables x table_size",)),
     ("a load of a year", sysbench(time_s=31_536_000), ("sysbench.time_s: ", "(got 31536000)")),
+    ("threads beyond all", sysbench(prepare_threads=10**20), ("sysbench.prepare_threads: ",)),
     ("a rate below 0", sysbench(rate=-1), ("sysbench.rate: ", "(got -1)")),
+    ("disk without end", {"disk_gb": float("inf")}, ("disk_gb: ", "(got inf)")),
     ("disk that is no number", {"disk_gb": float("nan")}, ("disk_gb: ", "(got nan)")),
+    ("10^20 MB", {"buffer_pool_mb": 10**20}, ("buffer_pool_mb: ",)),
     ("no budget", {"repeat": {"budget_min": float("nan")}}, ("repeat.budget_min: ",)),
     ("clients in no number", {"saga": {"concurrency": []}}, ("saga.concurrency: ", "(got [])")),
+    ("accounts beyond all", {"saga": {"accounts": 10**20}}, ("saga.accounts: ",)),
+    ("a statement beyond all", {"dm": {"statement_size": 10**20}}, ("dm.statement_size: ",)),
+    ("cache without end", {"transfer": {"cache_gb": float("inf")}}, ("transfer.cache_gb: ",)),
     ("a probe that nobody knows", {"probes": ["../../x"]}, ("probes: no such probe", "(got '../../x')")),
+    ("probes that are a word", {"probes": "own"}, ("probes: ", "(got 'own')")),
+    ("a section that is a list", {"sysbench": []}, ("sysbench: ", "(got [])")),
+    ("a key of 100,000 letters", {"x" * 100_000: 1}, ("Extra inputs", "...")),
     ("a value of 100,000 letters", {"reset": "x" * 100_000}, ("reset: ", "...")),
 ]
 PROFILES = [Row(name, with_profile(**changes), ("own.yaml", *said, "Fix: ")) for name, changes, said in SIZES]
@@ -114,14 +150,20 @@ CHOICES = [
 FACTS = [
     ("an unknown key", "title: ", "titel: ", ("titel: ", "known here: ")),
     ("an unknown kind", "restaged_by: sysbench", "restaged_by: [sysbench]", ("restaged_by: ",)),
+    ("a kind nobody has", "restaged_by: sysbench", "restaged_by: os.system", ("restaged_by: no such kind",)),
     (
         "a generator nobody has",
         FIRST,
         f"{FIRST}    load: nobody\n",
         ("no such load generator", "nobody", "there are: etcd_benchmark"),
     ),
+    ("a workload with a newline", FIRST, '    workload: "a\\nb"\n', ("design.0.workload: ",)),
+    ("an unknown table", "table: oltp_point_select", "table: gone", ("design.oltp_point_select: ", "(got 'gone')")),
+    ("a table that is a path", "table: oltp_point_select", "table: ../x", ("design.0.table: ", "(got '../x')")),
     ("levels that are words", LEVELS, "    factors: {threads: [few, many, all]}\n", (AT[:-1], "the same points")),
     ("other levels", LEVELS, "    factors: {threads: [50, 100]}\n", (AT[:-1], "(got (200,))")),
+    ("levels of true", LEVELS, "    factors: {threads: [true]}\n", ("design.0.factors.threads.0",)),
+    ("levels without end", LEVELS, "    factors: {threads: [.inf]}\n", ("design.0.factors.threads.0",)),
     ("levels of no number", LEVELS, "    factors: {threads: [.nan]}\n", ("design.0.factors.threads.0",)),
     (
         "an unknown factor",
@@ -135,6 +177,8 @@ FACTS = [
         f"    factors: {{threads: [{', '.join(map(str, range(11_000)))}]}}\n",
         ("more points",),
     ),
+    ("pairs of another length", LEVELS, f"{LEVELS}    pairs: [[50, 1]]\n", (AT[:-1], "(got (50, 1))")),
+    ("a count of servers beyond all", "nodes: 3", f"nodes: {10**20}", ("nodes: ",)),
 ]
 REPORTS = [
     Row(f"report.yaml with {n}", changed("report.yaml", a, b), ("report.yaml", *said, "Fix: "))
@@ -143,12 +187,23 @@ REPORTS = [
 
 PACKAGE = [
     ("a path outside", '"path": "oltp_insert.csv"', '"path": "../../../etc/passwd"', ("resources.4.path: ",)),
+    ("an absolute path", '"path": "oltp_insert.csv"', '"path": "/etc/passwd"', ("resources.4.path: ",)),
     ("a table twice", '"name": "oltp_read_write"', '"name": "oltp_insert"', ("two tables have the name oltp_insert",)),
     ("a column twice", '"name": "tps"', '"name": "threads"', ("two columns have the name threads",)),
+    ("a table that is a path", '"name": "oltp_insert"', '"name": "../x"', ("resources.4.name: ", "(got '../x')")),
+    ("a number as its name", '"name": "tidb_v7_1_3_sysbench"', '"name": 5', ("name: ", "(got 5)")),
     ("another name", '"name": "tidb_v7_1_3_sysbench"', '"name": "other"', ("name: ", "(got 'other')")),
     ("code in an identity", '"threads / tps * 1000"', "\"__import__('os')\"", ("mean_below_p95", "Fix: ")),
+    ("a deep identity", '"threads / tps * 1000"', f'"{"-" * 100}tps"', ("mean_below_p95", "nested more than")),
+    (
+        "an identity of parentheses",
+        '"threads / tps * 1000"',
+        f'"{"(" * 3000}"',
+        ("mean_below_p95", "no expression", "not an")[:1],
+    ),
     ("an identity without end", '"threads / tps * 1000"', '"tps * 1e999"', ("mean_below_p95", "plain arithmetic")),
     ("a huge constant", '"tables": 32', f'"tables": {10**400}', ("resources.0.fixed.tables",)),
+    ("a bound that is a text", '"minimum": 0', '"minimum": "x"', ("constraints.minimum", "(got 'x')")),
 ]
 PACKAGES = [
     Row(f"datapackage.json with {n}", changed("datapackage.json", a, b), ("datapackage.json", *said))
@@ -164,7 +219,11 @@ CLAIM = [
     ),
     ("an unknown key", "    metric: tps", "    metrik: tps", ("claims.rises-point-select.metrik: ", "known here: ")),
     ("an unknown metric", "    metric: tps", "    metric: qps", ("(got 'qps')",)),
+    ("code for a metric", "    metric: tps", "    metric: \"__import__('os')\"", ("Fix: ",)),
+    ("an unknown table", "    table: oltp_point_select", "    table: gone", ("(got 'gone')",)),
     ("an unknown factor", "    factor: threads", "    factor: clients", ("(got 'clients')",)),
+    ("a factor without end", "    at_least: 1.2", "    at_least: .inf", ("Fix: ",)),
+    ("a factor of no number", "    at_least: 1.2", "    at_least: .nan", ("Fix: ",)),
     ("an id with a path", "id: rises-point-select", "id: ../x", ("claims.0.id: ", "(got '../x')")),
     ("another report", "report: tidb_v7_1_3_sysbench", "report: other", ("report: ", "(got 'other')")),
 ]
@@ -180,11 +239,32 @@ OTHERS = [
         ("add --allow --config-file=/x",),
     ),
     (
+        "an option of DTM's load",
+        "dtm_mysql",
+        'options: ["--events=999999999"]',
+        OPTION,
+        ("add --allow --config-file=/x",),
+    ),
+    (
         "no workers",
         "dm_1_0_alpha",
         "worker_count: 256, batch: 100, t",
         "batch: 100, t",
         (".fixed: ", "add `worker_count`"),
+    ),
+    (
+        "workers of a word",
+        "dm_1_0_alpha",
+        "worker_count: 256, batch: 100, t",
+        "worker_count: many, batch: 1, t",
+        ("worker_count: ", "(got 'many')"),
+    ),
+    (
+        "tables beyond all",
+        "dm_1_0_alpha",
+        "tables: 2, worker_count",
+        "tables: 2000000000, worker_count",
+        ("(got 2000000000)",),
     ),
     (
         "no cache",
