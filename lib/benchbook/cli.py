@@ -571,7 +571,7 @@ def _against_logs(documents: list[str], logs: list[str], levels: str, *, as_json
 
     if not documents:
         raise BadInput("no document is named", key="audit --logs", fix="benchbook audit REPORT.md --logs PATH")
-    runs, _ = read(logs, levels, "", errors, shown=5)
+    runs, _ = read(logs, levels, "", errors, [], shown=5)
     found = [(document, against_logs.against(reading(document), runs)) for document in documents]
     if as_json:
         print(against_logs.as_json(found))

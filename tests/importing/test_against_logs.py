@@ -73,7 +73,7 @@ def test_columns_may_be_systems_and_digits_may_be_cut_off(tmp_path: Path) -> Non
     (found,) = json.loads(done.stdout)
     assert [(one["column"], one["given_by"]) for one in found["figures"]] == [
         ("one", ["the only run"]),
-        ("two", ["the only run, cut off"]),
+        ("two", ["the only run (cut off)"]),
     ]
 
 

@@ -102,7 +102,7 @@ def _given(figure: Figure, value: float) -> str | None:
     dust = 1e-9 * max(abs(figure.low), abs(figure.high))
     if figure.low - dust <= value <= figure.high + dust:
         return ""
-    return ", cut off" if -dust <= value - figure.value < figure.place else None
+    return " (cut off)" if -dust <= value - figure.value < figure.place else None
 
 
 # -- rows: the runs that they are of ----------------------------------------------------------------------------------

@@ -28,6 +28,8 @@ from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput, OutputNotParseable, counted
 from benchbook.given import user_file
 from benchbook.grouping import grouped
+from benchbook.importing import host_metrics
+from benchbook.importing.host_metrics import HostMetrics
 from benchbook.importing.logs_report import lay_down
 from benchbook.probes import samples
 from benchbook.reports.logs_kind import NAME as KIND
@@ -55,6 +57,16 @@ class Log:
     run: GeneratorRun
     table: str = ""
 
+    @property
+    def ended(self) -> float:
+        """Nothing tells when it ran but the file's own time, which is taken for its end (s since the epoch)."""
+        return self.file.stat().st_mtime
+
+    @property
+    def lasted(self) -> float:
+        total = self.run.figures.get("total_time_s")
+        return max(total.value if total else 0.0, max((t for t, _ in self.run.seconds), default=0.0), 0.001)
+
     def below(self, root: str) -> str:
         """Return its file's path below a folder, and of a file with several runs which one it is."""
         path = self.file.resolve().relative_to(root).as_posix()
@@ -66,9 +78,11 @@ class Log:
 
 
 def read(
-    sources: Sequence[str], levels: str, system: str, console: Console, *, shown: int = _SHOWN
+    sources: Sequence[str], levels: str, system: str, console: Console, beside: list[HostMetrics], shown: int = _SHOWN
 ) -> tuple[list[Log], bool]:
     """Return every output below `sources`, and whether any file was left out; print a sentence for each of those.
+
+    Host metrics that fit a run are added to `beside`.
 
     Raise BadInput where nothing can be read.
     """
@@ -76,12 +90,23 @@ def read(
     logs: list[Log] = []
     left: list[str] = []
     seen: dict[str, Path] = {}
+    metrics: list[tuple[Path, HostMetrics]] = []
     for path in track(_files(sources), "reading", console=console, transient=True, disable=not console.is_terminal):
         try:
-            logs += _logs_of(path, told, system or "unknown", seen)
+            text = _text(path, seen)
+            if (found := host_metrics.read(text)) is not None:
+                metrics.append((path, found))
+            else:
+                logs += _logs_of(path, text, told, system or "unknown")
         except (OutputNotParseable, BadInput) as problem:
             said = problem.problem if isinstance(problem, BadInput) else str(problem)
             left.append(f"left out: {path}: {said}")
+    times = [(log.ended - log.lasted, log.ended) for log in logs]
+    for path, found in metrics:
+        if any(found.during(*each) for each in times):
+            beside.append(found)
+        else:
+            left.append(f"left out: {path}: {found.tool} of {found.span}, which is the time of no run")
     for said in left[:shown]:
         console.print(said, markup=False)
     if len(left) > shown:
@@ -98,9 +123,10 @@ def run(sources: Sequence[str], levels: str, system: str, name: str, console: Co
     Raise BadInput where nothing can be imported.
     """
     report, (called, _, version) = _name(name or _default_name(sources)), system.partition(":")
-    found, left = read(sources, levels, called, console)
+    beside: list[HostMetrics] = []
+    found, left = read(sources, levels, called, console, beside)
     logs, notes = _cells_of(found)
-    campaign = _recorded(report, logs, version)
+    campaign = _recorded(report, logs, version, beside)
     lay_down(report, title=f"{report}: imported logs")
     for said in notes:
         console.print(said, markup=False)
@@ -194,8 +220,8 @@ def _rows(path: Path) -> dict[str, dict[str, str]]:
     return {str(row.pop("file")): {str(k): str(v) for k, v in row.items() if v} for row in frame.to_dict("records")}
 
 
-def _logs_of(path: Path, names: Names, system: str, seen: dict[str, Path]) -> list[Log]:
-    """Raise OutputNotParseable or BadInput for a file of which any run cannot be told."""
+def _text(path: Path, seen: dict[str, Path]) -> str:
+    """Raise OutputNotParseable for what is no text, or is there twice."""
     content = user_file.content(path, most=MOST_BYTES)
     # As PowerShell's `>` writes it.
     wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
@@ -204,7 +230,12 @@ def _logs_of(path: Path, names: Names, system: str, seen: dict[str, Path]) -> li
     first = seen.setdefault(hashlib.sha256(content).hexdigest(), path)
     if first != path:
         raise OutputNotParseable(f"the same as {first}, and counts once")
-    runs = generator_output.runs(content.decode("utf-16" if wide else "utf-8-sig", errors="replace"))
+    return content.decode("utf-16" if wide else "utf-8-sig", errors="replace")
+
+
+def _logs_of(path: Path, text: str, names: Names, system: str) -> list[Log]:
+    """Raise OutputNotParseable or BadInput for a file of which any run cannot be told."""
+    runs = generator_output.runs(text)
     if problems := [run.problem for run in runs if run.problem]:
         raise OutputNotParseable("; ".join(dict.fromkeys(problems)))
     told = names.told(path)
@@ -267,10 +298,11 @@ def _numbered(logs: Sequence[Log]) -> list[Log]:
 # -- the campaign ---------------------------------------------------------------------------------------------------
 
 
-def _recorded(report: str, logs: Sequence[Log], version: str) -> Campaign:
+def _recorded(report: str, logs: Sequence[Log], version: str, beside: Sequence[HostMetrics]) -> Campaign:
     """Write the campaign; the one that is there where the same files were imported before."""
     programs = {log.run.program: f"{log.run.title} {log.run.version}".strip() for log in logs}
-    held = hashlib.sha256("\n".join(sorted(log.run.text for log in logs)).encode()).hexdigest()[:12]
+    texts = [*(log.run.text for log in logs), *(f"{each.tool} {each.host} {each.span}" for each in beside)]
+    held = hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()[:12]
     asked = {
         "profile": "imported",
         IMPORTED: UNKNOWN,
@@ -284,21 +316,24 @@ def _recorded(report: str, logs: Sequence[Log], version: str) -> Campaign:
     campaign = store.start_or_continue(report, asked, trials, seed=0, again=False)
     of_trial = {(log.cell.key, log.repetition): log for log in logs}
     for trial in campaign.missing():
-        _keep(campaign, trial, of_trial[trial.cell.key, trial.repetition])
+        _keep(campaign, trial, of_trial[trial.cell.key, trial.repetition], beside)
     systems = {n: SystemDescription(name=n, title=n, version=version) for n in asked["systems"]}
     campaign.note(Environment(systems=systems, load_generator=", ".join(sorted(programs.values()))))
     return campaign
 
 
-def _keep(campaign: Campaign, trial: Trial, log: Log) -> None:
-    """A record of it: nothing tells when it ran but the file's own time, which is taken for its end."""
-    ended, seconds = log.file.stat().st_mtime, log.run.seconds
-    total = log.run.figures.get("total_time_s")
-    lasted = max(total.value if total else 0.0, max((t for t, _ in seconds), default=0.0), 0.001)
+def _keep(campaign: Campaign, trial: Trial, log: Log, beside: Sequence[HostMetrics]) -> None:
+    """A record of it, with the host metrics of its time."""
+    began, ended = log.ended - log.lasted, log.ended
     rows = [
-        (ended - lasted + t, "client", log.run.program, name, value, log.run.units[name])
-        for t, values in seconds
+        (began + t, "client", log.run.program, name, value, log.run.units[name])
+        for t, values in log.run.seconds
         for name, value in values.items()
+    ]
+    rows += [
+        (each.t, part.host, part.tool, each.metric, each.value, each.unit)
+        for part in beside
+        for each in part.during(began, ended)
     ]
     # Of ten thousand files a frame for each costs more than all the rest.
     columns = zip(samples.COLUMNS, zip(*rows, strict=True), strict=True)
@@ -316,7 +351,7 @@ def _keep(campaign: Campaign, trial: Trial, log: Log) -> None:
         order=trial.order,
         asked=campaign.asked,
         client="client",
-        started=ended - lasted,
+        started=began,
         ended=ended,
         summary=log.run.figures,
         proof={IMPORTED: {"file": str(log.file), "run": log.number, "printed": log.run.levels}},

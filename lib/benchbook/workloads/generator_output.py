@@ -275,9 +275,14 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
     failed = re.search(form.failed, whole, re.MULTILINE) if form.failed else None
     lacking = [figure for figure in form.required if figure not in figures]
     is_cut = bool(lacking) or bool(form.ends and not re.search(form.ends, report, re.MULTILINE))
+    several = [
+        name for name in form.required if name in form.figures and len(_distinct(form.figures[name], report)) > 1
+    ]
     problem = ""
     if failed:
         problem = f"{title} says that it failed: {failed[0].strip()[:200]}"
+    elif several:
+        problem = f"{title} begins once and ends several times: it has more than one {several[0]}"
     elif is_cut:
         problem = f"the output of {title} is cut: it has no {', '.join(lacking) or 'end'}"
     elif not any([q.value for q in figures.values() if q.unit.startswith("1/")] or [q.value for q in figures.values()]):
@@ -288,6 +293,12 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
     return GeneratorRun(
         name, title, whole, version or "", levels, figures, seconds, units, problem, is_cut and not failed
     )
+
+
+def _distinct(figure: FigurePattern, report: str) -> set[str]:
+    """The numbers that a plain figure is printed as: runs that lack their first lines pass for one run with several."""
+    patterns = [] if figure.within else figure.pattern[:1]
+    return {match[1] for pattern in patterns for match in re.finditer(pattern, report, re.MULTILINE)}
 
 
 def _first(patterns: Sequence[str], *texts: str) -> str | None:
