@@ -54,6 +54,8 @@ FILES: dict[str, tuple[str, dict[str, Any], dict[str, float]]] = {
     "logs/redis_csv.txt": ("redis_benchmark", {"workload": "SET"}, {"tps": 9615.38, "latency_max_ms": 14.215}),
     "logs/fio.txt": ("fio", {"workload": "randread", "threads": 2, "iodepth": 1},
                         {"read_iops": 14700, "read_lat_mean_ms": 0.1215284, "read_p50_ms": 0.013504}),
+    "logs/db_bench.txt": ("db_bench", {"workload": "fillrandom", "threads": 2, "value_bytes": 100, "records": 20_000},
+                          {"tps": 25292, "events": 40_000, "p99_ms": 0.04974, "latency_mean_ms": 0.0779831}),
     "logs/fio.json": ("fio", {"workload": "seqw"}, {"write_p99_ms": 0.066048}),
 }  # fmt: skip
 
@@ -118,6 +120,23 @@ def test_a_file_of_several_runs_is_cut_where_each_begins() -> None:
 )
 def test_what_failed_or_is_cut_is_refused_by_name(whole: str, said: str) -> None:
     assert said in generator_output.runs(whole)[0].problem
+
+
+def test_reports_without_their_first_lines() -> None:
+    """wrk as people paste it (github.com/wg/wrk/issues/371); several behind one head are not one run (message_bus 95)."""
+    report = "\n".join(text("wrk").splitlines()[1:])
+    (run,) = generator_output.runs(report[report.index("threads and") - 4 :])
+    assert (run.problem, run.figures["tps"].value) == ("", 632.58)
+    (several,) = generator_output.runs(
+        text("wrk") + "\n  921 requests in 10.03s, 169.09KB read\nRequests/sec:     91.85\n"
+    )
+    assert several.problem == "wrk begins once and ends several times: it has more than one tps"
+
+
+def test_each_benchmark_of_db_bench_is_a_run_that_says_what_it_found() -> None:
+    _, read = generator_output.runs(text("db_bench"))
+    assert (read.levels["workload"], read.levels["threads"], read.version) == ("readrandom", 2, "7.8.3")
+    assert (read.figures["found"].value, read.figures["looked_for"].value) == (17302, 20000)
 
 
 def test_the_run_behind_one_that_was_given_up_is_whole() -> None:
