@@ -123,7 +123,7 @@ def test_what_failed_or_is_cut_is_refused_by_name(whole: str, said: str) -> None
 
 
 def test_reports_without_their_first_lines() -> None:
-    """wrk as people paste it (github.com/wg/wrk/issues/371); several behind one head are not one run (message_bus 95)."""
+    """wrk as people paste it (github.com/wg/wrk/issues/371); several behind one head are not one run."""
     report = "\n".join(text("wrk").splitlines()[1:])
     (run,) = generator_output.runs(report[report.index("threads and") - 4 :])
     assert (run.problem, run.figures["tps"].value) == ("", 632.58)
