@@ -41,7 +41,8 @@ def shares(dice: np.random.Generator, shift: str, effect: float, history: int) -
         (), pd.concat(repeats) if repeats else pd.DataFrame(columns=[*CELL, "campaign", "stratum", "value"])
     )
     a, same, worse = (_values(dice, shift, effect, loss) for loss in (0.0, 0.0, LOSS))
-    equal, lost = (_outcomes(behind, a, b) for b in (same, worse))
+    known = behind.effects(a)
+    equal, lost = (_outcomes(known, a, b) for b in (same, worse))
     return {
         "regression": bool(((equal.outcome == "slower") & (equal.campaigns > 0)).any()),
         "differs": bool((equal.outcome == "slower").any()),
@@ -49,9 +50,8 @@ def shares(dice: np.random.Generator, shift: str, effect: float, history: int) -
     }
 
 
-def _outcomes(behind: History, a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
-    frame = pd.concat([a.assign(arm="a"), b.assign(arm="b")], ignore_index=True)
-    return cells.outcomes(frame, effects=behind.effects(frame))
+def _outcomes(known: cells.Effects, a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
+    return cells.outcomes(pd.concat([a.assign(arm="a"), b.assign(arm="b")], ignore_index=True), effects=known)
 
 
 def _values(dice: np.random.Generator, shift: str, effect: float, loss: float = 0.0) -> pd.DataFrame:

@@ -27,6 +27,7 @@ from rich.table import Table
 
 from benchbook import paths
 from benchbook.analysis.cpu_use import BusyCell, Machine
+from benchbook.analysis.results import Speaks
 from benchbook.campaign.scaled_levels import LevelScaling, scale
 from benchbook.claims import contrasts, decisions, judge, ledger
 from benchbook.claims.capacity import Capacity
@@ -113,23 +114,28 @@ def drawn(rng: np.random.Generator, limit: str) -> dict[str, Work]:
     return works
 
 
-def broken(works: Mapping[str, Work], rng: np.random.Generator, limit: str) -> dict[str, Work]:
-    """Return works that differ, in one table or in all, from those that a report was printed from."""
-    ways: list[Callable[[Work], Work]] = [
-        lambda w: replace(w, cpu=w.cpu * 2),
-        lambda w: replace(w, cpu=w.cpu / 2),
-        lambda w: replace(w, kappa=w.kappa + 0.02),
-        lambda w: replace(w, delay=w.delay * 5),
-    ]
-    if limit != "cores":
-        ways = [
-            lambda w: replace(w, lock=w.lock + 0.1 * w.cpu),
-            lambda w: replace(w, lock=0.0, disk=0.0),
-            lambda w: replace(w, disk=w.disk * 4 + 0.05 * w.cpu),
-        ]
-    way = ways[rng.integers(len(ways))]
+# How a system differs from the one that a report was printed from, by what limits it.
+WAYS: dict[str, dict[str, Callable[[Work], Work]]] = {
+    "cores": {
+        "twice the CPU": lambda w: replace(w, cpu=w.cpu * 2),
+        "half the CPU": lambda w: replace(w, cpu=w.cpu / 2),
+        "2% more CPU for each core in use": lambda w: replace(w, kappa=w.kappa + 0.02),
+        "5 times the delay": lambda w: replace(w, delay=w.delay * 5),
+    },
+    "locks and disks": {
+        "a longer lock": lambda w: replace(w, lock=w.lock + 0.1 * w.cpu),
+        "neither lock nor disk": lambda w: replace(w, lock=0.0, disk=0.0),
+        "a slower disk": lambda w: replace(w, disk=w.disk * 4 + 0.05 * w.cpu),
+    },
+}
+
+
+def broken(works: Mapping[str, Work], rng: np.random.Generator, limit: str) -> tuple[str, dict[str, Work]]:
+    """Return in what way works differ, in one table or in all, from those that a report was printed from, and these."""
+    ways = WAYS[limit]
+    name = list(ways)[rng.integers(len(ways))]
     these = set(works) if rng.random() < 0.3 else {str(rng.choice(list(works)))}
-    return {name: way(work) if name in these else work for name, work in works.items()}
+    return name, {table: ways[name](work) if table in these else work for table, work in works.items()}
 
 
 # -- noise ------------------------------------------------------------------------------------------------------------
@@ -361,38 +367,54 @@ def judged(
     n: int,
     rng: np.random.Generator,
 ) -> list[dict[str, Any]]:
-    """Return a line per claim of one report on each machine: what is true, and what was said."""
+    """Return a line per claim of one report on each machine, with the system as printed and with a broken one."""
     works = drawn(rng, limit)
-    real = works if rng.random() < 0.5 else broken(works, rng, limit)
     report = printed({name: frame(work, PUBLISHED) for name, work in works.items()})
     claims = claims_of(report)
-    there = hold(claims, real, PUBLISHED, report)
+    shows = [hold(claims, works, site, report) for site, _ in places]
+    forecasts = [foretold(claims, report, *place) for place in places]
     lines = []
-    for (site, scaling), noise in zip(places, noises, strict=False):
-        found = judge.judge(
-            ledger.Ledger(report="r", claims=claims),
-            report,
-            repeated({name: frame(work, site) for name, work in real.items()}, noise, n, rng),
-            judge.JudgedSystem("s"),
-            busy=[
-                _busy(name, work, *level, site.cores) for name, work in real.items() for level in site.clients.items()
-            ],
-            scaling=scaling,
-            published_cores=PUBLISHED.cores,
-        )
-        here = hold(claims, real, site, report)
-        shows = here if real is works else hold(claims, works, site, report)
-        where = {"limit": limit, "cores": site.cores, "levels": "scaled" if scaling else "published"}
-        lines += [
-            {**where, "kind": claim.hypothesis, "true": t, "here true": h, "shows": s,
-             "here": one.here, "speaks": one.speaks, "verdict": one.verdict}
-            for claim, one, t, h, s in zip(claims, found, there, here, shows, strict=True)
-        ]  # fmt: skip
+    for system, real in (("as printed", works), broken(works, rng, limit)):
+        there = hold(claims, real, PUBLISHED, report)
+        for (site, scaling), noise, as_printed, before in zip(places, noises, shows, forecasts, strict=False):
+            found = judge.judge(
+                ledger.Ledger(report="r", claims=claims),
+                report,
+                repeated({name: frame(work, site) for name, work in real.items()}, noise, n, rng),
+                judge.JudgedSystem("s"),
+                busy=[
+                    _busy(name, level, n, site, work.busy(n, site.cores))
+                    for name, work in real.items()
+                    for level, n in site.clients.items()
+                ],
+                scaling=scaling,
+                published_cores=PUBLISHED.cores,
+            )
+            here = as_printed if real is works else hold(claims, real, site, report)
+            where = {"limit": limit, "cores": site.cores, "levels": "scaled" if scaling else "published"}
+            lines += [
+                {**where, "system": system, "claim": claim.id, "kind": claim.hypothesis, "true": t, "here true": h,
+                 "shows": s, "here": one.here, "forecast": f, "speaks": one.speaks, "verdict": one.verdict}
+                for claim, one, t, h, s, f in zip(claims, found, there, here, as_printed, before, strict=True)
+            ]  # fmt: skip
     return lines
 
 
-def _busy(table: str, work: Work, level: int, clients: int, cores: int) -> BusyCell:
-    machine = Machine(work.busy(clients, cores), cores, client=True, server=True)
+def foretold(claims: Sequence[Hypothesis], report: Published, site: Site, scaling: LevelScaling | None) -> list[Speaks]:
+    """Return what is said before the run: a client keeps one core busy at most, and the printed figures may come."""
+    tables = {name: table.frame.assign(system="s", repetition=1) for name, table in report.tables.items()}
+    arm = Arm(report, Evidence(tables, ["s"]), "s")
+    busy = [
+        _busy(table, level, n, site, min(1.0, n / site.cores)) for table in tables for level, n in site.clients.items()
+    ]
+    may = Capacity(arm, busy, scaling, published_cores=PUBLISHED.cores)
+    return [
+        judge.scope_of(claim, judge.JudgedSystem("s"), may, judge.contrasts_of(claim, arm)).speaks for claim in claims
+    ]
+
+
+def _busy(table: str, level: int, clients: int, site: Site, share: float) -> BusyCell:
+    machine = Machine(share, site.cores, client=True, server=True)
     return BusyCell(table, "s", {"threads": level}, [machine], ran={"threads": clients})
 
 
@@ -406,7 +428,7 @@ def verdicts(reports: int, seed: int, places: Sequence[tuple[Site, LevelScaling 
     noises = [*NOISES.values()] * 2
     for number, limit in product(range(reports), ("cores", "locks and disks")):
         rng = np.random.default_rng([seed, number, limit == "cores"])
-        lines += judged(limit, noises[number % len(NOISES) :], places, n, rng)
+        lines += [{"report": number, **each} for each in judged(limit, noises[number % len(NOISES) :], places, n, rng)]
     found = pd.DataFrame(lines)
     names = {(True, True): "A", (True, False): "B", (False, True): "D"}
     found["class"] = [
@@ -425,26 +447,49 @@ def by_class(found: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([groups.size().rename("claims"), groups["wrong here"].sum(), states], axis=1).reset_index()
 
 
-def says(found: pd.DataFrame) -> pd.DataFrame:
-    """Return, per limit and machine, how often nothing is said of true and of false claims, and of like kinds.
+def by_system(found: pd.DataFrame) -> pd.DataFrame:
+    """Return, per limit and system that ran, the verdicts that speak both ways, and how many of them are false."""
+    both = found[(found["speaks"] == "both ways") & found["verdict"].isin(["holds", "fails"])]
+    counted = both.groupby(["limit", "levels", "system"])["wrong"].agg(["size", "sum"]).reset_index()
+    return counted.rename(columns={"size": "verdicts", "sum": "false"})
 
-    `apart`: how much oftener of false ones, in the mean over kinds of claims; `false`: of the verdicts that speak both
-    ways how many are false of the published system.
+
+def says(found: pd.DataFrame) -> pd.DataFrame:
+    """Return, per limit and machine, of how many claims nothing is said, and how much oftener of those that fail.
+
+    "apart": of the same claims of the same reports on the same machine, which hold with one system and fail with the
+    other, there and here: these may keep their cores busier, or less busy. "both ways": verdicts that speak so, and how
+    many of them are false of the published system; "verdicts": the same of all that a page counts. "broken": claims of
+    which a run says less than was forecast.
     """
 
     def one(mine: pd.DataFrame) -> pd.Series[Any]:
-        silent = (mine["speaks"] == "nothing").groupby([mine["kind"], mine["true"]]).mean().unstack()
-        both = mine[(mine["speaks"] == "both ways") & mine["verdict"].isin(["holds", "fails"])]
-        counted = mine.groupby(["kind", "true"]).size().unstack().reindex(columns=[False, True]).fillna(0)
-        weight = counted.min(axis=1)
-        silent = silent.reindex(columns=[False, True]).fillna(0)
-        apart = ((silent[False] - silent[True]) * weight).sum() / weight.sum() if weight.sum() else math.nan
-        nothing = [(mine[mine["true"] == true]["speaks"] == "nothing").mean() for true in (True, False)]
-        wrong = both["wrong"].mean() if len(both) else math.nan
-        return pd.Series({"claims": len(mine), "of true": nothing[0], "of false": nothing[1], "apart": apart,
-                          "both ways": len(both), "false": wrong})  # fmt: skip
+        silent = mine["speaks"] == "nothing"
+        counted = mine[mine["verdict"].isin(["holds", "fails"])]
+        both = counted[counted["speaks"] == "both ways"]
+        return pd.Series({
+            "claims": len(mine), "nothing": silent.mean(),
+            "apart there": apart(mine, "true"), "apart here": apart(mine, "here true"),
+            "both ways": str(len(both)), "false": both["wrong"].mean(),
+            "verdicts": str(len(counted)), "false of all": counted["wrong"].mean(),
+            "broken": str(int(less(mine).sum())),
+        })  # fmt: skip
 
     return found.groupby(["limit", "levels", "cores"])[list(found)].apply(one).reset_index()
+
+
+def apart(found: pd.DataFrame, truth: str) -> float:
+    """Return how much oftener nothing is said of a claim with the system with which it is false, as a difference."""
+    claims = found.assign(silent=found["speaks"] == "nothing").groupby(["report", "limit", "cores", "levels", "claim"])
+    told = [part for _, part in claims if part[truth].nunique() == 2]
+    silent = pd.concat(told).groupby(truth)["silent"].mean() if told else None
+    return math.nan if silent is None else float(silent[False] - silent[True])
+
+
+def less(found: pd.DataFrame) -> pd.Series[bool]:
+    """Return of which claims a run says less than was forecast."""
+    said = {"both ways": {"holds", "fails"}, "confirm only": {"holds"}, "refute only": {"fails"}, "nothing": set()}
+    return pd.Series([bool(said[f] - said[s]) for f, s in zip(found["forecast"], found["speaks"], strict=True)])
 
 
 # -- pictures ---------------------------------------------------------------------------------------------------------
@@ -460,10 +505,13 @@ def draw_answers() -> Figure:
         low, high = np.exp(claim.interval(0.003))
         axes.plot(np.exp(effects), [row] * 4, "|", color="black", markersize=12)
         axes.plot([low, high], [row, row], linewidth=4, alpha=0.5, color=f"C{row}")
-        axes.annotate(answer, (0.81, row), verticalalignment="center")
+        axes.annotate(answer, (0.76, row), verticalalignment="center")
     axes.axvspan(1.2, 2.0, color="grey", alpha=0.15)
     axes.set(
-        xlim=(0.8, 2.0), ylim=(2.6, -0.6), yticks=[], xlabel="rate at 200 threads / rate at 50; shaded: what is claimed"
+        xlim=(0.75, 2.0),
+        ylim=(2.6, -0.6),
+        yticks=[],
+        xlabel="rate at 200 threads / rate at 50; shaded: what is claimed",
     )
     sns.despine(figure, left=True)
     return figure
@@ -475,7 +523,7 @@ def draw_withheld() -> Figure:
     few, many = (frame(work, Site(cores, clients)) for cores in (2, 64))
     table = few.assign(system="s", repetition=1)
     arm = Arm(printed({"a": many}), Evidence({"a": table}, ["s"]), "s")
-    capacity = Capacity(arm, [_busy("a", work, n, n, 2) for n in clients])
+    capacity = Capacity(arm, [_busy("a", n, n, Site(2, clients), work.busy(n, 2)) for n in clients])
     added = [capacity.log_withheld(Term("a", "tps", {"threads": n}), arm.log_mean) for n in clients]
     figure = Figure(figsize=(8, 3.4), layout="constrained")
     axes = figure.subplots()
@@ -531,6 +579,9 @@ def measure(
     found = verdicts(reports, seed, sites())
     show(console, "by class: claims, wrong here, states of the page in %", by_class(found))
     show(console, "what is said of the report, in %", says(found))
+    pairs = pd.DataFrame([{"apart there": apart(found, "true"), "apart here": apart(found, "here true")}])
+    show(console, "of like claims, how much oftener nothing is said of those that fail, in points", pairs)
+    show(console, "verdicts that speak both ways, by the system that ran", by_system(found))
     for name, figure_of in (
         ("answers", draw_answers),
         ("withheld", draw_withheld),
@@ -544,6 +595,6 @@ def measure(
 
 if __name__ == "__main__":
     if "--all" in sys.argv:
-        measure(Console(width=140), ledgers=300, reports=40, folder=paths.home() / "docs")
+        measure(Console(width=140), ledgers=300, reports=11, folder=paths.home() / "docs")
     else:
         measure(Console(width=140))

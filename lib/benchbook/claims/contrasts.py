@@ -26,7 +26,7 @@ Scale = Literal["ratio", "tau"]
 # Fewer cells than this know nothing of each other.
 LEAST_CELLS = 3
 # The spread that cells lend weighs so many times what the contrast's own repetitions do, and a contrast that borrows
-# has so many degrees of freedom at least. docs/how-a-verdict-is-reached.md says what other numbers do.
+# has so many degrees of freedom at least. docs/how-often-a-verdict-is-wrong.md says what other numbers do.
 LENT_WEIGHT = 2.0
 LENT_DF = 4.0
 # What a float holds when it is written as a ratio.

@@ -1,0 +1,47 @@
+"""The verdict that docs/how-a-verdict-is-reached.md recomputes: with numpy, as the page says, and by the kit."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from kit import ROOT
+from scipy import stats
+
+import benchbook
+
+SAMPLE = ROOT / "data" / "sample" / "tidb_v7_1_3_sysbench" / "20261122T073108163287-f59da35b3bef"
+
+
+def test_the_verdict_that_the_docs_recompute(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "how-a-verdict-is-reached.md").read_text()
+    said = {abs(float(each)) for each in re.findall(r"\d+\.\d+", page.split("## One verdict by hand")[1])}
+    report = benchbook.open_campaign(str(shutil.copytree(SAMPLE, tmp_path / SAMPLE.parent.name / SAMPLE.name)))
+    trials = report.trials()
+    rates = trials[trials.threads.isin([1, 5])].pivot_table("tps", ["workload", "threads"], "repetition", observed=True)
+    assert said >= set(rates.to_numpy().ravel())
+    logs = np.log(rates)
+    # The contrast, and its own spread.
+    effects = (logs.loc["oltp_read_write", 5] - logs.loc["oltp_read_write", 1]).to_numpy()
+    mean, own = effects.mean(), effects.var(ddof=1)
+    # What four cells lend: residuals of cell + repetition.
+    values = logs.to_numpy()
+    left = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
+    moved = values[:, 1] - values[:, 0]
+    s2 = (left**2).sum() / 3
+    variance = (2 * 2 * s2 + own) / 3
+    alpha = 2 * 0.05 / 24
+    t = stats.t.ppf(1 - alpha / 2, 3)
+    half = t * np.sqrt(variance / 2)
+    assert said >= {abs(round(float(each), 3)) for each in [*effects, mean, *moved, moved.mean(), half]}
+    assert said >= {round(float(each), 4) for each in (own, 2 * (left**2).sum(), (left**2).sum(), s2, variance)}
+    assert said >= {round(float(np.exp(mean)), 1), round(t, 2), round(100 * (1 - alpha), 2)}
+    low, high = np.exp([mean - half, mean + half])
+    assert said >= {round(float(low), 2), round(float(high), 1)}
+    (judged,) = [claim for claim in report.claims() if claim.id == "rises-read-write"]
+    # The kit counts as well that rates are rounded to 0.01.
+    assert judged.interval == pytest.approx((low, high), rel=1e-6)
+    assert (judged.verdict, judged.speaks, judged.n) == ("open", "confirm only", 2)
