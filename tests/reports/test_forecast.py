@@ -143,6 +143,15 @@ def test_a_budget_goes_to_what_it_decides(home: Home, cores: Any) -> None:
     assert none.sources[-1] == forecasts.NO_BUDGET
 
 
+def test_repetitions_that_are_added_share_the_error_rate(home: Home, cores: Any) -> None:
+    """A plan of so many repetitions is looked at once; what a budget adds is looked at again, as the run will."""
+    cores(2)
+    asking = asked(TIDB, workloads=["oltp_point_select"], repetitions=4)
+    once, looked_at = forecast(asking), forecast(asking, budget_s=3600)
+    needed = [{each.claim: each.repetitions or 0 for each in made.claims} for made in (once, looked_at)]
+    assert needed[1]["rises-point-select"] > needed[0]["rises-point-select"]
+
+
 def test_what_came_out_stands_beside_it() -> None:
     before = ClaimForecast(claim="c", system="s", speaks="confirm only", repetitions=5, minutes=2.0)
     made = RunForecast(claims=[before, before.model_copy(update={"claim": "left-out"})], wall_s=90.0, sources=[])

@@ -20,7 +20,7 @@ from benchbook.analysis.trials import figures_of, of_records
 from benchbook.campaign import repetitions, store
 from benchbook.campaign.design import Cell, ClaimForecast, RunForecast, Trial, blocks
 from benchbook.campaign.experiment import Experiment
-from benchbook.campaign.repetitions import OpenClaim, RepetitionCost
+from benchbook.campaign.repetitions import SHARES, OpenClaim, RepetitionCost
 from benchbook.campaign.scaled_levels import of_plan, published_levels, trials_as_published
 from benchbook.campaign.store import Campaign
 from benchbook.claims import contrasts, decisions, evidence, judge, ledger, undecided
@@ -63,6 +63,9 @@ def forecast(
     last = _last(asking, found)
     costs, prepare_s = _costs(trials, experiment, last)
     spread = SPREAD_LONG if max(map(experiment.expected_s, trials), default=0.0) >= LONG_S else SPREAD_SHORT
+    # Where repetitions may be added, as a budget asks for, the run shares the error rate among so many looks.
+    repeating = found.asked.get("repeat") or ({} if budget_s is None else {"looks": SHARES})
+    looks = int(repeating.get("looks", 1))
     known = ledger.load(asking.published)
     claims: list[ClaimForecast] = []
     open_claims: dict[int, OpenClaim] = {}
@@ -73,7 +76,7 @@ def forecast(
             arm = Arm(asking.published, expected, system.name)
             verb = "were" if last else "may be"
             may = Capacity(arm, busy, of_plan(found.asked), verb, server_processors(asking.published.report))
-            likely = _Likely.of(known, arm, found, last, spread)
+            likely = _Likely.of(known, arm, last, spread, looks)
             for claim in judge.judged_on(known, arm):
                 row = _says(claim, system, may, likely)
                 answer = likely.answers.get(claim.id)
@@ -109,20 +112,22 @@ def _systems(names: Sequence[str], found: Design, last: _Recorded | None) -> lis
 
 @dataclass(frozen=True)
 class _Likely:
-    """The contrasts of a system's claims as two repetitions are likely to show them, and what these would answer."""
+    """The contrasts of a system's claims as two repetitions are likely to show them, and what these would answer.
+
+    `looks`: those that share the error rate.
+    """
 
     compared: Mapping[str, Sequence[Contrast]]
     missing: Mapping[str, NotMeasured]
     answers: Mapping[str, Decision]
 
     @classmethod
-    def of(cls, known: Ledger, arm: Arm, found: Design, last: _Recorded | None, spread: float) -> "_Likely":
+    def of(cls, known: Ledger, arm: Arm, last: _Recorded | None, spread: float, looks: int) -> "_Likely":
         compared, missing = judge.compare(known, arm)
         seen = last.compared if last else {}
         assumed = {id: _assumed(mine, seen.get((arm.system, id)), arm, spread) for id, mine in compared.items()}
         likely = {id: mine for id, mine in assumed.items() if mine}
-        shares = int((found.asked.get("repeat") or {}).get("looks", 1))
-        answers = decisions.decide(list(likely.values()), alpha=known.alpha, shares=shares)
+        answers = decisions.decide(list(likely.values()), alpha=known.alpha, shares=looks)
         return cls(compared, missing, dict(zip(likely, answers, strict=True)))
 
 
