@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -142,20 +143,23 @@ def dimension(term: Term, published: Published) -> str:
 
 
 def time_power(term: Term, published: Published) -> int:
-    """Return 1 for a time, -1 for a rate, 0 for what a slow machine leaves as it is (a size, a share, a count).
+    """Return 1 for a time, -1 for a rate, 0 for what a slow machine leaves as it is (a size, a share, a count)."""
+    return _time_power(term.metric, term.table, published)
 
-    Arithmetic over columns is tried: a time doubles where all times take twice as long and all rates are half as high.
-    """
-    once, twice = (arithmetic.evaluate(term.metric, _slowed(term, published, by)) for by in (1.0, 2.0))
+
+@lru_cache(maxsize=1000)
+def _time_power(metric: str, table: str, published: Published) -> int:
+    # Tried: a time doubles where all times take twice as long and all rates are half as high.
+    once, twice = (arithmetic.evaluate(metric, _slowed(metric, table, published, by)) for by in (1.0, 2.0))
     if not once or not twice or once.value == 0:
         return 0
     return round(math.log2(twice.value / once.value)) if twice.value / once.value > 0 else 0
 
 
-def _slowed(term: Term, published: Published, by: float) -> dict[str, arithmetic.Number]:
-    fields = published.tables[term.table].fields
+def _slowed(metric: str, table: str, published: Published, by: float) -> dict[str, arithmetic.Number]:
+    fields = published.tables[table].fields
     known_: dict[str, arithmetic.Number] = {}
-    for place, column in enumerate(arithmetic.names(term.metric), start=2):
+    for place, column in enumerate(arithmetic.names(metric), start=2):
         measured = fields[column].unit if column in fields and fields[column].role == "metric" else ""
         power = int(time_units.is_time(measured)) - int(time_units.is_rate(measured))
         known_[column] = arithmetic.exact(place * by**power)
