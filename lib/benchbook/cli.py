@@ -5,6 +5,7 @@ A command imports what it needs itself, so that no other command waits for it.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -56,28 +57,21 @@ def _command(panel: str, example: str, name: str | None = None) -> Callable[[Com
 # -- what a shell completes ---------------------------------------------------------------------------------------
 
 
-def _known_reports() -> list[str]:
-    from benchbook import published
-
-    return published.known_reports()
-
-
-def _known_profiles() -> list[str]:
-    from benchbook import profiles
-
-    return profiles.known_profiles()
+def _names_by(module: str, function: str) -> Callable[[], list[str]]:
+    """Return what asks a function of a module for names, once a shell completes one."""
+    return lambda: list(getattr(importlib.import_module(f"benchbook.{module}"), function)())
 
 
-def _known_inventories() -> list[str]:
-    from benchbook.hosts.inventory import known_inventories
+_known_reports = _names_by("published", "known_reports")
+_known_profiles = _names_by("profiles", "known_profiles")
+_known_inventories = _names_by("hosts.inventory", "known_inventories")
+_known_builds = _names_by("build.artefacts", "names")
 
-    return known_inventories()
 
+def _known_lists() -> list[str]:
+    from benchbook.overview import lists
 
-def _known_builds() -> list[str]:
-    from benchbook.build import artefacts
-
-    return artefacts.names()
+    return list(lists.LISTS)
 
 
 def _known_campaigns() -> list[str]:
@@ -85,12 +79,6 @@ def _known_campaigns() -> list[str]:
 
     folders = store.recorded()
     return [*dict.fromkeys(folder.parent.name for folder in folders), *(folder.name for folder in reversed(folders))]
-
-
-def _known_lists() -> list[str]:
-    from benchbook.overview import lists
-
-    return list(lists.LISTS)
 
 
 def _known_parameters(ctx: typer.Context) -> list[str]:
@@ -586,7 +574,11 @@ def claims(names: Reports = None, campaign: Which = "", as_json: AsJson = False)
     from benchbook.pipeline import judge_claims
 
     chosen, which = _recorded(names, campaign)
-    raise typer.Exit(max(_each(chosen, lambda name: judge_claims(name, which, console, as_json=as_json))))
+    judged: list[dict[str, object]] | None = [] if as_json else None
+    status = max(_each(chosen, lambda name: judge_claims(name, which, console, judged)))
+    if as_json:
+        print(json.dumps(judged, indent=1, ensure_ascii=False))
+    raise typer.Exit(status)
 
 
 @_command(OWN, "benchbook new my_report && benchbook report my_report")

@@ -6,9 +6,7 @@ import json
 import keyword
 import re
 import shutil
-from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -85,21 +83,11 @@ def record_sample() -> str:
     return sample.name
 
 
-TABLES = {"oltp_point_select": "Point select", "oltp_update_non_index": "Update of a column without index"}
+TABLES = ("oltp_point_select", "oltp_update_non_index")
 
 
-@dataclass(frozen=True)
-class NewLayout:
-    """What a kind of new report is made of.
-
-    `templates`: its own folder of templates, before the common one; `by`: levels of its tables before threads.
-    """
-
-    templates: str = "new"
-    by: tuple[str, ...] = ()
-
-
-LAYOUTS = {"sysbench": NewLayout(), "versions": NewLayout("new_versions", by=("version",))}
+# What a kind of new report has in its own folder of templates; the rest stands in `new`.
+LAYOUTS = {"sysbench": "new", "versions": "new_versions"}
 _NAME = re.compile(r"[a-z][a-z0-9_]{1,59}")
 # A report's page is site/NAME.html, its records are in data/runs/NAME: these are taken.
 _PAGES = ("index", "glossary", "faults", BATCHES)
@@ -146,13 +134,13 @@ def _check_name(name: str) -> None:
         raise BadInput(said, key="name", value=name, fix=fix)
 
 
-def _contents(name: str, layout: NewLayout) -> dict[Path, str]:
+def _contents(name: str, layout: str) -> dict[Path, str]:
     """Return every file with its text."""
     values = _values(name)
     published, env = paths.published_dir(name), paths.env_dir()
     return {
         paths.notebook(name): _rendered(layout, "notebook.ipynb.j2", values),
-        published / "datapackage.json": _as_json(_package(name, layout)),
+        published / "datapackage.json": _rendered(layout, "datapackage.json.j2", values),
         published / "report.yaml": _rendered(layout, "report.yaml.j2", values),
         published / "claims.yaml": _rendered(layout, "claims.yaml.j2", values),
         **{published / f"{table}.csv": _rendered(layout, f"{table}.csv", values) for table in TABLES},
@@ -173,9 +161,9 @@ def _values(name: str) -> dict[str, str]:
     }
 
 
-def _rendered(layout: NewLayout, template: str, values: dict[str, str]) -> str:
+def _rendered(layout: str, template: str, values: dict[str, str]) -> str:
     environment = Environment(
-        loader=FileSystemLoader([TEMPLATES / layout.templates, TEMPLATES / "new"]),
+        loader=FileSystemLoader([TEMPLATES / layout, TEMPLATES / "new"]),
         undefined=StrictUndefined,
         autoescape=False,
         keep_trailing_newline=True,
@@ -240,52 +228,6 @@ def _free_net() -> str:
             fix="remove inventories that nobody needs",
         )
     return f"127.0.{free}"
-
-
-def _package(name: str, layout: NewLayout) -> dict[str, object]:
-    resources = [_resource(table, title, layout.by) for table, title in TABLES.items()]
-    return {"name": name, "title": f"{name}: published tables (PLACEHOLDER numbers)", "resources": resources}
-
-
-def _resource(table: str, title: str, by: Sequence[str]) -> dict[str, object]:
-    fields = [
-        *((level, "string", level.capitalize(), "", "level") for level in by),
-        ("threads", "integer", "Threads", "threads", "level"),
-        ("tps", "number", "Throughput", "1/s", "metric"),
-        ("p95_ms", "number", "95% latency", "ms", "metric"),
-    ]
-    described = [
-        {
-            "name": key,
-            "type": kind,
-            "title": words,
-            "unit": unit,
-            "role": role,
-            "constraints": {
-                **({} if kind == "string" else {"minimum": 0}),
-                **({"required": True} if role == "level" else {}),
-            },
-        }
-        for key, kind, words, unit, role in fields
-    ]
-    return {
-        "name": table,
-        "path": f"{table}.csv",
-        "title": f"{title} (PLACEHOLDER numbers)",
-        "where": "PLACEHOLDER section",
-        "fixed": {"workload": table, "tables": 16, "table_size": 1_000_000, "time_s": 300},
-        "identities": [
-            {
-                "id": "mean_below_p95",
-                "left": "threads / tps * 1000",
-                "relation": "<=",
-                "right": "p95_ms",
-                "why": "closed loop: threads / tps is the mean time of a transaction (Little's law), "
-                "below the 95% latency",
-            }
-        ],
-        "schema": {"fields": described, "primaryKey": [*by, "threads"], "missingValues": [""]},
-    }
 
 
 def _as_json(value: object) -> str:

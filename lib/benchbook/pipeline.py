@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import multiprocessing
 import os
 import time
@@ -30,10 +29,10 @@ from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.session import Session, check_reachable
 from benchbook.notebook_run import Executed
 from benchbook.parameters import Parameters
-from benchbook.profiles import Profile, load_profile
-from benchbook.published.tables import Published
+from benchbook.profiles import load_profile
 from benchbook.reports import runnable
 from benchbook.reports.kind import kind_of
+from benchbook.reports.planning import Asking
 from benchbook.site import publish
 
 # Seconds of one wait for a host: what waits there ends by itself, should this process be killed.
@@ -67,18 +66,17 @@ def run_report(report: str, overrides: Mapping[str, object], console: Console, *
     asked = checked(report, overrides)
     if asked.replay:
         return replay(report, asked.campaign, console)
-    profile, inventory = load_profile(asked.profile), load_inventory(asked.inventory)
-    kind, data = kind_of(report), published.load(report)
-    hosts = check_run(data, asked, profile, inventory)
+    asking = what_is_asked(report, overrides)
+    inventory, hosts = asking.inventory, check_run(asking)
     while True:
         # A host that refuses is named now, not after a build and the start of a notebook.
         until_free(inventory, hosts, console, wait=wait)
-        console.print(f"[bold]{report}[/]: profile {escape(profile.name)}, inventory {inventory.name}")
+        console.print(f"[bold]{report}[/]: profile {escape(asking.profile.name)}, inventory {inventory.name}")
         for one in open_ports.findings(inventory, hosts):
             console.print(f"{one.host}: {one.what}: {one.found}; wanted {one.wanted}", markup=False)
         overrides = runnable.available(asked, overrides, console.print)
         asked = checked(report, overrides)
-        done = _run(report, overrides, inventory, hosts, kind.builds(data, asked), console)
+        done = _run(report, overrides, inventory, hosts, asking.kind.builds(asking.published, asked), console)
         if wait and done.error == HostReserved.__name__:
             continue
         try:
@@ -89,9 +87,8 @@ def run_report(report: str, overrides: Mapping[str, object], console: Console, *
 
 def check_asked(report: str, overrides: Mapping[str, object]) -> int:
     """Return 0 for a report that can be run so, as far as that is known without its hosts. Raise BadInput if not."""
-    asked = checked(report, overrides)
-    if not asked.replay:
-        check_run(published.load(report), asked, load_profile(asked.profile), load_inventory(asked.inventory))
+    if not checked(report, overrides).replay:
+        check_run(what_is_asked(report, overrides))
     return 0
 
 
@@ -103,14 +100,20 @@ def checked(report: str, overrides: Mapping[str, object]) -> Parameters:
     return asked
 
 
-def check_run(data: Published, asked: Parameters, profile: Profile, inventory: Inventory) -> list[str]:
+def what_is_asked(report: str, overrides: Mapping[str, object]) -> Asking:
+    """Return a report with all that a run of it is asked for, like `checked`. Raise BadInput."""
+    asked = checked(report, overrides)
+    profile, inventory = load_profile(asked.profile), load_inventory(asked.inventory)
+    return Asking(kind_of(report), published.load(report), asked, profile, inventory)
+
+
+def check_run(asking: Asking) -> list[str]:
     """Return the hosts that a run takes, touching none of them. Raise BadInput for what would stop it later."""
-    report = data.report.name
-    kind = kind_of(report)
-    known = ledger.load(data)
-    kind.cells(data, asked)
-    hosts = kind.experiment(data, asked, profile, inventory).hosts()
-    runnable.check_conditions(known, kind, report, kind.asked(data, asked, profile, inventory))
+    kind, said = asking.kind, (asking.published, asking.parameters, asking.profile, asking.inventory)
+    known = ledger.load(asking.published)
+    kind.cells(asking.published, asking.parameters)
+    hosts = kind.experiment(*said).hosts()
+    runnable.check_conditions(known, kind, asking.published.report.name, kind.asked(*said))
     return hosts
 
 
@@ -227,19 +230,18 @@ def _replay_aside(report: str, campaign: str) -> tuple[int, str]:
     return status, console.file.getvalue()
 
 
-def judge_claims(report: str, campaign: str, console: Console, *, as_json: bool = False) -> int:
+def judge_claims(report: str, campaign: str, console: Console, judged: list[dict[str, object]] | None = None) -> int:
     """Print what a recorded campaign (the latest without `campaign`) says of each claim. Return 0.
 
-    As JSON, a report is one line: {"report", "campaign", "claims": as in results.json}.
+    With a list as `judged`, add {"report", "campaign", "claims": as in results.json} to it, and print nothing.
     """
     recorded = store.latest(report, campaign)
     claims = judge.of_campaign(recorded, published.load(report), kind_of(report))
-    if as_json:
-        rows = [claim.model_dump(mode="json") for claim in claims]
-        line = {"report": report, "campaign": recorded.id, "claims": rows}
-        console.print(json.dumps(line, ensure_ascii=False), markup=False)
-    else:
+    if judged is None:
         claims_terminal.show(report, recorded.id, claims, console)
+    else:
+        rows = [claim.model_dump(mode="json") for claim in claims]
+        judged.append({"report": report, "campaign": recorded.id, "claims": rows})
     return 0
 
 

@@ -12,7 +12,6 @@ A part is loaded when it is asked for by name: what nobody uses costs no start-u
 from __future__ import annotations
 
 import importlib.util
-import sys
 import sysconfig
 import traceback
 from collections import Counter
@@ -28,15 +27,12 @@ from benchbook.errors import BadInput
 KIT = "benchbook"
 _PYTHON, _LIBRARIES = sysconfig.get_path("stdlib"), {"site-packages", "dist-packages"}
 GROUPS = ("systems", "workloads", "probes", "kinds", "hypotheses")
-# What a part of a group derives from, and what its class must give a value; then the same of what it may be beyond.
-_PARTS = {
-    "systems": (
-        ("benchbook.systems.server:Service", ("name",)),
-        ("benchbook.systems.base:System", ("protocol",)),
-    ),
-    "workloads": (("benchbook.workloads.base:LoadGenerator", ("name", "program", "protocols", "Size")),),
-    "kinds": (("benchbook.reports.kind:Kind", ("Parameters",)),),
-    "hypotheses": (("benchbook.claims.hypothesis:Hypothesis", ()),),
+# What a part of a group derives from, and what its class must give a value; the last is what most parts are made of.
+_PARTS: dict[str, dict[str, tuple[str, ...]]] = {
+    "systems": {"benchbook.systems.server.Service": ("name",), "benchbook.systems.base.System": ("protocol",)},
+    "workloads": {"benchbook.workloads.base.LoadGenerator": ("name", "program", "protocols", "Size")},
+    "kinds": {"benchbook.reports.kind.Kind": ("Parameters",)},
+    "hypotheses": {"benchbook.claims.hypothesis.Hypothesis": ()},
 }
 
 
@@ -148,35 +144,17 @@ def told(problem: Exception) -> str:
 
 
 def _lack(group: str, part: object) -> str:
-    """What keeps it from being one of its group; empty where nothing does."""
-    first, *further = [_base(*each) for each in _PARTS[group]]
-    asked = (first, *further)[-1].called
-    if first.kind is None or not (isinstance(part, type) and issubclass(part, first.kind)):
+    """Return what keeps it from being one of its group; empty where nothing does."""
+    first, asked = next(iter(_PARTS[group])), list(_PARTS[group])[-1]
+    mro = part.__mro__ if isinstance(part, type) else ()
+    bases = {name: base for base in mro if (name := f"{base.__module__}.{base.__qualname__}") in _PARTS[group]}
+    if first not in bases:
         return f"does not derive from {asked}"
-    found = [base for base in (first, *further) if base.kind and issubclass(part, base.kind)]
-    missing = sorted({each for base in found for each in base.missing(part)})
-    return f"lacks {', '.join(missing)}, which {asked} asks for" if missing else ""
-
-
-@dataclass(frozen=True)
-class _Base:
-    """A class that parts derive from; `kind` is None while nothing has imported it, so that no part can be one."""
-
-    called: str
-    kind: type | None
-    names: tuple[str, ...]
-
-    def missing(self, part: type) -> set[str]:
-        """Methods of it that a part has not written, and names that it has given no value."""
-        # Some parts only declare, and what answers for them derives from them: their base asks for no method.
-        asks = bool(getattr(self.kind, "__abstractmethods__", ()))
-        unwritten = set(getattr(part, "__abstractmethods__", ())) if asks else set()
-        return unwritten | {name for name in self.names if not hasattr(part, name)}
-
-
-def _base(place: str, names: tuple[str, ...]) -> _Base:
-    module, _, name = place.partition(":")
-    return _Base(f"{module}.{name}", getattr(sys.modules.get(module), name, None), names)
+    # Some parts only declare, and what answers for them derives from them: their base asks for no method.
+    asks = any(getattr(base, "__abstractmethods__", ()) for base in bases.values())
+    unwritten = set(getattr(part, "__abstractmethods__", ())) if asks else set()
+    unset = {name for base in bases for name in _PARTS[group][base] if not hasattr(part, name)}
+    return f"lacks {', '.join(sorted(unwritten | unset))}, which {asked} asks for" if unwritten | unset else ""
 
 
 def module_file(group: str, name: str, *, key: str) -> Path:

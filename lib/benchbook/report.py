@@ -325,7 +325,9 @@ class Report(Recorded):
 
     def scaling(self, metric: str, *, x: str, panel: str) -> HTML:
         """How the throughput `metric` scales along level `x`: where it is highest, and contention and coherency."""
-        found = scaling.curves_of(self.beside(), metric, x=x, panel=panel, relabelled=self.campaign.scaling is not None)
+        found = scaling.scaling_of(
+            self.beside(), metric, x=x, panel=panel, relabelled=self.campaign.scaling is not None
+        )
         if not found:
             return show.paragraph(f"No curve has two levels of {x}.")
         rows = scaling.in_rows(found, x=x, panel=panel)

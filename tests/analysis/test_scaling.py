@@ -28,7 +28,7 @@ def beside(rows: list[dict[str, object]]) -> pd.DataFrame:
 
 def curves(means: dict[int, float], *, relabelled: bool = False) -> list[scaling.Scaling]:
     rows = [{"workload": "insert", "threads": n, "system": "tidb", "measured": v} for n, v in means.items()]
-    return scaling.curves_of(beside(rows), "tps", x="threads", panel="workload", relabelled=relabelled)
+    return scaling.scaling_of(beside(rows), "tps", x="threads", panel="workload", relabelled=relabelled)
 
 
 def test_contention_and_coherency_of_a_curve_that_obeys_the_law() -> None:
@@ -67,7 +67,7 @@ def test_the_published_curves_of_the_tidb_report() -> None:
     report = published.load("tidb_v7_1_3_sysbench")
     cells = LoadKind().cells(report, LoadParameters(inventory="lab_tidb", system="tidb"))
     both = tabled.beside(LoadKind(), report, [], plan(cells, 1, seed=1, asked={}))
-    found = scaling.curves_of(both, "tps", x="threads", panel="workload")
+    found = scaling.scaling_of(both, "tps", x="threads", panel="workload")
     assert {curve.who for curve in found} == {"published"}
     assert len(found) == 5
     assert all(curve.fit is None and curve.why == "3 levels" for curve in found)

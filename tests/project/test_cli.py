@@ -249,7 +249,7 @@ def test_the_doctor_names_a_program_that_is_missing_and_its_package(
     lines = {line.split()[1]: line for line in said.splitlines() if "-of-nobody" in line and "missing:" not in line}
     assert "apt-get install sysbench" in lines["sysbench-of-nobody"]
     assert lines["sysbench-of-nobody"].split()[0] == "missing"
-    assert lines["browser-of-nobody"].split()[0] == "look"  # only the tests need it
+    assert lines["browser-of-nobody"].split()[0] == "warning"  # only the tests need it
 
 
 def test_the_doctor_says_where_there_is_no_checkout(ends: Callable[..., Ended], home: Home) -> None:

@@ -35,7 +35,7 @@ LAYERS: list[tuple[str, set[str]]] = [
     ("What one kind of report needs and no other.", {"reports"}),
     ("What a user starts: a report in a notebook, the commands behind the command line.",
      {"report", "pipeline", "draft", "new", "overview", "importing", "crate", "cite"}),
-    ("What a user imports.", {"__init__"}),
+    ("What a user imports.", {"__init__", "api"}),
     ("Many reports on many hosts, each a command of its own.", {"batch"}),
     ("The command line.", {"cli", "__main__"}),
 ]  # fmt: skip

@@ -131,7 +131,7 @@ def _printed(table: PublishedTable) -> pd.DataFrame:
     return found.astype(dict.fromkeys(levels, object)).where(found.notna(), np.nan)
 
 
-def curves(beside: pd.DataFrame, metric: str, *, x: str, panel: str) -> pd.DataFrame:
+def curve_points(beside: pd.DataFrame, metric: str, *, x: str, panel: str) -> pd.DataFrame:
     """Return [panel, x, who, value, low, high] of a metric, in its unit: who is "published", or the system.
 
     beside : as `beside` returns it. A cell that stands in two tables is one point; where a `panel` would hold several

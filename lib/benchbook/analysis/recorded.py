@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from benchbook.analysis import samples
-from benchbook.analysis.results import JudgedClaim, claims_frame
+from benchbook.analysis import samples, summary
+from benchbook.analysis.results import JudgedClaim, bibtex, claims_frame
 from benchbook.analysis.samples import Chosen
 from benchbook.analysis.schema import PUBLISHED, as_level, typed
 from benchbook.analysis.trials import figures_of, of_records, trials_of
@@ -152,20 +152,9 @@ class Recorded(ABC):
 
     def bibtex(self) -> str:
         """Return two entries for a bibliography: the published report, and this campaign."""
-        report, campaign = self.published.report, self.campaign
-        kit = "; ".join(self.environment.measured_by)
-        published = {
-            "title": report.title,
-            "note": f"{report.document.product} {report.document.version}, {report.published}",
-            "url": report.document.url,
-        }
-        mine = {
-            "title": f"{report.title}, restaged",
-            "note": f"Benchbook campaign {campaign.id}, {len(self.records)} trials{f'; {kit}' if kit else ''}",
-            "year": campaign.plan.made[:4],
-        }
-        entries = ((f"techreport{{{report.name}", published), (f"misc{{{report.name}_{campaign.id}", mine))
-        return "\n".join(f"@{head},\n{_fields(fields)}}}\n" for head, fields in entries)
+        campaign, setting = self.campaign, summary.of_campaign(self.published, self.campaign)
+        about = self.published.report
+        return bibtex(about.name, about.title, campaign.id, len(self.records), campaign.plan.made[:4], setting)
 
     def claims_frame(self) -> pd.DataFrame:
         """Return a row per claim and system: verdict, effect, its interval, the claimed range, n, p_value, leaning."""
@@ -219,9 +208,3 @@ def _percentiles(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
     """Return those of `names` that are percentiles, with their unit; what one is of has other columns, too."""
     found = {name: match[1] or "" for name in names if (match := _PERCENTILE.fullmatch(name))}
     return {name: "ms" for name, of in found.items() if any(other.startswith(of) for other in known)}
-
-
-def _fields(fields: Mapping[str, str]) -> str:
-    """Return the fields of a BibTeX entry that are not empty; what LaTeX would take for a command is escaped."""
-    escaped = {name: re.sub(r"([&%$#_{}])", r"\\\1", text) if name != "url" else text for name, text in fields.items()}
-    return "".join(f"  {name} = {{{text}}},\n" for name, text in escaped.items() if text)

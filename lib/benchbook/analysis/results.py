@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -170,10 +171,34 @@ class Circumstances(_Strict):
     scaled: dict[str, dict[str, dict[str, int]]] = {}
     published_product: str = ""
     published_url: str = ""
+    published_date: str = ""
     published_cores: int | None = None
     published_systems: list[str] = []
     published_hosts: list[str] = []
     published_load: list[str] = []
+
+
+def bibtex(report: str, title: str, campaign: str, trials: int, year: int | str, setting: Circumstances) -> str:
+    """Return two entries for a bibliography: the published report, and the campaign that restages it."""
+    kit = f"; Benchbook {', then '.join(setting.measured_by)}" if setting.measured_by else ""
+    published = {
+        "title": title,
+        "note": ", ".join(filter(None, (setting.published_product, setting.published_date))),
+        "url": setting.published_url,
+    }
+    restaged = {
+        "title": f"{title}, restaged",
+        "note": f"Benchbook campaign {campaign}, {trials} trials{kit}",
+        "year": str(year),
+    }
+    entries = ((f"techreport{{{report}", published), (f"misc{{{report}_{campaign}", restaged))
+    return "\n".join(f"@{head},\n{_bibtex_fields(fields)}}}\n" for head, fields in entries)
+
+
+def _bibtex_fields(fields: Mapping[str, str]) -> str:
+    """Return the fields that are not empty; what LaTeX would take for a command is escaped."""
+    escaped = {name: re.sub(r"([&%$#_{}])", r"\\\1", text) if name != "url" else text for name, text in fields.items()}
+    return "".join(f"  {name} = {{{text}}},\n" for name, text in escaped.items() if text)
 
 
 class Results(_Strict):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from benchbook.analysis.beside import PUBLISHED, curves
+from benchbook.analysis.beside import PUBLISHED, curve_points
 from benchbook.analysis.formatting import number
 from benchbook.analysis.schema import USL, check_numbers, typed
 from benchbook.errors import BadInput
@@ -38,13 +38,13 @@ class Scaling:
     why: str
 
 
-def curves_of(beside: pd.DataFrame, metric: str, *, x: str, panel: str, relabelled: bool = False) -> list[Scaling]:
+def scaling_of(beside: pd.DataFrame, metric: str, *, x: str, panel: str, relabelled: bool = False) -> list[Scaling]:
     """Return curves of a throughput along level `x`, per value of level `panel` and who; those of two levels or more.
 
     `beside`: schema.BESIDE. `relabelled`: the measured ones stand at the published levels and not at their own, which
     the law would need.
     """
-    frame = curves(beside, metric, x=x, panel=panel)
+    frame = curve_points(beside, metric, x=x, panel=panel)
     return [
         _scaling(str(name), str(who), curve.set_index(x)["value"].astype(float).sort_index(), relabelled)
         for (name, who), curve in frame.groupby([panel, "who"], sort=False)

@@ -57,6 +57,7 @@ def of_campaign(published: Published, campaign: Campaign) -> Circumstances:
         scaled=campaign.scaling.levels if campaign.scaling else {},
         published_product=f"{report.document.product} {_printed(report.document.version)}".strip(),
         published_url=report.document.url,
+        published_date=report.published,
         published_cores=server_cores(report),
         published_systems=[_system(each) for each in report.systems],
         published_hosts=_hosts(report.hosts),

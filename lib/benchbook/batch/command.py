@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbook import paths, pipeline, published
+from benchbook import paths, pipeline
 from benchbook.batch import display
 from benchbook.batch import plan as plans
 from benchbook.batch.cell import batches_dir
@@ -20,11 +20,8 @@ from benchbook.batch.plan import BatchCell, BatchPlan, Planned, cells_of, load_p
 from benchbook.errors import BadInput, counted
 from benchbook.given.atomic import replace_text
 from benchbook.given.guard import INTERRUPTED
-from benchbook.hosts.inventory import load_inventory
 from benchbook.overview.lists import print_table
-from benchbook.profiles import load_profile
 from benchbook.reports import planning
-from benchbook.reports.kind import kind_of
 from benchbook.site import publish
 
 
@@ -79,14 +76,12 @@ def _planned(plan: BatchPlan, cell: BatchCell, *, first: bool) -> Planned:
     """
     said = {"profile": cell.profile, "inventory": cell.inventory, **dict(cell.parameters)}
     try:
-        asked, profile = pipeline.checked(cell.report, said), load_profile(cell.profile)
-        inventory, kind, data = load_inventory(cell.inventory), kind_of(cell.report), published.load(cell.report)
+        asking = pipeline.what_is_asked(cell.report, said)
         if first:
-            pipeline.check_run(data, asked, profile, inventory)
+            pipeline.check_run(asking)
         else:
             # Which hosts it would take: an inventory that lacks a role says so here.
-            kind.experiment(data, asked, profile, inventory).hosts()
-        asking = planning.Asking(kind, data, asked, profile, inventory)
+            asking.kind.experiment(asking.published, asking.parameters, asking.profile, asking.inventory).hosts()
         # Scaling them to the cores of its hosts makes no cell more or less.
         design = planning.at_published_levels(asking)
         return Planned(len(planning.trials(asking, design)), load_s(design.asked))

@@ -37,12 +37,21 @@ def content(path: Path, *, most: int = MOST_BYTES, key: str = _WHOLE) -> bytes:
     except (OSError, ValueError) as problem:
         raise _unreadable(path, problem, key) from problem
     try:
-        _check(path, os.fstat(opened), most, key)
-        return _read(opened, path, most, key)
+        about = os.fstat(opened)
+        if not stat.S_ISREG(about.st_mode):
+            kind = _KINDS.get(stat.S_IFMT(about.st_mode), "something else")
+            raise BadInput("is not a plain file", file=path, key=key, value=kind, fix="put a plain file there")
+        with os.fdopen(opened, "rb", closefd=False) as source:
+            # By what comes and not by what was announced: files in /proc announce nothing.
+            found = source.read(most + 1)
     except OSError as problem:
         raise _unreadable(path, problem, key) from problem
     finally:
         os.close(opened)
+    if len(found) > most:
+        size, fix = max(about.st_size, len(found)) / 1e6, f"give a file of at most {most / 1e6:g} MB"
+        raise BadInput("is too large for what it is", file=path, key=key, value=f"{size:.1f} MB", fix=fix)
+    return found
 
 
 def text(path: Path, *, most: int = MOST_BYTES, key: str = _WHOLE) -> str:
@@ -69,30 +78,6 @@ def is_there(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     return True
-
-
-def _check(path: Path, about: os.stat_result, most: int, key: str) -> None:
-    if not stat.S_ISREG(about.st_mode):
-        kind = _KINDS.get(stat.S_IFMT(about.st_mode), "something else")
-        raise BadInput("is not a plain file", file=path, key=key, value=kind, fix="put a plain file there")
-    if about.st_size > most:
-        raise _too_large(path, about.st_size, most, key)
-
-
-def _read(opened: int, path: Path, most: int, key: str) -> bytes:
-    # By what comes and not by what was announced: files in /proc announce nothing.
-    parts, size = [], 0
-    while part := os.read(opened, 1 << 20):
-        parts.append(part)
-        size += len(part)
-        if size > most:
-            raise _too_large(path, size, most, key)
-    return b"".join(parts)
-
-
-def _too_large(path: Path, size: int, most: int, key: str) -> BadInput:
-    fix = f"give a file of at most {most / 1e6:g} MB"
-    return BadInput("is too large for what it is", file=path, key=key, value=f"{size / 1e6:.1f} MB", fix=fix)
 
 
 def _unreadable(path: Path, problem: OSError | ValueError, key: str) -> BadInput:

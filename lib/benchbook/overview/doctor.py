@@ -47,7 +47,7 @@ class Symptom:
 
     @property
     def state(self) -> str:
-        return "missing" if self.fix and self.needed else "look" if self.fix else "ok"
+        return "missing" if self.fix and self.needed else "warning" if self.fix else "ok"
 
 
 def examine() -> list[Symptom]:

@@ -31,7 +31,6 @@ from benchbook.hosts import inventory
 from benchbook.probes import probe_file
 from benchbook.reports import forecast as run_forecast
 from benchbook.reports import planning
-from benchbook.reports.kind import kind_of
 
 # A pipe says that it is as narrow as 80 columns, and whoever reads it wants the whole line.
 _LEAST_WIDTH = 160
@@ -201,14 +200,10 @@ def _campaign_line(row: Mapping[str, Any]) -> tuple[str, ...]:
 def planned_run(report: str, said: Mapping[str, object], budget: str) -> RunForecast:
     """Return the forecast of a run that is asked for like this. Raise BadInput, HostUnusable."""
     budget_s = _seconds(budget) if budget else None
-    asked = pipeline.checked(report, said)
-    profile, hosts = profiles.load_profile(asked.profile), inventory.load_inventory(asked.inventory)
-    data = published.load(report)
-    pipeline.check_run(data, asked, profile, hosts)
-    kind = kind_of(report)
-    asking = planning.Asking(kind, data, asked, profile, hosts)
+    asking = pipeline.what_is_asked(report, said)
+    pipeline.check_run(asking)
     found = planning.as_run_here(asking)
-    experiment = kind.experiment(data, asked, profile, hosts)
+    experiment = asking.kind.experiment(asking.published, asking.parameters, asking.profile, asking.inventory)
     return run_forecast.forecast(asking, found, planning.trials(asking, found), experiment, budget_s)
 
 

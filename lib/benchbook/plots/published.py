@@ -50,7 +50,7 @@ def levels(beside: pd.DataFrame, metric: str, *, x: str, panel: str, normalised:
     if normalised:
         points = normalise(points, x)
     return described(
-        _curves(points, x=x, label=f"{metric}, relative" if normalised else label, log=not normalised),
+        _lines(points, x=x, label=f"{metric}, relative" if normalised else label, log=not normalised),
         f"{label} against {x} ({how}). {ends_in_words(points, x)}.",
         f"{label} against {x}, {how}. Dashed: published. Solid: measured, mean with 95% interval over repetitions. "
         f"{left_out} {_levels_here(beside, x)}".strip(),
@@ -74,7 +74,7 @@ def measures(beside: pd.DataFrame, metrics: Sequence[str], *, x: str) -> Figure:
     # A log scale has no place for a zero.
     points = points[points.value > 0]
     return described(
-        _curves(points, x=x, label="", log=True),
+        _lines(points, x=x, label="", log=True),
         f"Against {x}. {points_in_words(points, x)}.",
         "Dashed: published. Solid: measured, mean with 95% interval over repetitions (none with one). "
         f"On other hardware compare shapes. {_levels_here(beside, x)}".strip(),
@@ -101,7 +101,7 @@ def _points(frame: pd.DataFrame, x: str) -> pd.DataFrame:
 
 
 @styled()
-def _curves(points: pd.DataFrame, *, x: str, label: str, log: bool) -> sns.FacetGrid:
+def _lines(points: pd.DataFrame, *, x: str, label: str, log: bool) -> sns.FacetGrid:
     names = sorted(set(points.who), key=lambda who: (who != "published", who))
     panels = list(dict.fromkeys(points.panel))
     grid = sns.relplot(
