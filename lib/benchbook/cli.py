@@ -520,6 +520,8 @@ def audit(
     2 not readable.
     """
     if logs:
+        if page or as_sarif:
+            raise BadInput("--logs is told as text or with --json", key="audit --logs", fix="leave --page, --sarif out")
         raise typer.Exit(_against_logs(sources or [], logs, levels, as_json=as_json))
 
     if not sources or all(re.fullmatch(r"\w+", source) and not Path(source).exists() for source in sources):

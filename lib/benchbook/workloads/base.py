@@ -342,11 +342,6 @@ def most_frequent(messages: Iterable[str], most: int = 4) -> str:
     return "; ".join(f"{cut(text)} ({n:,} times)" if n > 1 else cut(text) for text, n in counted)
 
 
-def label(pattern: str) -> str:
-    """Return what a program prints before the figure that a pattern finds: "tps" of `tps = ([\\d.]+)`."""
-    return re.split(r"[\\(\[]", pattern.removeprefix(r"\b"))[0].strip(" :=")
-
-
 def check_end(
     ended: Ended, text: str, name: str, failure: Callable[[str], str | None], good: Sequence[int] = (0,)
 ) -> None:
