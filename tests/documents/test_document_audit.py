@@ -123,6 +123,60 @@ def test_a_row_that_says_how_far_others_are_apart_is_computed_again(tmp_path: Pa
     assert found(tmp_path, table.format("18.43%")) == [("percentage", 5)]
 
 
+SMALL = """# Load
+
+## {0}
+
+| Case | local | mounted | mounted slower |
+|--|--|--|--|
+| write | {1} MB/s | {2} MB/s | {3}x |
+| commit | {4} ms | {5} ms | {6}x |
+"""
+
+
+def test_tables_with_the_same_headings_are_held_against_each_other(tmp_path: Path) -> None:
+    first = SMALL.format("A", 2336, 369, "6.33", "0.131", "1.182", "9.02")
+    assert found(tmp_path, first + SMALL.format("B", 2400, 500, "4.80", "0.250", "1.100", "4.40")) == []
+    assert found(tmp_path, first + SMALL.format("B", 2400, 500, "4.80", "0.250", "1.100", "5.40")) == [
+        ("percentage", 16)
+    ]
+
+
+GROUPS = """| Statement | Count | Sum (ms) | Avg (ms) | QPS | TPS | Time (s) |
+|--|--|--|--|--|--|--|
+| a | 1,202 | 60,701 | 50.5 | 2,000.4 | 100.0 | 11 |
+| b | 3,170 | 45,014 | 14.2 | 4,001.1 | 200.1 | 7 |
+| c | 5,410 | 222,351 | 41.1 | 1,602.2 | 80.1 | 31 |
+| d | 907 | 28,026 | 30.9 | 5,210.3 | 260.5 | 17 |
+| e | 2,018 | 128,344 | 63.6 | 3,301.9 | 165.1 | 23 |
+"""
+
+
+def test_a_sum_is_count_times_mean_and_queries_are_a_multiple_of_transactions(tmp_path: Path) -> None:
+    assert found(tmp_path, GROUPS) == []
+    assert found(tmp_path, GROUPS.replace("222,351", "252,351")) == [("ratio", 5)]
+    assert found(tmp_path, GROUPS.replace("5,210.3", "5,710.3")) == [("ratio", 6)]
+
+
+CURVE = """| Clients | Throughput (tx/s) | Average latency (ms) |
+|--|--|--|
+| 1 | 101 | 9.9 |
+| 2 | 196 | 10.4 |
+| 4 | 379 | 11.1 |
+| 8 | 702 | 12.4 |
+| 16 | 1,230 | 14.6 |
+| 32 | 2,004 | 19.1 |
+"""
+
+
+def test_a_point_off_a_smooth_curve_and_figures_exchanged_are_found(tmp_path: Path) -> None:
+    assert found(tmp_path, CURVE) == []
+    assert found(tmp_path, CURVE.replace("379", "979"))[0][1] == 5
+    exchanged = audited(tmp_path, CURVE.replace("379 | 11.1", "11.1 | 379"))
+    assert any("look exchanged" in one.sentence for one in exchanged.findings)
+    assert {one.line for one in exchanged.findings} == {5}
+
+
 def test_a_quoted_figure_with_one_slip_is_found_and_a_right_one_counts_as_checked(tmp_path: Path) -> None:
     table = "## Load\n\n| Threads | TPS |\n|--|--|\n| 8 | 12039 |\n| 16 | 15210 |\n\nThroughput is {} TPS.\n"
     assert found(tmp_path, table.format("12,039")) == []

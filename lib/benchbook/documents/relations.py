@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, pairwise, permutations, product
+from math import log, log10
 from statistics import fmean, geometric_mean, median
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from benchbook.documents.findings import Finding, Kind, Passed, Severity
 from benchbook.documents.findings import figure as shown
 from benchbook.documents.numerals import Figure, figures
 from benchbook.documents.sentences import split
-from benchbook.documents.tables import Reading, Table, with_rows_as_columns
+from benchbook.documents.tables import Reading, Table, together, with_rows_as_columns
 from benchbook.documents.units import factor, is_rate
 
 FEWEST = 3
@@ -44,6 +45,8 @@ FORMULAS = [
     Formula("{b} / {a} - 1", lambda a, b: b / a - 1, False),
     Formula("{b} - {a}", lambda a, b: b - a, False),
 ]
+EITHER = Formula("the larger of {a} and {b} over the smaller", lambda a, b: max(a / b, b / a) if b > 0 else 0.0, False)
+"""Where rates and times stand in one table, "9x slower" is of both. Only where no other formula holds: columns exchanged fit it."""
 
 
 def relations(read: Reading) -> Iterator[Outcome]:
@@ -56,9 +59,17 @@ def relations(read: Reading) -> Iterator[Outcome]:
         yield from sums(read, table)
         yield from rates(read, table)
         yield from constants(read, table)
+        yield from multiples(read, table)
+        yield from swapped(read, table)
         yield from percentiles(read, table)
         yield from shares(read, table)
         yield from curves(read, table)
+    for table in together(read.tables):
+        for outcome in (
+            *percentages(read, table), *sums(read, table), *rates(read, table), *constants(read, table), *multiples(read, table),
+        ):  # fmt: skip
+            if isinstance(outcome, Finding):
+                yield outcome
     yield from repeated(read)
 
 
@@ -74,6 +85,8 @@ def finding(  # noqa: PLR0913, PLR0917 - the fields of a finding
     sure: float,
 ) -> Finding:
     """Return a finding about one cell of a table."""
+    if table.parts:
+        table, row = table.parts[row]
     cell = table.rows[row][place]
     return Finding(
         id=f"{table.id.replace(' ', '-')}.row{row + 1}.{re.sub(r'[^0-9A-Za-z]+', '-', table.columns[place].heading).strip('-') or place}.{kind}",
@@ -115,13 +128,12 @@ def percentages(read: Reading, table: Table) -> Iterator[Outcome]:
         printed = {row: number for row in range(len(table.rows)) if (number := table.number(row, place))}
         if len(printed) < FEWEST:
             continue
-        formulas = [one for one in FORMULAS if one.percent or column.unit != "%"]
-        judged = [
-            one
-            for pairs, scale in _pairs(table, place, printed)
-            for formula in formulas
-            if (one := _judged(formula, pairs, scale, printed))
-        ]
+        ways = [one for one in FORMULAS if one.percent or column.unit != "%"]
+        pairs = list(_pairs(table, place, printed))
+        for formulas in (ways, [EITHER] if column.unit != "%" else []):
+            judged = [one for rows in pairs for formula in formulas if (one := _judged(formula, rows, printed))]
+            if judged:
+                break
         if not judged:
             continue
         held, broken = max(judged, key=lambda one: (len(one[0]), -len(one[1])))
@@ -137,39 +149,51 @@ def percentages(read: Reading, table: Table) -> Iterator[Outcome]:
             )  # fmt: skip
 
 
-def _pairs(table: Table, place: int, printed: dict[int, Figure]) -> Iterator[tuple[Pairs, float]]:
-    """Yield what a column of changes may compare, and what a unit of the base is in the other's: two columns, two rows."""
+def _pairs(table: Table, place: int, printed: dict[int, Figure]) -> Iterator[Pairs]:
+    """Yield what a column of changes may compare: two columns, two rows."""
     metrics = {
         other: numbers
         for other, one in enumerate(table.columns)
         if other != place and one.role in {"metric", "level"} and one.unit != "%"
         and len(numbers := {row: number for row in range(len(table.rows)) if (number := table.number(row, other))}) >= 2
     }  # fmt: skip
-    for (a, bases), (b, numbers) in permutations(metrics.items(), 2):
-        scale = factor(table.columns[a].unit, table.columns[b].unit)
-        if scale is not None:
-            yield [(row, bases[row], numbers[row]) for row in printed if row in bases and row in numbers], scale
+    sides = [
+        other
+        for other, one in enumerate(table.columns)
+        if other != place and one.role in {"metric", "level"} and one.unit != "%"
+    ]
+    for a, b in permutations(sides, 2):
+        yield [(row, *both) for row in printed if (both := _in_one_unit(table, row, a, b))]
     for numbers in metrics.values():
         rows = sorted(numbers)
         best, least = max(rows, key=lambda row: numbers[row].value), min(rows, key=lambda row: numbers[row].value)
         bases_of = [{row: at for row in rows if row != at} for at in dict.fromkeys([rows[0], rows[-1], best, least])]
         for base in [*bases_of, {later: row for row, later in pairwise(rows)}]:
             pairs = [(row, numbers[at], numbers[row]) for row, at in base.items() if row in printed]
-            yield pairs, 1.0
-            yield [(row, new, old) for row, old, new in pairs], 1.0
+            yield pairs
+            yield [(row, new, old) for row, old, new in pairs]
 
 
-def _judged(
-    formula: Formula, pairs: Pairs, scale: float, printed: dict[int, Figure]
-) -> tuple[list[int], list[Broken]] | None:
+def _in_one_unit(table: Table, row: int, a: int, b: int) -> tuple[Figure, Figure] | None:
+    """Return two cells of a row, the first in the unit of the second: a row may have a unit of its own in all its cells."""
+    one, other = table.rows[row][a].figure, table.rows[row][b].figure
+    if one is None or other is None:
+        return None
+    scale = factor(one.unit or table.columns[a].unit, other.unit or table.columns[b].unit)
+    if scale is None or scale == 1:
+        return (one, other) if scale else None
+    return one._replace(value=one.value * scale, low=one.low * scale, high=one.high * scale), other
+
+
+def _judged(formula: Formula, pairs: Pairs, printed: dict[int, Figure]) -> tuple[list[int], list[Broken]] | None:
     """Return the rows in which what is printed says something and fits, and the few that do not fit; None if they are many."""
     held, broken = list[int](), list[Broken]()
     most = max(1, len(pairs) // 5)
     for row, a, b in pairs:
         if a.low <= 0:
             continue
-        number, value = printed[row], formula.of(a.value * scale, b.value)
-        corners = [formula.of(x * scale, y) for x in (a.low, a.high) for y in (b.low, b.high)]
+        number, value = printed[row], formula.of(a.value, b.value)
+        corners = [formula.of(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
         low, high, place = min(corners), max(corners), number.place or 1.0
         if low - place <= number.value <= high + place:
             # What is as wide as the figure itself, or is 0 or 1 for all formulas, shows nothing.
@@ -394,6 +418,7 @@ def constants(read: Reading, table: Table) -> Iterator[Outcome]:
     ]
     places = places[:16]
     related: set[tuple[int, int]] = set()
+    timed = any(column.quantity == "time" for column in table.columns)
     for a, b in combinations(places, 2):
         one, other = table.columns[a], table.columns[b]
         # Cores and memory of machines for sale are a ratio in most of them, and need not be in all.
@@ -402,12 +427,20 @@ def constants(read: Reading, table: Table) -> Iterator[Outcome]:
         for words, of in (("x", lambda x, y: x * y), ("/", lambda x, y: x / y)):
             if words == "x" and not _is_work(table.columns[a], table.columns[b]):
                 continue
+            # A count over a rate is a time: where times are printed, that they differ is no slip.
+            if words == "/" and timed and is_rate(one.unit) != is_rate(other.unit):
+                continue
             rows = _products(table, (a, b), of)
             off = _odd_one(rows, 0.004)
             if off is None or not _varies(table, (a, b), [row for row, *_ in rows]):
                 continue
             related.add((a, b))
             yield from _odd(read, table, (a, b), f" {words} ", rows, off, "ratio", "contradiction")
+    for whole, one, other in _triples(table, places, related):
+        rows = _products(table, (whole, one, other), lambda x, y, z: x / (y * z))
+        off = _odd_one(rows, 0.004)
+        if off is not None:
+            yield from _odd(read, table, (whole, one, other), " / (", rows, off, "ratio", "contradiction")
     for clients, rate, latency in permutations(places, 3):
         law = table.columns[clients].quantity == "concurrency" and is_rate(table.columns[rate].unit)
         scale = factor(table.columns[latency].unit, "s")
@@ -424,6 +457,39 @@ def constants(read: Reading, table: Table) -> Iterator[Outcome]:
             yield from _odd(read, table, (clients, rate, latency), " against ", rows, off, "Little's law", "suspicious")
 
 
+def _triples(table: Table, places: Sequence[int], related: set[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+    """Yield columns of which one may be the product of two others, times a constant: work, rate and time; sum, count and mean."""
+    values = {
+        place: [
+            number.value if (number := table.number(row, place)) and number.low > 0 else None
+            for row in range(len(table.rows))
+        ]
+        for place in places
+        if _varies(table, (place,), range(len(table.rows)))
+    }
+    for whole, wholes in values.items():
+        for one, other in combinations([place for place in values if place != whole], 2):
+            if any((min(pair), max(pair)) in related for pair in combinations((whole, one, other), 2)):
+                continue
+            found = sorted(
+                x / (y * z) for x, y, z in zip(wholes, values[one], values[other], strict=True) if x and y and z
+            )
+            middle = found[len(found) // 2] if found else 0.0
+            meant = (
+                any(abs(middle / factor / 10 ** round(log10(middle / factor)) - 1) < 0.005 for factor in _UNITY)
+                if middle
+                else False
+            )
+            if (
+                meant
+                and len(found) > CONSTANT
+                and sum(abs(one / middle - 1) < 0.02 for one in found) >= 0.8 * len(found)
+            ):
+                yield whole, one, other
+
+
+_UNITY = (1.0, 6.0, 1 / 6, 3.6, 1 / 3.6, *(1.024**power for power in (-3, -2, -1, 1, 2, 3)))
+"""What units make of 1, but for powers of ten: minutes, hours, KiB, MiB and GiB."""
 _MEASURED = {"throughput", "time", "latency", "mean", "percentile"}
 
 
@@ -488,15 +554,97 @@ def _odd(
 ) -> Iterator[Outcome]:
     yield Passed(kind, len(rows) - len(off))
     middle = median(value for _, _, value, _ in rows)
-    heads = words.join(table.columns[place].heading for place in places)
+    heads = _spelled([table.columns[place].heading for place in places], words)
     for row, low, value, high in off:
-        printed = words.join(table.rows[row][place].text for place in places)
+        printed = _spelled([table.rows[row][place].text for place in places], words)
         yield finding(
             read, table, row, places[-1], kind, severity,
             f"{heads} is {shown(middle)} in {len(rows) - len(off)} rows, but {shown(value)} for {table.label(row)}: one of its figures is wrong.",
             [f"{printed} = {shown(value)} ({shown(low)} to {shown(high)} within rounding); elsewhere {shown(middle)}"],
             0.8,
         )  # fmt: skip
+
+
+def _spelled(parts: Sequence[str], words: str) -> str:
+    return f"{parts[0]} / ({parts[1]} x {parts[2]})" if words == " / (" else words.join(parts)
+
+
+def multiples(read: Reading, table: Table) -> Iterator[Outcome]:
+    """Yield the rows in which QPS is not a whole multiple of TPS, as it is where each transaction has its statements."""
+    qps, tps = (
+        [
+            place
+            for place, column in enumerate(table.columns)
+            if re.search(rf"\b{name}\b", column.heading, re.IGNORECASE)
+        ]
+        for name in ("qps", "tps")
+    )
+    if len(qps) != 1 or len(tps) != 1:
+        return
+    rows = _products(table, (qps[0], tps[0]), lambda x, y: x / y)
+    sharp = [one for one in rows if one[3] - one[1] < 0.1 and one[2] > 1.5]
+    off = [one for one in sharp if abs(one[2] - round(one[2])) > max(0.01 * one[2], (one[3] - one[1]) / 2)]
+    if len(sharp) - len(off) < CONSTANT - 1 or len(off) > max(1, len(sharp) // 5) or len(sharp) < len(rows):
+        return
+    yield Passed("ratio", len(sharp) - len(off))
+    for row, _, value, _ in off:
+        yield finding(
+            read, table, row, qps[0], "ratio", "suspicious",
+            f"{table.columns[qps[0]].heading} is a whole multiple of {table.columns[tps[0]].heading} in {len(sharp) - len(off)} rows, but {shown(value)} times it for {table.label(row)}.",
+            [f"{table.rows[row][qps[0]].text} / {table.rows[row][tps[0]].text} = {shown(value)}"], 0.75,
+        )  # fmt: skip
+
+
+def swapped(read: Reading, table: Table) -> Iterator[Outcome]:
+    """Yield the row in which two columns look exchanged: both figures are as the other column's are in all other rows."""
+    places = [
+        place
+        for place, column in enumerate(table.columns)
+        if column.role == "metric" and column.quantity and column.unit
+    ]
+    for a, b in combinations(places[:16], 2):
+        rows = [
+            (row, x.value, y.value)
+            for row in range(len(table.rows))
+            if (x := table.number(row, a)) and (y := table.number(row, b))
+        ]
+        if len(rows) < CONSTANT or any(x <= 0 or y <= 0 for _, x, y in rows):
+            continue
+        alike = factor(table.columns[a].unit, table.columns[b].unit) is not None
+        for at, (row, x, y) in enumerate(rows):
+            rest = [(one, other) for place, (_, one, other) in enumerate(rows) if place != at]
+            ratios = [one / other for one, other in rest]
+            near = [one for place, one in enumerate(rows) if abs(place - at) == 1]
+            # Exchanged back, the row has the ratio of all the others, which are alike; or lies between its neighbours on a ladder.
+            fits = min(ratios) / 1.05 <= y / x <= max(ratios) * 1.05 and max(ratios) < 1.15 * min(ratios)
+            beside = (
+                not alike and len(near) == 2 and _is_ladder(table)
+                and _between(y, [one for _, one, _ in near]) and _between(x, [other for *_, other in near])
+            )  # fmt: skip
+            more = all(ratio > 1.5 for ratio in ratios) and x / y < 1 / 1.5
+            less = all(ratio < 1 / 1.5 for ratio in ratios) and x / y > 1.5
+            strange = _outside(x, [one for one, _ in rest]) and _outside(y, [other for _, other in rest])
+            if (more or less) and (fits or beside) and (alike or strange):
+                heads = f"{table.columns[a].heading} and {table.columns[b].heading}"
+                yield finding(
+                    read, table, row, a, "ratio", "suspicious",
+                    f"{heads} of {table.label(row)} look exchanged: in the {len(rest)} other rows the first is {'more' if more else 'less'} than the second by far.",
+                    [f"{x:g} and {y:g}; elsewhere {shown(rest[0][0])} and {shown(rest[0][1])}"], 0.75,
+                )  # fmt: skip
+
+
+def _outside(value: float, others: Sequence[float]) -> bool:
+    return value < min(others) / 1.5 or value > max(others) * 1.5
+
+
+def _between(value: float, others: Sequence[float]) -> bool:
+    return min(others) / 1.3 <= value <= max(others) * 1.3
+
+
+def _is_ladder(table: Table) -> bool:
+    levels = [place for place, column in enumerate(table.columns) if column.role == "level"]
+    x = [number.value for row in range(len(table.rows)) if levels and (number := table.number(row, levels[-1]))]
+    return len(levels) == 1 and len(x) == len(table.rows) and x in (sorted(set(x)), sorted(set(x), reverse=True))
 
 
 # -- latencies, shares, curves --------------------------------------------------------------------------------------------
@@ -594,31 +742,40 @@ def shares(read: Reading, table: Table) -> Iterator[Outcome]:
 
 def curves(read: Reading, table: Table) -> Iterator[Outcome]:
     """Yield a point that lies far off both of its neighbours along a ladder of levels, where these are alike."""
-    levels = [place for place, column in enumerate(table.columns) if column.role == "level"]
-    if len(levels) != 1 or len(table.rows) < 4:
+    if len(table.rows) < 4 or not _is_ladder(table):
         return
-    x = [number.value if (number := table.number(row, levels[0])) else None for row in range(len(table.rows))]
-    ladder = [one for one in x if one is not None]
-    if len(ladder) < len(x) or ladder not in (sorted(set(ladder)), sorted(set(ladder), reverse=True)):
-        return
+    level = next(place for place, column in enumerate(table.columns) if column.role == "level")
+    x = [number.value if (number := table.number(row, level)) else 0.0 for row in range(len(table.rows))]
     for place, column in enumerate(table.columns):
         y = [table.number(row, place) for row in range(len(table.rows))]
         numbers = [one for one in y if one and one.low > 0]
         if column.role != "metric" or column.unit == "%" or len(numbers) < len(y):
             continue
-        steps = [max(a.value / b.value, b.value / a.value) for a, b in pairwise(numbers)]
         for row in range(1, len(y) - 1):
             before, here, after = numbers[row - 1 : row + 2]
-            near, far = sorted((before.value, after.value))
-            off = min(here.value / far, 1e9) if here.value > far else near / here.value if here.value < near else 1.0
-            rest = [step for at, step in enumerate(steps) if at not in {row - 1, row}]
-            if off >= 5 and far <= 2 * near and max(rest) <= 2.5:
+            off, others = _off_curve(x, [one.value for one in numbers], row)
+            if off > (5 if len(y) == 4 else max(2 if len(y) < 8 else 1.5, others**5)):
                 yield finding(
                     read, table, row, place, "outlier", "suspicious",
-                    f"{column.heading} of {table.label(row)} is {here.printed}, {off:.1f} times off both its neighbours: a digit or a unit may have slipped.",
+                    f"{column.heading} of {table.label(row)} is {here.printed}, {off:.1f} times off what its neighbours let expect; "
+                    f"no other point is by more than {others:.2f}: a digit or a unit may have slipped.",
                     [f"{here.printed} between {before.printed} and {after.printed}"], 0.75,
                 )  # fmt: skip
         yield Passed("outlier", len(y) - 2)
+
+
+def _off_curve(x: Sequence[float], y: Sequence[float], row: int) -> tuple[float, float]:
+    """Return how many times a point is off the line between its neighbours, and the most that any other point is, without it."""
+
+    def off(rows: Sequence[int], at: int) -> float:
+        before, here, after = rows[at - 1 : at + 2]
+        share = (x[here] - x[before]) / (x[after] - x[before])
+        share = log(x[here] / x[before]) / log(x[after] / x[before]) if min(x) > 0 else share
+        expected = y[before] ** (1 - share) * y[after] ** share
+        return max(y[here] / expected, expected / y[here])
+
+    others = [one for one in range(len(y)) if one != row]
+    return off(range(len(y)), row), max(off(others, at) for at in range(1, len(others) - 1))
 
 
 # -- the same figures twice ---------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from benchbook.documents.columns import Column, column, rule_of, unit_of
 from benchbook.documents.formats import Block, read
@@ -37,6 +37,8 @@ class Table:
     line: int
     columns: list[Column]
     rows: list[list[Cell]]
+    parts: list[tuple[Table, int]] = field(default_factory=list)
+    """Of tables that were put together: where each of the rows stands."""
 
     def number(self, row: int, place: int) -> Figure | None:
         """Return a cell's figure in its column's unit; None where it prints none, or one in a unit of its own."""
@@ -137,6 +139,22 @@ def table_in_sentences(read: Reading) -> Table | None:
 def _is_metric(heading: str) -> bool:
     rule = rule_of(heading)
     return rule is not None and rule.role == "metric"
+
+
+def together(tables: Sequence[Table]) -> list[Table]:
+    """Return a table of all rows of each group of tables that have the same headings: what relates one relates all."""
+    groups: dict[tuple[str, ...], list[Table]] = {}
+    for table in tables:
+        groups.setdefault(tuple(one.heading for one in table.columns), []).append(table)
+    return [
+        replace(
+            group[0],
+            rows=[row for table in group for row in table.rows],
+            parts=[(table, row) for table in group for row in range(len(table.rows))],
+        )
+        for group in groups.values()
+        if len(group) > 1
+    ]
 
 
 def with_rows_as_columns(table: Table) -> Table | None:
