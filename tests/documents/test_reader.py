@@ -303,6 +303,7 @@ def bomb() -> bytes:
         ("not.pdf", b"%PDF-1.4 nothing", "is not a PDF that can be read"),
         ("not.xlsx", b"PK\x03\x04 nothing", "is not a spreadsheet that can be read"),
         ("one.csv", b"a\n", "has no table"),
+        ("deep.html", b"<html><body>" + b"<div>" * 100_000 + b"text", "has no text that can be read"),
     ],
 )
 def test_what_cannot_be_read_is_a_sentence(tmp_path: Path, name: str, content: bytes, said: str) -> None:

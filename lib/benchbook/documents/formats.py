@@ -21,12 +21,6 @@ from markdown_it.token import Token
 from benchbook.errors import BadInput
 from benchbook.given import user_file
 
-try:
-    import openpyxl
-    import pdfplumber
-except ImportError:  # they come with benchbook[reader]
-    openpyxl = pdfplumber = None  # type: ignore[assignment]
-
 MOST_BYTES = 20_000_000
 MOST_TEXT = 4_000_000
 MOST_UNPACKED = 200_000_000
@@ -69,7 +63,12 @@ def read(source: str) -> tuple[str, list[Block]]:
     if suffix in {".html", ".htm", ".xhtml"} or re.match(
         r"\s*(?:<!--.*?-->\s*)*<(?:!doctype html|html|head|body)\b", text, re.I | re.S
     ):
-        return text, list(html_blocks(text, source))
+        blocks = list(html_blocks(text, source))
+        if not blocks:
+            raise BadInput(
+                "has no text that can be read", file=source, fix="save the page again, or the report in it as Markdown"
+            )
+        return text, blocks
     return text, markdown_blocks(text)
 
 
@@ -411,8 +410,10 @@ def _span(cell: Any, name: str) -> int:
 
 
 def _pdf(raw: bytes, source: str) -> tuple[str, list[Block]]:
-    if pdfplumber is None:
-        raise BadInput("is a PDF, which is not read without pdfplumber", file=source, fix=_READER)
+    try:
+        import pdfplumber
+    except ImportError as error:
+        raise BadInput("is a PDF, which is not read without pdfplumber", file=source, fix=_READER) from error
     found: list[Block] = []
     try:
         with pdfplumber.open(io.BytesIO(raw)) as document:
@@ -454,8 +455,10 @@ def _outside(boxes: list[tuple[float, float, float, float]]) -> Callable[[dict[s
 
 
 def _spreadsheet(raw: bytes, source: str) -> tuple[str, list[Block]]:
-    if openpyxl is None:
-        raise BadInput("is a spreadsheet, which is not read without openpyxl", file=source, fix=_READER)
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise BadInput("is a spreadsheet, which is not read without openpyxl", file=source, fix=_READER) from error
     try:
         if sum(part.file_size for part in zipfile.ZipFile(io.BytesIO(raw)).infolist()) > MOST_UNPACKED:
             raise BadInput("is too large once it is unpacked", file=source, fix="save the tables of the report as CSV")

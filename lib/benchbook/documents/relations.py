@@ -107,10 +107,12 @@ def finding(  # noqa: PLR0913, PLR0917 - the fields of a finding
 
 
 class Broken(NamedTuple):
-    """A row in which a formula does not give what is printed: its arithmetic in words, and what it gives."""
+    """A row in which a formula does not give what is printed: the formula, what it was given, and what it gives."""
 
     row: int
-    words: str
+    formula: Formula
+    a: Figure
+    b: Figure
     low: float
     value: float
     high: float
@@ -131,15 +133,16 @@ def percentages(read: Reading, table: Table) -> Iterator[Outcome]:
         ways = [one for one in FORMULAS if one.percent or column.unit != "%"]
         pairs = list(_pairs(table, place, printed))
         for formulas in (ways, [EITHER] if column.unit != "%" else []):
-            judged = [one for rows in pairs for formula in formulas if (one := _judged(formula, rows, printed))]
+            judged = [one for rows in pairs for way in formulas if (one := _judged(way, rows, printed))]
             if judged:
                 break
         if not judged:
             continue
         held, broken = max(judged, key=lambda one: (len(one[0]), -len(one[1])))
         yield Passed("percentage", len(held))
-        for row, words, low, value, high in broken:
+        for row, formula, a, b, low, value, high in broken:
             number = printed[row]
+            words = formula.words.format(a=a.printed, b=b.printed)
             yield finding(
                 read, table, row, place, "percentage", "contradiction",
                 f"{column.heading} of {table.label(row)} is printed as {number.printed}, but the figures beside it give {shown(value)}; "
@@ -200,7 +203,7 @@ def _judged(formula: Formula, pairs: Pairs, printed: dict[int, Figure]) -> tuple
             if high - low + place < 0.5 * abs(value) + 1e-12 and number.value not in {0, 1, 100}:
                 held.append(row)
         elif abs(number.value) != abs(value) and not low - place <= -number.value <= high + place:
-            broken.append(Broken(row, formula.words.format(a=a.printed, b=b.printed), low, value, high))
+            broken.append(Broken(row, formula, a, b, low, value, high))
             if len(broken) > most:
                 return None
     if len(held) < FEWEST and (len(held) < 2 or broken):
