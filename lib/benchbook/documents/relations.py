@@ -439,11 +439,11 @@ def constants(read: Reading, table: Table) -> Iterator[Outcome]:
                 continue
             related.add((a, b))
             yield from _odd(read, table, (a, b), f" {words} ", rows, off, "ratio", "contradiction")
-    for whole, one, other in _triples(table, places, related):
-        rows = _products(table, (whole, one, other), lambda x, y, z: x / (y * z))
+    for whole, first, second in _triples(table, places, related):
+        rows = _products(table, (whole, first, second), lambda x, y, z: x / (y * z))
         off = _odd_one(rows, 0.004)
         if off is not None:
-            yield from _odd(read, table, (whole, one, other), " / (", rows, off, "ratio", "contradiction")
+            yield from _odd(read, table, (whole, first, second), " / (", rows, off, "ratio", "contradiction")
     for clients, rate, latency in permutations(places, 3):
         law = table.columns[clients].quantity == "concurrency" and is_rate(table.columns[rate].unit)
         scale = factor(table.columns[latency].unit, "s")
@@ -479,7 +479,7 @@ def _triples(table: Table, places: Sequence[int], related: set[tuple[int, int]])
             )
             middle = found[len(found) // 2] if found else 0.0
             meant = (
-                any(abs(middle / factor / 10 ** round(log10(middle / factor)) - 1) < 0.005 for factor in _UNITY)
+                any(abs(middle / unit / 10 ** round(log10(middle / unit)) - 1) < 0.005 for unit in _UNITY)
                 if middle
                 else False
             )
@@ -607,9 +607,9 @@ def swapped(read: Reading, table: Table) -> Iterator[Outcome]:
     ]
     for a, b in combinations(places[:16], 2):
         rows = [
-            (row, x.value, y.value)
+            (row, mine.value, theirs.value)
             for row in range(len(table.rows))
-            if (x := table.number(row, a)) and (y := table.number(row, b))
+            if (mine := table.number(row, a)) and (theirs := table.number(row, b))
         ]
         if len(rows) < CONSTANT or any(x <= 0 or y <= 0 for _, x, y in rows):
             continue
@@ -774,7 +774,7 @@ def _off_curve(x: Sequence[float], y: Sequence[float], row: int) -> tuple[float,
         before, here, after = rows[at - 1 : at + 2]
         share = (x[here] - x[before]) / (x[after] - x[before])
         share = log(x[here] / x[before]) / log(x[after] / x[before]) if min(x) > 0 else share
-        expected = y[before] ** (1 - share) * y[after] ** share
+        expected = float(y[before] ** (1 - share) * y[after] ** share)
         return max(y[here] / expected, expected / y[here])
 
     others = [one for one in range(len(y)) if one != row]
