@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 import pytest
-from toy_report import evidence, ledger
+from toy_report import evidence, ledger, published_toy
 
 from benchbook.claims import judge
 from benchbook.claims.evidence import Evidence
+from benchbook.published.report_file import TableDesign
 from benchbook.published.tables import Published
 
 FLAT, RISE, SATURATED, PEAK = [100.0] * 4, [100.0, 160, 240, 350], [100.0, 190, 300, 306], [100.0, 150, 200, 120]
@@ -214,3 +216,31 @@ def test_a_claim_about_two_systems_is_judged_once(toy: Published) -> None:
     # 350 / 100, each times its system's own block effect in a repetition.
     assert found[0][0].parts[0].region == pytest.approx((2, None))
     assert found[0][0].n == 5
+
+
+def _designed(**options: list[str]) -> Published:
+    designs = [
+        TableDesign(name=id, table=id, workload="oltp_insert", factors={"x": [1, 2, 4, 8]}, options=said)
+        for id, said in options.items()
+    ]
+    return Published(cast(Any, SimpleNamespace(design=designs)), published_toy().tables)
+
+
+@pytest.mark.parametrize(
+    ("options", "claim", "testable"),
+    [
+        ({"a": [], "b": []}, OVER | {"hypothesis": "flat", "tolerance": 0.2}, False),
+        ({"a": [], "b": ["--skip-trx"]}, OVER | {"hypothesis": "flat", "tolerance": 0.2}, True),
+        ({"a": [], "b": []}, DOMINATES, False),
+        ({"a": [], "b": []}, RATIO, True),
+        ({"a": [], "b": []}, {**RATIO, "rows": {"x": 8}, "over": {"table": "b", "rows": {"x": 1}}}, True),
+    ],
+)
+def test_two_tables_that_are_run_by_the_same_command_show_nothing_of_what_sets_them_apart(
+    options: dict[str, list[str]], claim: dict[str, Any], testable: bool
+) -> None:
+    """The figures of one are not those of the other, for whatever the report changed between them is not run."""
+    known = ledger(claim)
+    (found,) = judge.judge(known, _designed(**options), evidence(y(SATURATED)), judge.JudgedSystem("s"))
+    assert (found.reason == "not testable: what it compares runs alike here (a and b)") == (not testable)
+    assert (found.verdict == "not run") == (not testable)

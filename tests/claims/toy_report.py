@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -27,7 +28,7 @@ def published_toy() -> Published:
     tables = {
         "a": _table("a", [100, 190, 300, 306], [10, 10.2, 10.1, 9.9]), "b": _table("b", [50, 90, 120, 70], [1, 2, 4, 8])
     }  # fmt: skip
-    return Published(cast(Any, None), tables)
+    return Published(cast(Any, SimpleNamespace(design=[])), tables)
 
 
 def evidence(

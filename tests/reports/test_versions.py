@@ -299,6 +299,46 @@ def test_on_versions_of_a_user_s_it_is_tested(gain: float, point_select: str, up
     assert said["change-update-index"] == ("mysql8", update_index)
 
 
+END = {"host": "db.invalid", "port": 4000, "user": "u", "password_env": "P"}
+
+
+@pytest.mark.parametrize(
+    ("names", "alike"),
+    [
+        (["endpoint:one", "endpoint:same"], {"endpoint:same": "endpoint:one"}),
+        (["endpoint:here", "endpoint:localhost"], {"endpoint:localhost": "endpoint:here"}),
+        (["endpoint:one", "endpoint:other_port"], {}),
+        (["tidb", "tidb:6.5", "tidb:7.1"], {"tidb:6.5": "tidb"}),
+        (["mariadb", "mariadb:pool", "mariadb:plain"], {"mariadb:plain": "mariadb"}),
+        (["mysql57", "mysql8", "mariadb"], {}),
+    ],
+)
+def test_systems_that_run_alike_are_known_before_the_run(home: Home, names: list[str], alike: dict[str, str]) -> None:
+    ends = {"one": END, "same": {**END, "user": "v"}, "here": {**END, "host": "127.0.0.1"},
+            "localhost": {**END, "host": "localhost"}, "other_port": {**END, "port": 4001}}  # fmt: skip
+    own = {"mariadb": {"port": 3306}, "mariadb:plain": {"port": 3307},
+           "mariadb:pool": {"settings": {"innodb_buffer_pool_size": "1G"}}}  # fmt: skip
+    where = load_inventory(str(home.write("mine.yaml", inventory("127.0.90", endpoints=ends, systems=own))))
+    assert systems.alike(names, where) == alike
+    if len(names) == 2:
+        said = KIND.asked(REPORT, asked(*names), load_profile("smoke"), where)
+        assert said.get("alike", {}) == alike
+
+
+def test_a_claim_whose_two_sides_run_alike_is_not_testable_and_what_is_about_one_side_is() -> None:
+    names = ("endpoint:one", "endpoint:same")
+    trials = plan(KIND.cells(REPORT, asked(*names)), 4, seed=1, asked={})
+    found, held = tabled.measured(KIND, REPORT, measured(names, gain=0.83), trials), ledger.load(REPORT)
+    assert held
+    mine = [JudgedSystem(name, asked={"alike": {names[1]: names[0]}}) for name in names]
+    claims = {claim.id: claim for system in mine for claim in judge.judge(held, REPORT, found, system)}
+    for id in ("change-point-select", "change-update-index", "alike-read-write"):
+        assert claims[id].verdict == "not run"
+        said = "not testable: what it compares runs alike here (endpoint:one and endpoint:same)"
+        assert claims[id].reason == said
+    assert claims["rises-read-write-v610"].reason != said
+
+
 def test_open_claims_have_both_versions_measured_again() -> None:
     cells = KIND.cells(REPORT, asked(*PAIR))
     held = ledger.load(REPORT)

@@ -13,6 +13,8 @@ from benchbook.hosts.about import Noted, Survey
 Asked = Mapping[str, Any]
 # What is asked of a campaign that was made of logs: nobody wrote down on what they ran.
 IMPORTED, UNKNOWN = "imported", "circumstances unknown"
+# Of systems that run alike, each with the first one that it is like: one server, or one program with the same settings.
+ALIKE = "alike"
 
 
 class SystemDescription(Noted):

@@ -16,7 +16,7 @@ from benchbook.analysis import cpu_use, results
 from benchbook.analysis.cpu_use import BusyCell
 from benchbook.analysis.trials import figures_of, of_records
 from benchbook.campaign.design import Trial
-from benchbook.campaign.environment import IMPORTED, UNKNOWN, Asked
+from benchbook.campaign.environment import ALIKE, IMPORTED, UNKNOWN, Asked
 from benchbook.campaign.scaled_levels import LevelScaling, published_levels, trials_as_published
 from benchbook.campaign.store import Campaign
 from benchbook.claims import contrasts, decisions, evidence, ledger, verdict_text
@@ -165,9 +165,49 @@ def scope_of(claim: Hypothesis, system: JudgedSystem, capacity: Capacity, compar
     stand_ins = system.stand_ins_of(claim, capacity.arm)
     unrun = claim.unrun(system.name, system.asked, stand_ins)
     if unrun is None:
+        if sides := _alike(capacity.arm, system.asked.get(ALIKE, {}), compared):
+            needs = "servers, or settings, that differ as those of the report did"
+            return Scope("nothing", f"not testable: what it compares runs alike here ({sides})", needs, "not run")
         return capacity.scope(claim, compared)
     why = f"{unrun.why} ({'; '.join(stand_ins)})" if unrun.stand_ins else unrun.why
     return Scope("nothing", why, unrun.needs, "not run")
+
+
+def _alike(arm: Arm, like: Mapping[str, str], compared: Sequence[Contrast]) -> str:
+    """Return the sides of a contrast that chance alone sets apart: systems or tables; "" where there is none.
+
+    All that a figure's trial ran with is weighed: where the weights of each such cancel out, nothing is left to compare.
+    """
+    decides = _named_by_system(arm)
+    for contrast in compared:
+        weighed: dict[str, float] = {}
+        for term, weight in zip(contrast.terms, contrast.weights, strict=True):
+            system = arm.system_of(term)
+            rows = {name: value for name, value in term.rows.items() if name not in decides}
+            tables: object = term.table
+            if len({each.table for each in contrast.terms}) > 1:
+                designs = [each for each in arm.published.report.design if each.table == term.table]
+                rows = {**(designs[0].fixed if len(designs) == 1 else {}), **rows}
+                tables = [(each.workload, each.load, each.options) for each in designs] or term.table
+            ran = str((like.get(system, system), term.metric, sorted(rows.items(), key=str), tables))
+            weighed[ran] = weighed.get(ran, 0.0) + weight
+        if weighed and max(map(abs, weighed.values())) < 1e-9:
+            systems = sorted({arm.system_of(term) for term in contrast.terms})
+            return " and ".join(systems if len(systems) > 1 else sorted({term.table for term in contrast.terms}))
+    return ""
+
+
+def _named_by_system(arm: Arm) -> set[str]:
+    """The levels that say which system a row is about: each has one, and no two the same."""
+    values: dict[str, dict[str, set[object]]] = {}
+    for cell in arm.evidence.cells:
+        for name, value in cell.levels.items():
+            values.setdefault(name, {}).setdefault(cell.system, set()).add(value)
+    return {
+        name
+        for name, of in values.items()
+        if len(of) > 1 and all(len(each) == 1 for each in of.values()) and len(set.union(*of.values())) == len(of)
+    }
 
 
 def _judged(

@@ -12,6 +12,7 @@ from benchbook import paths, plugins, published
 from benchbook.analysis import beside
 from benchbook.analysis.checks import Check
 from benchbook.campaign.design import Cell, Trial, digest
+from benchbook.campaign.environment import ALIKE
 from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.max_rate import KneeSearch
 from benchbook.campaign.record import Record
@@ -21,6 +22,7 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import Parameters
 from benchbook.profiles import Profile, Repeating
 from benchbook.published import Published
+from benchbook.systems import alike as run_alike
 
 P = TypeVar("P", bound=Parameters)
 
@@ -28,9 +30,11 @@ P = TypeVar("P", bound=Parameters)
 def common(systems: Sequence[str], parameters: Parameters, profile: Profile, inventory: Inventory) -> dict[str, object]:
     """Of the conditions that all trials share, those that every kind of report has: who, where, how big, which seed.
 
-    And a digest of what the inventory sets, where it sets anything: who changes that begins a new campaign.
+    And a digest of what the inventory sets, where it sets anything: who changes that begins a new campaign. Of systems
+    that would run alike it is said, for no claim can be about what sets them apart.
     """
     settings = _settings(inventory)
+    alike = run_alike(systems, inventory) if len(systems) > 1 else {}
     return {
         "profile": profile.name,
         "inventory": inventory.name,
@@ -38,6 +42,7 @@ def common(systems: Sequence[str], parameters: Parameters, profile: Profile, inv
         "seed": parameters.seed,
         "hosts": {name: host.address for name, host in inventory.hosts.items()},
         **({"settings": digest(settings)} if settings else {}),
+        **({ALIKE: alike} if alike else {}),
     }
 
 

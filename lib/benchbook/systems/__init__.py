@@ -14,7 +14,9 @@ which has any: `tidb_cluster:7.1` is TiDB and the store, each of its own 7.1, an
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TypeVar, cast
 
 from pydantic import ConfigDict, Field, RootModel
@@ -24,6 +26,7 @@ from benchbook.build import artefacts
 from benchbook.errors import BadInput
 from benchbook.given import user_file
 from benchbook.given.choices import one_of
+from benchbook.hosts.endpoint import at
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
@@ -98,6 +101,28 @@ def _service(name: str, inventory: Inventory) -> type[Service] | None:
     kind, _, version = name.partition(":")
     found: type[Service] | None = plugins.find(GROUP, kind, key="systems")
     return at_version(found, version, inventory) if found is not None and version else found
+
+
+def alike(names: Sequence[str], inventory: Inventory) -> dict[str, str]:
+    """Return which of these systems would run as another one does, by the first one's name.
+
+    They are one existing server under two names, or one program with the same settings.
+    """
+    first: dict[object, str] = {}
+    found = {name: first.setdefault(_runs_as(name, inventory), name) for name in dict.fromkeys(names)}
+    return {name: other for name, other in found.items() if name != other}
+
+
+def _runs_as(name: str, inventory: Inventory) -> object:
+    kind, _, which = name.partition(":")
+    if kind == EndpointSystem.name:
+        _, existing = EndpointSystem.choose(inventory, which)
+        with suppress(OSError, UnicodeError):
+            return socket.getaddrinfo(existing.host, existing.port, type=socket.SOCK_STREAM)[0][4]
+        return at(existing.host, existing.port)
+    settings, server = inventory.settings(name), _service(name, inventory)
+    built = () if settings.binary or server is None else server.builds_for(inventory)
+    return kind, built, settings.binary, str(sorted(settings.settings.items()))
 
 
 def make(name: str, session: Session, profile: Profile) -> System:
