@@ -13,6 +13,7 @@ from benchbook import paths, systems
 from benchbook.errors import BadInput
 from benchbook.hosts import inventory as inventory_file
 from benchbook.hosts import open_ports
+from benchbook.hosts.connection import Route, find_route
 from benchbook.hosts.inventory import Inventory, Login, known_inventories, load_inventory
 from benchbook.hosts.lab import lab_hosts
 from benchbook.profiles import known_profiles, load_profile
@@ -469,3 +470,47 @@ def test_ports_without_a_login_are_named_with_the_rule_that_closes_it(home: Home
     assert "ip saddr { 192.0.2.1, 192.0.2.3, 192.0.2.9 } accept; ip6 saddr { 2001:db8::2 } accept; " in a.wanted
     assert "tcp dport { 2380, 2400, 10080 } drop;" in a.wanted
     assert open_ports.findings(real.model_copy(update={"lab": True}), real.hosts) == []
+
+
+# -- what OpenSSH says of an address ----------------------------------------------------------------------------------
+
+
+def _route(home: Home, config: str) -> Route:
+    (home.path / "config").write_text(config)
+    host = {"address": "10.0.0.9", "ssh_address": "db1", "roles": ["client"]}
+    said = {"description": "d", "ssh": {"config": str(home.path / "config")}, "hosts": {"db": host}}
+    return find_route(load_inventory(str(home.write("mine.yaml", said))), "db")
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ("HostName %h.example.com", {"hostname": "db1.example.com"}),
+        ("Port=2301", {"port": 2301}),
+        ('User "a b"', {"user": "a b"}),
+        ("Port 2301\r\n User me\r", {"port": 2301, "user": "me"}),
+        ("IdentityFile ${KEYS_OF_MINE}/%r@%n_%k", {"keys": (Path("/keys/me@db1_other"),)}),
+        ("IdentityFile none\n IdentitiesOnly yes", {"keys": (), "agent": False}),
+        ("HostName 1.2.3.4\n ProxyCommand nc -X 5 %h %p %n %r %%", {"gateway": "nc -X 5 1.2.3.4 22 db1 me %"}),
+    ],
+)
+def test_an_ssh_config_means_what_openssh_makes_of_it(
+    home: Home, monkeypatch: pytest.MonkeyPatch, config: str, expected: dict[str, object]
+) -> None:
+    monkeypatch.setenv("KEYS_OF_MINE", "/keys")
+    found = _route(home, f"Host * !db1\n Port 1\nHost db1\n {config}\n HostKeyAlias other\n User me\n")
+    assert {name: getattr(found, name) for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ("Foo bar", "Bad configuration option: foo"),
+        ("UseKeychain yes", "Bad configuration option: usekeychain"),
+        ("Ciphers nosuch", "Bad SSH2 cipher spec"),
+        ("ProxyCommand nc -F %h %p\n ProxyUseFdpass yes", "hands its connection over"),
+    ],
+)
+def test_an_ssh_config_that_cannot_be_followed_is_refused(home: Home, config: str, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        _route(home, f"Host db1\n {config}\n")

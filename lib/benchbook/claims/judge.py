@@ -176,7 +176,7 @@ def scope_of(claim: Hypothesis, system: JudgedSystem, capacity: Capacity, compar
 def _alike(arm: Arm, like: Mapping[str, str], compared: Sequence[Contrast]) -> str:
     """Return the sides of a contrast that chance alone sets apart: systems or tables; "" where there is none.
 
-    All that a figure's trial ran with is weighed: where the weights of each such cancel out, nothing is left to compare.
+    All that a figure's trial ran with is weighed: where the weights of each cancel out, nothing is left to compare.
     """
     decides = _named_by_system(arm)
     for contrast in compared:

@@ -78,7 +78,10 @@ def _pattern(style: Style, prefix: str = "") -> str:
     thousands, decimal = (",", r"\.") if style == "point" else (r".", ",")
     # Groups of three have one separator, the same all through.
     groups = rf"\d{{1,3}}(?P<{prefix}sep>[{thousands}{_BLANKS}_{_APOSTROPHES}])\d{{3}}(?:(?P={prefix}sep)\d{{3}})*"
-    numeral = rf"{groups}(?:{decimal}\d+)?(?!\d)|\d*{decimal}\d+|\d+"
+    lakhs = (
+        rf"\d{{1,2}}(?:{thousands}\d\d)+{thousands}\d{{3}}(?:{decimal}\d+)?(?![{thousands}]?\d)"  # 12,34,567 in India
+    )
+    numeral = rf"{lakhs}|{groups}(?:{decimal}\d+)?(?!\d)|\d*{decimal}\d+|\d+"
     return (
         rf"(?P<{prefix}numeral>{numeral})(?P<{prefix}exponent>[eE][+-]?\d{{1,3}})?"
         rf"(?:\s?(?P<{prefix}magnitude>{_MAGNITUDE})(?![A-Za-z])|(?P<{prefix}glued>[kKM])(?=(?:{_UNIT})(?![A-Za-z])))?"
@@ -90,7 +93,8 @@ _CLOCK = re.compile(
     r"(?:(?P<h>\d+)\s?h(?:ours?|rs?)?\s?)?(?:(?P<m>\d+)\s?m(?:in(?:ute)?s?)?\s?)(?P<s>\d+(?:\.\d+)?)\s?s(?:ec(?:ond)?s?)?\b"
     r"|(?P<h2>\d+)\s?h(?:ours?|rs?)?\s?(?P<m2>\d+)\s?m(?:in(?:ute)?s?)?\b"
 )
-_BEFORE = r"(?<![\w.,])(?<![A-Za-z]-)"  # the 2 of us-east-2 is none
+# Neither the 2 of us-east-2, nor the 100 of 2·100, nor a spread without its figure (±3).
+_BEFORE = r"(?<![\w.,±])(?<!± )(?<![A-Za-z]-)(?<!\d[·⋅•])"
 _FIGURE = {
     style: re.compile(
         rf"{_BEFORE}(?P<about>{_ABOUT})?\s?(?P<bound>{_BOUND})?\s?(?P<open>\()?(?P<sign>[+{MINUS}])?\s?"
@@ -108,7 +112,7 @@ _SPREAD = re.compile(r"^\s?(?:±|\+/-|\(±)\s?[\d.,]+\s?(?:%|[a-zµμ/]{1,6})?\)
 # Dates, clock times, versions, addresses and identifiers: figures, but no measurements.
 NO_FIGURE = re.compile(
     r"\b\d{4}-\d{1,2}-\d{1,2}\b|\b\d{1,2}/\d{1,2}/\d{2,4}\b|\b\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\b|(?:\d{1,3}\.){3}\d{1,3}(?:[:/]\d+)?"
-    r"|\bv?\d+(?:\.(?:\d+|x|X)){2,}[\w.+-]*|\bv\d+(?:\.\d+)*[\w.-]*|https?://\S+|\b[0-9a-f]*(?:[a-f]\d|\d[a-f])[0-9a-f]{6,}\b"
+    r"|\b0x[0-9a-fA-F]+\b|\bv?\d+(?:\.(?:\d+|x|X)){2,}[\w.+-]*|\bv\d+(?:\.\d+)*[\w.-]*|https?://\S+|\b[0-9a-f]*(?:[a-f]\d|\d[a-f])[0-9a-f]{6,}\b"
 )
 _EMPTY = re.compile(
     r"^(?:[-−–—]+|n/?a|none|null|nan|tbd|\?|∞|inf|x|✓|✗|yes|no|ok|无|不适用|\.{2,3}|…)?$", re.IGNORECASE

@@ -124,13 +124,22 @@ def find_route(inventory: Inventory, name: str) -> Route:
             value=address,
             fix=f"leave `address` out (servers then listen on {found}), or write `ssh_address: {address}` beside it",
         )
+    gateway = _gateway(inventory, options, settings)
+    if gateway and settings.get("proxyusefdpass") == ["yes"]:
+        raise BadInput(
+            "the ProxyCommand of this host hands its connection over, which the kit does not take",
+            file=inventory.file,
+            key="ssh.config",
+            value="ProxyUseFdpass yes",
+            fix="name a ProxyCommand that passes data on, without ProxyUseFdpass",
+        )
     return Route(
         hostname=found,
         port=int(settings["port"][0]),
         user=settings["user"][0],
-        keys=tuple(Path(_expanded(key, settings)).expanduser() for key in settings.get("identityfile", [])),
+        keys=tuple(_key_file(key, settings) for key in settings.get("identityfile", []) if key != "none"),
         agent=settings.get("identitiesonly") != ["yes"] and settings.get("identityagent") != ["none"],
-        gateway=_gateway(inventory, options, settings),
+        gateway=gateway,
         options=(*options, *login, "--", address),
     )
 
@@ -215,14 +224,26 @@ def _proxy_command(settings: dict[str, list[str]]) -> str:
     return "" if command == "none" else _expanded(command, settings)
 
 
+def _key_file(text: str, settings: dict[str, list[str]]) -> Path:
+    """ssh_config(5), ENVIRONMENT VARIABLES."""
+    said = re.sub(r"\$\{(\w+)\}", lambda name: os.environ.get(name[1], name[0]), _expanded(text, settings))
+    return Path(said).expanduser()
+
+
 def _expanded(text: str, settings: dict[str, list[str]]) -> str:
     """ssh_config(5), TOKENS."""
+    called = settings.get("host", settings["hostname"])[0]
     values = {
         "%": "%",
         "h": settings["hostname"][0],
         "p": settings["port"][0],
         "r": settings["user"][0],
-        "n": settings.get("host", settings["hostname"])[0],
+        "n": called,
+        "k": settings.get("hostkeyalias", [called])[0],
+        "j": settings.get("proxyjump", [""])[0],
+        "i": str(os.getuid()),
+        "l": socket.gethostname(),
+        "L": socket.gethostname().partition(".")[0],
         "d": str(Path.home()),
         "u": os.environ.get("USER", settings["user"][0]),
     }
