@@ -166,6 +166,8 @@ def test_colours_of_a_terminal_are_no_text() -> None:
         "sysbench-1  | ",
         "sysbench-1  | 2024-01-01T10:00:00.123Z ",
         "[pod/sysbench-x7k/main] ",
+        "> ",
+        "    ",
     ],
 )
 @pytest.mark.parametrize("name", ["sysbench/read_write.txt", "pgbench/tpcb_rate_15.txt", "logs/ycsb.txt"])

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from textwrap import dedent
 from typing import Annotated
 
 import pint
@@ -30,7 +31,7 @@ _UNITS: pint.UnitRegistry[float] = pint.UnitRegistry()
 # wrk's minutes, which for pint are meters.
 _ALIASES = {"m": "min"}
 # What stands before a line where others kept it: a time (`ts`, kubectl, pipelines; YCSB's own, with ":123", is none)
-# with what journalctl, syslog and CRI write behind it; or a container's name (docker compose, kubectl --prefix).
+# with what journalctl, syslog and CRI write behind it; or a container's name (docker compose, kubectl --prefix), or a quote.
 _STAMP = re.compile(
     r"^\[?(?:\d{4}[-/]\d\d[-/]\d\d[T ]|(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} {1,2}\d{1,2} )?\d\d:\d\d:\d\d(?:[.,]\d+)?"
     r"(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?(?: \d{4})?\]?[:|]?(?!:)"
@@ -38,7 +39,7 @@ _STAMP = re.compile(
     r"|^\[?\d{10}\.\d{3,9}\]?:?[ \t]",
     re.MULTILINE,
 )
-_CONTAINER = re.compile(r"^(?:\[(?:pod|container)/[\w./-]+\] ?|[A-Za-z][\w.-]* +\| ?)", re.MULTILINE)
+_CONTAINER = re.compile(r"^(?:\[(?:pod|container)/[\w./-]+\] ?|[A-Za-z][\w.-]* +\| ?|> ?)", re.MULTILINE)
 
 
 def _compiles(pattern: str) -> str:
@@ -167,7 +168,7 @@ def runs(text: str) -> list[GeneratorRun]:
     text = _plain(text)
     if 2 * len(_CONTAINER.findall(text)) > text.count("\n"):
         text = _CONTAINER.sub("", text)
-    text = _STAMP.sub("", text)
+    text = dedent(_STAMP.sub("", text))
     flat = _flat(text)
     found = [
         (match.start(), -len(match[0]), name, form)
