@@ -11,6 +11,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
@@ -436,3 +438,14 @@ def test_cpus_that_sleep_are_a_known_problem() -> None:
     (found,) = (f for f in host_facts._findings("db1", HostFacts(idle="sleep: C1, C6")) if f.what.startswith("CPUs"))
     assert (found.found, found.waived) == ("sleep: C1, C6", True)
     assert "`tune: [idle]`" in found.wanted
+
+
+def test_where_the_login_is_not_root_the_page_says_that_the_disk_use_of_others_is_not_seen() -> None:
+    """Of two hosts that are one machine once."""
+    login = {True: SimpleNamespace(by_root=SimpleNamespace(is_root=True))}
+    login[False] = SimpleNamespace(by_root=SimpleNamespace(is_root=False))
+    hosts: Any = {"a": login[True], "b": login[False], "c": login[False]}
+    facts = {name: HostFacts(boot_id=boot) for name, boot in {"a": "1", "b": "2", "c": "2"}.items()}
+    assert [(each.host, each.found) for each in host_facts._unseen(hosts, facts)] == [
+        ("b", "not seen: this login is not root")
+    ]

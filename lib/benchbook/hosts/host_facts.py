@@ -136,7 +136,17 @@ def survey(session: Session, *, disk_gb: float, timed_here: bool = False) -> Sur
     """
     tuned = tune(session)
     facts, findings = preflight(session, disk_bytes=int(disk_gb * 1e9), tuned=tuned, timed_here=timed_here)
-    return Survey(hosts=facts, findings=[*findings, *_left_set(session, facts)], tuned=tuned)
+    findings = [*findings, *_left_set(session, facts), *_unseen(session.hosts, facts)]
+    return Survey(hosts=facts, findings=findings, tuned=tuned)
+
+
+def _unseen(hosts: Mapping[str, Host], facts: Mapping[str, HostFacts]) -> list[HostFinding]:
+    """Machines on which the disk use of others is nobody's to ask: /proc/PID/io is for root and the program's owner."""
+    return [
+        _finding(name, "disk use of other accounts", "not seen: this login is not root", "root, or nobody else there")
+        for name, host in _once_a_machine(hosts, facts).items()
+        if not host.by_root.is_root
+    ]
 
 
 def _left_set(session: Session, facts: Mapping[str, HostFacts]) -> list[HostFinding]:

@@ -31,7 +31,7 @@ _UNITS: pint.UnitRegistry[float] = pint.UnitRegistry()
 # wrk's minutes, which for pint are meters.
 _ALIASES = {"m": "min"}
 # What stands before a line where others kept it: a time (`ts`, kubectl, pipelines; YCSB's own, with ":123", is none)
-# with what journalctl, syslog and CRI write behind it; or a container's name (docker compose, kubectl --prefix), or a quote.
+# with what journalctl, syslog and CRI write behind it; a container's name (docker compose, kubectl --prefix); a quote.
 _STAMP = re.compile(
     r"^\[?(?:\d{4}[-/]\d\d[-/]\d\d[T ]|(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} {1,2}\d{1,2} )?\d\d:\d\d:\d\d(?:[.,]\d+)?"
     r"(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?(?: \d{4})?\]?[:|]?(?!:)"
