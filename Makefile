@@ -45,7 +45,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export MYPY_CACHE_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/benchbook/mypy
 BENCHBOOK := .venv/bin/python -m benchbook
 
-.PHONY: help new report batch test lint style lab lab-down jupyter bench faults site archive clean setup setup-python setup-report setup-test
+.PHONY: help new report batch test lint style lab lab-down jupyter bench faults site docs archive clean setup setup-python setup-report setup-test
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -93,6 +93,9 @@ faults: setup-test ## break processes, disks, host keys and logins in real runs,
 
 site: setup-python ## rebuild every page from data/runs, with no lab running
 	@$(BENCHBOOK) site
+
+docs: setup-python ## build the documentation into docs/_build/html, the reference from the code
+	@.venv/bin/python -m sphinx -q -W --keep-going docs docs/_build/html && echo docs/_build/html/index.html
 
 archive: setup-python ## pack CAMPAIGN for a deposit, as an RO-Crate: make archive CAMPAIGN=my_report
 	@$(BENCHBOOK) archive $(CAMPAIGN)

@@ -587,8 +587,8 @@ def claims(names: Reports = None, campaign: Which = "", as_json: AsJson = False)
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Lower-case letters, digits and underscores.")],
     kind: Annotated[
-        str, typer.Option(help="sysbench, or versions: two versions side by side (not with --from).")
-    ] = "sysbench",
+        str, typer.Option(help="sysbench (the default), or versions: two versions side by side (not with --from).")
+    ] = "",
     source: Annotated[
         str,
         typer.Option(
@@ -611,6 +611,13 @@ def new(
         console.print(f"wrote {path}", markup=False)
     runs = paths.notebook(name) in written
     if source:
+        for guess in draft.unconfirmed(name):
+            if guess.key == draft.SYSTEM:
+                console.print(
+                    f"{guess.guess} stands in for {guess.printed} (line {guess.line}): benchbook list shows what else "
+                    f"there is; write it as `system` in {guess.file}",
+                    markup=False,
+                )
         console.print(f"{counted(len(draft.unconfirmed(name)), 'guess', 'guesses')} to confirm: benchbook check {name}")
     if runs:
         console.print(

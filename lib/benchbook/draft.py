@@ -28,6 +28,8 @@ from benchbook.given import user_file
 from benchbook.yamlfile import Strict
 
 GUESSES = "guesses.yaml"
+# The key of a guess: which system here runs in the place of the document's.
+SYSTEM = "system"
 
 
 class Guess(Strict):

@@ -95,13 +95,18 @@ _PAGES = ("index", "glossary", "faults", BATCHES)
 _NETS = range(100, 255)
 
 
-def create_report(name: str, kind: str = "sysbench", source: str = "") -> list[Path]:
+def create_report(name: str, kind: str = "", source: str = "") -> list[Path]:
     """Write the files of a new report of this kind, or as the document `source` says; return them.
 
-    Raise BadInput for a bad name, an unknown kind, or if any file exists already; NotWritten, and then there is none.
+    Raise BadInput for a bad name, a kind that is unknown or beside a document, or if any file exists already;
+    NotWritten, and then there is none.
     """
     _check_name(name)
-    contents = _drafted(name, source) if source else _contents(name, LAYOUTS[one_of(kind, LAYOUTS, "kind")])
+    if source and kind:
+        said, fix = "a document tells its kind by its tables", "leave --kind out, or --from"
+        raise BadInput(said, key="--kind", value=kind, fix=fix)
+    layout = LAYOUTS[one_of(kind or "sysbench", LAYOUTS, "kind")]
+    contents = _drafted(name, source) if source else _contents(name, layout)
     for path in contents:
         if path.exists():
             raise BadInput(
@@ -173,6 +178,7 @@ def _rendered(layout: str, template: str, values: dict[str, str]) -> str:
 
 # The system that a load generator drives in a drafted report, unless sysbench drives the TiDB of the document.
 _DRIVES = {"sysbench": "mariadb", "pgbench": "postgresql", "go_tpc": "tidb"}
+_PRODUCTS = {"mariadb": "MariaDB", "postgresql": "PostgreSQL", "tidb": "TiDB"}
 
 
 def _drafted(name: str, source: str) -> dict[Path, str]:
@@ -186,6 +192,17 @@ def _drafted(name: str, source: str) -> dict[Path, str]:
             fix=f"see what is read of it: benchbook audit {source}; or start from placeholders: benchbook new {name}",
         )
     published, env = paths.published_dir(name), paths.env_dir()
+    product = str(made.report["document"]["product"])
+    system = "tidb" if made.load == "sysbench" and product == "TiDB" else _DRIVES.get(made.load, "")
+    stand_in = ""
+    if system and product not in {"not printed", _PRODUCTS[system]}:
+        stand_in = f" {_PRODUCTS[system]} stands in for {product}."
+        line = read.text.count("\n", 0, max(read.text.find(product), 0)) + 1
+        made.guesses.append(
+            draft.Guess(
+                file=f"notebooks/{name}.ipynb", key=draft.SYSTEM, guess=system, line=line, sure=0.3, printed=product
+            )
+        )
     guesses = [guess.model_dump() for guess in sorted(made.guesses, key=lambda one: one.sure)]
     head = f"# Read from {Path(source).name} by `benchbook new`. Each guess stands in {draft.GUESSES}, with its line.\n"
     contents = {
@@ -200,13 +217,12 @@ def _drafted(name: str, source: str) -> dict[Path, str]:
     if not made.load:
         return contents
     layout = LAYOUTS["versions" if made.versions else "sysbench"]
-    tidb = made.load == "sysbench" and made.report["document"]["product"] == "TiDB"
     # The title goes into a cell of Markdown, inside JSON.
     title = json.dumps(re.sub(r"[<>`\[\]]", "", made.report["title"]), ensure_ascii=False)[1:-1]
     values = _values(name) | {
         "source": f"Source: {title} (read from a document).",
-        "caveat": f"Tables, design and claims were read from the document; `benchbook check {name}` lists what nobody has confirmed.",
-        "system": "tidb" if tidb else _DRIVES[made.load],
+        "caveat": f"Tables, design and claims were read from the document; `benchbook check {name}` lists what nobody has confirmed.{stand_in}",
+        "system": system,
         "load": made.load,
     }
     return contents | {

@@ -1,4 +1,4 @@
-"""The frames: what docs/frames.md says of them is what they are, and every figure is one of the records'."""
+"""The frames: what their schemas say of them is what they are, and every figure is one of the records'."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from kit import ROOT
 from records import record as made
 from schema_check import check
 
@@ -35,11 +34,6 @@ def frames(report: Report) -> dict[str, pd.DataFrame]:
         report.beside_frame(), report.claims_frame(),
     ]  # fmt: skip
     return {frame.attrs["frame"]: frame for frame in made}
-
-
-def test_the_page_says_what_the_schemas_say() -> None:
-    text = (ROOT / "docs" / "frames.md").read_text()
-    assert text[text.index("## ") :] == "\n".join(schema.markdown() for schema in SCHEMAS)
 
 
 @pytest.mark.parametrize("name", [TIDB, DM, ALPHA, DTM, DDT])

@@ -200,3 +200,15 @@ def test_a_document_without_measurements_is_refused(home: Home) -> None:
         laid_down(home, "# A poem\n\nNothing is measured.\n")
     assert "benchbook audit" in str(caught.value.fix)
     assert not paths.published_dir("mine").exists()
+
+
+def test_a_system_that_stands_in_for_the_document_s_is_said_and_a_kind_beside_a_document_refused(home: Home) -> None:
+    command = "sysbench oltp_read_only --tables=10 --table-size=100000 --time=60 --threads=64 run"
+    table = "| Threads | TPS |\n|---|---|\n| 16 | 1,702 |\n| 32 | 2,702 |\n"
+    source = home.write("doc.md", f"# MySQL 8.0.36 on new machines\n\n```\n{command}\n```\n\n{table}")
+    new.create_report("my_mysql", source=str(source))
+    (guess,) = [one for one in draft.unconfirmed("my_mysql") if one.key == draft.SYSTEM]
+    assert (guess.guess, guess.printed, guess.line, guess.file) == ("mariadb", "MySQL", 1, "notebooks/my_mysql.ipynb")
+    assert "MariaDB stands in for MySQL." in paths.notebook("my_mysql").read_text()
+    with pytest.raises(BadInput, match="a document tells its kind by its tables"):
+        new.create_report("my_other", "versions", str(source))

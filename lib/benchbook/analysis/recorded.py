@@ -29,7 +29,7 @@ _PERCENTILE = re.compile(r"(\w+_)?p(\d\d|999|9999)_ms")
 
 
 class Recorded(ABC):
-    """A campaign as tidy pandas; docs/frames.md describes every column, `frame.attrs["units"]` has the units.
+    """A campaign as tidy pandas; `benchbook.tables()` lists every column, `frame.attrs["units"]` has the units.
 
     Tables and figures of a report are made from it; a notebook's report is one.
     """

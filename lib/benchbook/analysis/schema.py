@@ -1,4 +1,4 @@
-"""What each frame holds: its columns with type, unit and meaning. docs/frames.md says the same, and a test compares."""
+"""What each frame holds: its columns with type, unit and meaning. `make docs` makes a page of it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class FrameSchema:
         return found[0] if found else self.call
 
     def markdown(self) -> str:
-        """The frame's section of docs/frames.md."""
+        """Return the frame's section of the documentation."""
         lines = [f"| `{c.name}` | {c.kind} | {c.unit or '–'} | {c.meaning} |" for c in self.columns]
         return "\n".join([f"## `{self.call}`", "", self.row, "", "| column | type | unit | what it is |"]) + (
             "\n|---|---|---|---|\n" + "\n".join(lines) + "\n"

@@ -4,7 +4,7 @@
     figures = figures_of(trials)                  # a row per trial and metric, at the published levels
     cells(figures)                                # a row per cell and metric: mean, 95% interval, n
 
-docs/frames.md describes every column; `frame.attrs["units"]` has the units.
+`benchbook.tables()` lists every column; `frame.attrs["units"]` has the units.
 """
 
 from __future__ import annotations

@@ -7,14 +7,8 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from benchbook.documents.findings import SEVERITIES, Finding, Kind, Passed, Severity
+from benchbook.documents.findings import Finding, Kind, Passed, Severity, by_severity
 from benchbook.published.tables import PublishedTable
-
-_NAMES: dict[Severity, tuple[str, str]] = {
-    "contradiction": ("contradiction", "contradictions"),
-    "suspicious": ("suspicious figure", "suspicious figures"),
-    "note": ("note", "notes"),
-}
 
 
 class Touched(NamedTuple):
@@ -56,8 +50,7 @@ class Audit(BaseModel):
 
 def counted(audit: Audit) -> str:
     """The audit in a sentence: findings by severity, and passed checks by kind, so that silence says something."""
-    counts = [(audit.count(severity), severity) for severity in SEVERITIES]
-    found = ", ".join(f"{count} {_NAMES[severity][count != 1]}" for count, severity in counts if count)
+    found = by_severity(audit.findings)
     passed = ", ".join(f"{kind} {count}" for kind, count in audit.passed.items())
     return f"{found or 'Nothing found'}. Passed: {sum(audit.passed.values())} checks ({passed or 'none declared'})."
 

@@ -233,7 +233,7 @@ def _asking(query: str) -> Iterator[duckdb.DuckDBPyConnection]:
         try:
             yield db
         except duckdb.Error as problem:
-            fix = f"the tables are {', '.join(TABLES)}; docs/frames.md has their columns"
+            fix = f"the tables are {', '.join(TABLES)}; `benchbook.tables()` has their columns"
             raise BadInput(str(problem).splitlines()[0], key="sql", value=query, fix=fix) from problem
 
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from rich.console import Console
 from rich.markup import escape
 
-from benchbook.documents.findings import SEVERITIES, Finding, Kind, Passed
+from benchbook.documents.findings import SEVERITIES, Finding, Kind, Passed, by_severity
 from benchbook.documents.relations import relations
 from benchbook.documents.sentences import NotBound, sentences
 from benchbook.documents.setups import setups
@@ -93,11 +93,7 @@ def show(audits: Sequence[DocumentAudit], console: Console) -> None:
     """Print the audits for people."""
     for audit in audits:
         checks = ", ".join(f"{kind} {count}" for kind, count in audit.passed.items())
-        counts = Counter(finding.severity for finding in audit.findings)
-        found = (
-            ", ".join(f"{counts[severity]} {severity}" for severity in SEVERITIES if counts[severity])
-            or "nothing found"
-        )
+        found = by_severity(audit.findings) or "nothing found"
         console.print(f"[bold]{escape(audit.document)}[/bold]: {found}", soft_wrap=True)
         for finding in audit.findings:
             style = _STYLES[finding.severity]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -41,6 +43,11 @@ Kind = Literal[
 
 Severity = Literal["contradiction", "suspicious", "note"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+_NAMES: dict[Severity, tuple[str, str]] = {
+    "contradiction": ("contradiction", "contradictions"),
+    "suspicious": ("suspicious figure", "suspicious figures"),
+    "note": ("note", "notes"),
+}
 
 
 class Finding(BaseModel):
@@ -76,3 +83,9 @@ class Passed(NamedTuple):
 def figure(value: float) -> str:
     """Return a computed number with five significant digits, thousands apart; whole from 10,000 up."""
     return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:,.5g}"
+
+
+def by_severity(findings: Iterable[Finding]) -> str:
+    """Return how many there are of each severity, in words: "2 contradictions, 1 note"; "" for none."""
+    counts = Counter(finding.severity for finding in findings)
+    return ", ".join(f"{counts[one]} {_NAMES[one][counts[one] != 1]}" for one in SEVERITIES if counts[one])
