@@ -95,7 +95,7 @@ site: setup-python ## rebuild every page from data/runs, with no lab running
 	@$(BENCHBOOK) site
 
 docs: setup-python ## build the documentation into docs/_build/html, the reference from the code
-	@.venv/bin/python -m sphinx -q -W --keep-going docs docs/_build/html && echo docs/_build/html/index.html
+	@.venv/bin/python -m sphinx -q docs docs/_build/html && echo docs/_build/html/index.html
 
 archive: setup-python ## pack CAMPAIGN for a deposit, as an RO-Crate: make archive CAMPAIGN=my_report
 	@$(BENCHBOOK) archive $(CAMPAIGN)
