@@ -158,6 +158,22 @@ def test_a_sum_is_count_times_mean_and_queries_are_a_multiple_of_transactions(tm
     assert found(tmp_path, GROUPS.replace("5,210.3", "5,710.3")) == [("ratio", 6)]
 
 
+def test_the_whole_of_a_run_beside_its_parts_is_no_slip(tmp_path: Path) -> None:
+    rows = [
+        (8, 1_000, 61.5),
+        (1, 125, 62.1),
+        (1, 125, 58.3),
+        (1, 125, 49.9),
+        (1, 125, 77.7),
+        (1, 125, 91.3),
+        (1, 125, 40.2),
+    ]
+    table = "".join(
+        f"| run {n} | {count * 1000 / time:.2f} | {time:.2f} |\n" for n, (_, count, time) in enumerate(rows)
+    )
+    assert found(tmp_path, f"| Part | Throughput (ops/s) | Time (s) |\n|--|--|--|\n{table}") == []
+
+
 CURVE = """| Clients | Throughput (tx/s) | Average latency (ms) |
 |--|--|--|
 | 1 | 101 | 9.9 |
