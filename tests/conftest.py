@@ -14,7 +14,19 @@ from pathlib import Path
 import pytest
 
 # What the tests share asserts as well, and is to say what it found.
-shared = ("database", "driver", "faulty", "in_memory", "kit", "packages", "records", "rendered", "schema_check", "sshd")
+shared = (
+    "database",
+    "driver",
+    "faulty",
+    "in_memory",
+    "kit",
+    "packages",
+    "records",
+    "rendered",
+    "schema_check",
+    "scraped",
+    "sshd",
+)
 pytest.register_assert_rewrite(*shared)
 
 import database as databases

@@ -462,14 +462,14 @@ def _check_report(name: str) -> int:
     from benchbook import draft, published
     from benchbook.audit.dead_declarations import refuse_dead
     from benchbook.claims import ledger
-    from benchbook.reports import runnable
+    from benchbook.reports import planning
 
     found = published.validate(name)
     refuse_dead(found)
-    runnable.check(found, ledger.load(found))
+    planning.check(found, ledger.load(found))
     rows = sum(len(table.frame) for table in found.tables.values())
     console.print(f"{name}: {counted(len(found.tables), 'table')}, {counted(rows, 'row')}, valid")
-    for file, lines in runnable.placeholders(name).items():
+    for file, lines in planning.placeholders(name).items():
         console.print(f"{name}: {counted(lines, 'line')} of {file} still {'says' if lines == 1 else 'say'} PLACEHOLDER")
     guesses = draft.unconfirmed(name)
     if guesses:

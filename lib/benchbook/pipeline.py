@@ -30,7 +30,7 @@ from benchbook.hosts.session import Session, check_reachable
 from benchbook.notebook_run import Executed
 from benchbook.parameters import Parameters
 from benchbook.profiles import load_profile
-from benchbook.reports import runnable
+from benchbook.reports import planning
 from benchbook.reports.kind import kind_of
 from benchbook.reports.planning import Asking
 from benchbook.site import publish
@@ -74,7 +74,7 @@ def run_report(report: str, overrides: Mapping[str, object], console: Console, *
         console.print(f"[bold]{report}[/]: profile {escape(asking.profile.name)}, inventory {inventory.name}")
         for one in open_ports.findings(inventory, hosts):
             console.print(f"{one.host}: {one.what}: {one.found}; wanted {one.wanted}", markup=False)
-        overrides = runnable.available(asked, overrides, console.print)
+        overrides = planning.available(asked, overrides, console.print)
         asked = checked(report, overrides)
         done = _run(report, overrides, inventory, hosts, asking.kind.builds(asking.published, asked), console)
         if wait and done.error == HostReserved.__name__:
@@ -113,7 +113,7 @@ def check_run(asking: Asking) -> list[str]:
     known = ledger.load(asking.published)
     kind.cells(asking.published, asking.parameters)
     hosts = kind.experiment(*said).hosts()
-    runnable.check_conditions(known, kind, asking.published.report.name, kind.asked(*said))
+    planning.check_conditions(known, kind, asking.published.report.name, kind.asked(*said))
     return hosts
 
 
@@ -256,7 +256,7 @@ def publish_campaigns(campaign: str, console: Console) -> int:
         fix = "`benchbook runs` lists those that were; run it again, or `benchbook site` for one without a notebook"
         raise BadInput("no campaign with an executed notebook", key="campaign", value=campaign or "none", fix=fix)
     for report, folder in sorted(chosen.items()):
-        made_up = runnable.placeholders(report) if paths.published_dir(report).is_dir() else {}
+        made_up = planning.placeholders(report) if paths.published_dir(report).is_dir() else {}
         for file, lines in made_up.items():
             fix = "put in what was published there, and run it again"
             said = f"{counted(lines, 'line')} still {'says' if lines == 1 else 'say'} PLACEHOLDER"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import time
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,6 @@ from mongo_transfer import dataset, proof
 from mongo_transfer.settings import MongoEndpoint
 
 _LINE_EVERY = 100_000
-_LOOK_S = 0.02
 
 app = typer.Typer(pretty_exceptions_enable=False, add_completion=False, rich_markup_mode=None)
 
@@ -48,12 +46,9 @@ def digest(
     url: Annotated[str, typer.Option(help="Server, mongodb://[user@]host:port/; no password in it.")],
     database: Annotated[str, typer.Option(help="Of which every collection is read.")] = "ddt",
     password_file: Annotated[Path | None, typer.Option(help="Or set BENCHBOOK_SOURCE_PASSWORD.")] = None,
-    when: Annotated[Path | None, typer.Option(help="A file; nothing is read before it is there.")] = None,
 ) -> None:
     """Reads a server back; prints documents, bytes and hash of every collection as JSON."""
     endpoint = MongoEndpoint.with_secret(url, password_file, "BENCHBOOK_SOURCE_PASSWORD")
-    while when and not when.exists():
-        time.sleep(_LOOK_S)
     found = proof.digest(endpoint, databases=re.escape(database))
     print(json.dumps({"collections": [asdict(each) for each in found]}))
 

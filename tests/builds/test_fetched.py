@@ -14,7 +14,7 @@ from kit import FIXTURES, INVENTORY, ROOT, inventory
 from benchbook.build import artefacts, fetched
 from benchbook.errors import BadInput
 from benchbook.parameters import OnSystems
-from benchbook.reports import runnable
+from benchbook.reports import planning
 
 # What Debian's Maven 3.8.7 printed, and ended with status 1, where its mirror was a port with nobody behind it.
 OFFLINE = (FIXTURES / "maven" / "unreachable.txt").read_text()
@@ -101,7 +101,7 @@ def test_without_network_the_default_is_replaced_in_one_sentence(shop: Shop) -> 
     (shop.bin / "offline").write_text(OFFLINE)
     said: list[str] = []
     asked = OnSystems(inventory=INVENTORY, system="mysql57")
-    assert runnable.available(asked, {"seed": 2}, said.append) == {"seed": 2, "systems": ["mariadb"]}
+    assert planning.available(asked, {"seed": 2}, said.append) == {"seed": 2, "systems": ["mariadb"]}
     assert said[1:] == [
         "org.example:server:1 cannot be fetched: Plugin org.apache.maven.plugins:maven-dependency-plugin:2.8 or one of "
         "its dependencies could not be resolved: Failed to read artifact descriptor for ... "
@@ -113,14 +113,14 @@ def test_without_maven_what_was_asked_for_by_name_is_refused(shop: Shop) -> None
     (shop.bin / "mvn").unlink()
     asked = OnSystems(inventory=INVENTORY, system="mysql57")
     with pytest.raises(BadInput, match=r"Maven \(`mvn`, Debian package maven\) is not on PATH") as caught:
-        runnable.available(asked, {"system": "mysql57"}, str)
+        planning.available(asked, {"system": "mysql57"}, str)
     assert "such as mariadb" in str(caught.value.fix)
 
 
 def test_nothing_is_replaced_that_can_be_had(shop: Shop) -> None:
     overrides = {"seed": 2}
-    assert runnable.available(OnSystems(inventory=INVENTORY, system="mysql57"), overrides, str) is overrides
-    assert runnable.available(OnSystems(inventory=INVENTORY, system="mariadb"), overrides, str) is overrides
+    assert planning.available(OnSystems(inventory=INVENTORY, system="mysql57"), overrides, str) is overrides
+    assert planning.available(OnSystems(inventory=INVENTORY, system="mariadb"), overrides, str) is overrides
 
 
 @pytest.mark.parametrize("name", ["mysql57", "mysql8"])

@@ -1,44 +1,33 @@
-"""Rates, means and quantiles from scraped samples, against values worked out by hand; and the sampler itself."""
+"""Rates, means and quantiles from scraped series, against values worked out by hand; and what scrapes them."""
 
 from __future__ import annotations
 
 import json
 import math
-import re
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import numpy as np
 import pandas as pd
 import pytest
 from kit import FIXTURES
+from scraped import long_table
 
-from benchbook.errors import BadInput, OutputNotParseable, ProbeFailed
-from benchbook.hosts.agent import Ended, Job
-from benchbook.hosts.host import Host
+from benchbook.errors import BadInput, OutputNotParseable
 from benchbook.hosts.session import Session
 from benchbook.probes import prometheus as prom
-from benchbook.probes import scrape
-from benchbook.probes.remote import sample_prometheus as sampler
-from benchbook.probes.scrape import StandingSampler, Target, scraping
-from benchbook.probes.watch import Followed, own_cores
+from benchbook.probes.probe import of_prometheus
+from benchbook.probes.remote import prometheus_probe
+from benchbook.probes.watch import watching
 
 PRINTED_BY = FIXTURES / "dm"
 
 
 def scrapes(*values: dict[str, float], source: str = "s") -> pd.DataFrame:
     """One scrape a second from t = 100."""
-    return prom.read_samples(
-        "".join(json.dumps({"t": 100 + i, "source": source, "v": v}) + "\n" for i, v in enumerate(values))
-    )
+    return prom.scraped(long_table([{"t": 100 + i, "source": source, "v": v} for i, v in enumerate(values)]))
 
 
 # -- reading ----------------------------------------------------------------------------------------------------
@@ -50,22 +39,15 @@ def test_a_sample_becomes_metric_labels_and_value() -> None:
     assert frame.iloc[1].to_list() == [100.0, "s", "up", (), 1.0]
 
 
-def test_a_line_cut_short_by_a_kill_is_left_out() -> None:
-    assert len(prom.read_samples('{"t":1,"source":"s","v":{"up":1}}\n{"t":2,"source":"s","v":{"u')) == 1
+def test_what_is_no_series_is_named() -> None:
+    with pytest.raises(OutputNotParseable, match="is no Prometheus series"):
+        scrapes({"a{b": 1.0})
 
 
-@pytest.mark.parametrize("line", ["not json", "[1]", '{"t": 1}', '{"t":1,"source":"s","v":{"a{b":1}}'])
-def test_what_is_no_sample_is_named(line: str) -> None:
-    with pytest.raises(OutputNotParseable):
-        prom.read_samples(line + "\n")
-
-
-def test_a_failed_scrape_is_a_gap_and_is_listed() -> None:
-    text = (
-        '{"t":1,"source":"s","v":{"c":5}}\n{"t":2,"source":"s","error":"refused"}\n{"t":3,"source":"s","v":{"c":9}}\n'
-    )
-    assert prom.failed_scrapes(text).to_numpy().tolist() == [[2, "s", "refused"]]
-    assert prom.rate(prom.read_samples(text), "c").to_numpy().tolist() == [[3.0, 2.0]]  # 4 in 2 s
+def test_a_failed_scrape_is_a_gap() -> None:
+    lines = [{"t": 1, "v": {"c": 5}, "late": 0.1}, {"t": 2, "error": "refused"}, {"t": 3, "v": {"c": 9}}]
+    frame = prom.scraped(long_table([{"source": "s", **line} for line in lines]))
+    assert prom.rate(frame, "c").to_numpy().tolist() == [[3.0, 2.0]]  # 4 in 2 s
 
 
 def test_a_metric_that_was_never_scraped_is_an_error_not_a_zero() -> None:
@@ -201,7 +183,7 @@ def test_a_quantile_outside_0_to_1_is_refused() -> None:
 
 
 def exposition(name: str) -> dict[str, float]:
-    return sampler.keep((PRINTED_BY / name).read_bytes(), re.compile(b"[a-z]"))
+    return prometheus_probe.kept((PRINTED_BY / name).read_bytes(), "[a-z]")
 
 
 def test_two_real_scrapes_of_tidb() -> None:
@@ -220,32 +202,27 @@ def test_two_real_scrapes_of_tidb() -> None:
 
 
 def test_real_samples_of_a_sync() -> None:
-    frame = prom.read_samples((PRINTED_BY / "samples.jsonl").read_text())
+    frame = prom.scraped(long_table(list(map(json.loads, (PRINTED_BY / "samples.jsonl").read_text().splitlines()))))
     jobs = prom.rate(frame, "dm_syncer_finished_jobs_total")
     total = prom.increase(frame, "dm_syncer_finished_jobs_total")
     assert (jobs.value * np.diff(frame[frame.source == "dm"].t.unique())).sum() == pytest.approx(total)
     assert 0 < prom.mean_from_histogram(frame, "dm_syncer_txn_duration_time") < 2
 
 
-# -- the sampler --------------------------------------------------------------------------------------------------
+# -- the probe ----------------------------------------------------------------------------------------------------
 
 BODY = b"""# HELP c_total Things.
 # TYPE c_total counter
 c_total{le="a} b",x="1"} 5 1795232309000
 c_total{x="2"} 1.5e+06
 other 1
-c_gauge NaN
-c_plain +Inf
 c_last 2
 """
 
 
-def test_the_sampler_keeps_what_matches_and_is_finite() -> None:
-    assert sampler.keep(BODY, re.compile(b"c_")) == {
-        'c_total{le="a} b",x="1"}': 5.0,
-        'c_total{x="2"}': 1.5e6,
-        "c_last": 2.0,
-    }
+def test_series_are_kept_that_match_from_their_beginning() -> None:
+    found = prometheus_probe.kept(BODY, "c_")
+    assert found == {'c_total{le="a} b",x="1"}': 5.0, 'c_total{x="2"}': 1.5e6, "c_last": 2.0}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -266,200 +243,21 @@ class Handler(BaseHTTPRequestHandler):
 def endpoint() -> Iterator[str]:
     server = HTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/metrics"
+    yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()
 
 
 @pytest.mark.real
-def test_an_answer_that_breaks_off_is_a_failed_scrape(endpoint: str) -> None:
-    broken = endpoint.replace("/metrics", "/broken")
-    said = json.loads(sampler.look("a", broken, re.compile(b"c_"), 5.0))
-    assert "v" not in said
-    assert said["error"].startswith(f"IncompleteRead: IncompleteRead({len(BODY)} bytes read")
-
-
-def test_the_sampler_writes_whole_lines_until_it_is_told_to_end(endpoint: str, tmp_path: Path) -> None:
-    out = tmp_path / "samples"
-    argv = [sys.executable, sampler.__file__, "--out", str(out), "--interval", "0.05", "--match", "c_"]
-    targets = ["--target", f"a={endpoint}", "--target", "b=http://127.0.0.1:1/metrics"]
-    with subprocess.Popen([*argv, *targets]) as process:
-        while not out.exists() or out.read_text().count("\n") < 8:
-            assert process.poll() is None
-            threading.Event().wait(0.02)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=10) == 0
-    text = out.read_text()
-    frame, failed = prom.read_samples(text), prom.failed_scrapes(text)
-    assert text.endswith("\n")
-    assert set(frame.source) == {"a"}
-    assert set(failed.source) == {"b"}
-    assert failed.error.str.contains("refused").all()
-
-
-def test_the_sampler_looks_at_once_where_it_is_asked_to(endpoint: str, tmp_path: Path) -> None:
-    """Its next tick is up to an hour away: every line here was asked for."""
-    out = tmp_path / "samples"
-    argv = [sys.executable, sampler.__file__, "--out", str(out), "--interval", "3600", "--match", "c_"]
-    targets = ["--target", f"a={endpoint}", "--target", "b=http://127.0.0.1:1/metrics"]
-    with subprocess.Popen([*argv, *targets]) as process:
-        # Once it has taken the signal off its default, which would end it.
-        while not waits_for_signals(process.pid):
-            threading.Event().wait(0.02)
-        for lines in (2, 4):
-            process.send_signal(signal.SIGUSR1)
-            while out.read_text().count("\n") < lines:
-                assert process.poll() is None
-                threading.Event().wait(0.02)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=10) == 0
-    text = out.read_text()
-    assert [json.loads(each)["asked"] for each in text.splitlines()] == [True] * 4
-    assert sorted(prom.read_samples(text).value) == [2.0, 2.0, 5.0, 5.0, 1.5e6, 1.5e6]
-    assert prom.failed_scrapes(text).source.tolist() == ["b", "b"]
-
-
-def waits_for_signals(pid: int) -> bool:
-    """By any of its threads: the one that waits takes what the others block.
-
-    proc(5): `SigBlk`, a mask in which signal n is bit n - 1.
-    """
-    states = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/status")]
-    blocked = [re.search(r"SigBlk:\s*(\w+)", state) for state in states]
-    return any(found and int(found[1], 16) >> (signal.SIGUSR1 - 1) & 1 for found in blocked)
-
-
-def test_a_target_without_an_address_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        sampler.main(["--out", "x", "--match", "c", "--target", "a=host"])
-    assert "expected NAME=http" in capsys.readouterr().err
-
-
-# -- a sampler that stands over many trials -------------------------------------------------------------------------
-
-
-class Growing:
-    """A host with one file that grows, and a sampler that writes `answer` to it when it is asked to look."""
-
-    name, content, answer = "db1", b"", b""
-
-    def read(self, path: str, *, offset: int = 0) -> bytes:
-        files = {"pid": b'{"group": 7}', "samples": self.content}
-        return files.get(path.rpartition("/")[2], b"")[offset:]
-
-    def run(self, argv: list[object], *, check: bool) -> SimpleNamespace:
-        if argv == ["cat", "/proc/1/stat"]:
-            return SimpleNamespace(stdout=f"1 (python3) S {'0 ' * 18}4711 0")
-        assert (argv, check) == (["kill", "-s", "USR1", "--", "-7"], False)
-        self.content += self.answer
-        return SimpleNamespace(stdout="")
-
-
-def line(t: float, cpu: float = 0.0, **more: object) -> bytes:
-    return json.dumps({"t": t, "source": "s", "cpu": cpu, "v": {"c": t}, **more}).encode() + b"\n"
-
-
-@pytest.fixture
-def grows() -> tuple[Growing, StandingSampler]:
-    host = Growing()
-    there = cast(Host, host)
-    return host, StandingSampler(
-        Target(there, "s", "http://s/", "c"), Followed(Job(there, "/j", [], 1, "4711", 3.0)), 0.5
-    )
-
-
-def times(lines: list[str]) -> list[float]:
-    return [json.loads(each)["t"] for each in lines]
-
-
-def test_a_trial_sees_the_samples_since_its_begin_and_the_one_before_for_its_first_rate(
-    grows: tuple[Growing, StandingSampler],
-) -> None:
-    host, one = grows
-    host.content = line(1.0) + line(1.5)
-    one.file.look()
-    host.content += line(2.0)
-    host.answer = line(2.3, asked=True)
-    assert times(one.seen()) == [1.5, 2.0, 2.3]
-    one.file.look()
-    # A server was down for a while: its counters may have begun anew, and what they were is no baseline.
-    host.content += line(5.0)
-    host.answer = line(5.4, asked=True)
-    assert times(one.seen()) == [5.0, 5.4]
-
-
-def test_no_tick_stands_beside_the_sample_that_was_asked_for(grows: tuple[Growing, StandingSampler]) -> None:
-    """0.125 s is a quarter of the interval: nearer ones would make a rate of next to nothing, over next to no time."""
-    host, one = grows
-    host.content = line(1.4)
-    one.file.look()
-    host.content += line(1.5) + line(2.0)
-    # The tick of 2.1 s began later and was through sooner; the last one is still being written.
-    host.answer = line(2.1) + line(2.08, asked=True) + line(2.5)[:9]
-    assert times(one.seen()) == [1.5, 2.08]
-
-
-def test_a_sampler_that_does_not_answer_or_was_killed_fails_the_trial(
-    grows: tuple[Growing, StandingSampler], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    host, one = grows
-    host.content = line(1.0)
-    monkeypatch.setattr(scrape, "ANSWERS_WITHIN_S", 0.05)
-    with pytest.raises(ProbeFailed, match="probe prometheus of s on db1 does not answer"):
-        one.seen()
-    monkeypatch.setattr(Job, "status", lambda self: Ended("exited", None, 9, 1.0, 2.0))
-    with pytest.raises(ProbeFailed, match="was killed by signal 9"):
-        one.seen()
-
-
-def test_what_a_standing_sampler_used_itself_is_counted_per_trial() -> None:
-    assert own_cores([json.loads(line(10.0, 3.0)), json.loads(line(12.0, 3.5))]) == 0.25
-    assert own_cores([json.loads(line(10.0, 3.0))]) == own_cores([]) == 0.0
-
-
-def test_the_load_begins_when_a_sampler_that_was_started_for_it_has_looked() -> None:
-    """Here it looks at the third time of asking; one that has ended is waited for no more."""
-    host, asked = Growing(), []
-
-    class Sampling:
-        folder = "/j"
-
-        def __init__(self) -> None:
-            self.host = host
-
-        def status(self) -> None:
-            asked.append(None)
-            if len(asked) == 2:
-                host.content = line(1.0)
-
-    file = Followed(cast(Job, Sampling()))
-    file.await_first()
-    assert (len(asked), file.last) == (2, line(1.0).decode())
-    ended = Followed(cast(Job, SimpleNamespace(host=Growing(), folder="/j", status=lambda: "killed")))
-    ended.await_first()
-    assert ended.last == ""
-
-
-@pytest.mark.real
-def test_a_sampler_has_looked_before_the_load_begins(session: Session) -> None:
-    """The block here takes no time at all: what is seen of it was seen before. Nobody listens at the endpoint."""
-    target = Target(session.hosts["db1"], "s", "http://127.0.0.1:1/metrics", "c")
-    with scraping(session, [target]):
-        key = next(key for key in session.standing if key[0] == "scrape")
-        assert "error" in session.standing[key].file.last
-
-
-@pytest.mark.real
-def test_the_last_sample_is_of_the_blocks_end_and_no_tick_stands_beside_it(session: Session, endpoint: str) -> None:
-    target = Target(session.hosts["db1"], "s", endpoint, "c_last")
-    with scraping(session, [target], 0.5) as scraped:
-        key = next(key for key in session.standing if key[0] == "scrape" and endpoint in key)
-        file = session.standing[key].file
-        # Two ticks: the later one may be too near the end to count.
-        while file.job.host.read(f"{file.job.folder}/samples", offset=file.offset).count(b"\n") < 2:
-            threading.Event().wait(0.02)
-        ended = round(time.time(), 3)
-    t = prom.read_samples(scraped.samples).t.to_numpy()
-    assert t[-1] >= ended
-    assert len(t) > 1
-    assert (t[1:] - t[:-1] > 0.125).all()
+def test_the_first_sample_is_before_the_block_and_the_last_after_it(session: Session, endpoint: str) -> None:
+    """The next tick is an hour away. An answer that breaks off is no sample, and said so."""
+    host = session.hosts["db1"]
+    probes = [of_prometheus(host, name, f"{endpoint}/{name}", "c_last", every_s=3600.0) for name in ("whole", "broken")]
+    with watching(session, probes) as watched:
+        began = ended = time.time()
+    t = prom.scraped(watched.series).t.tolist()
+    assert len(t) == 2
+    assert t[0] - 0.1 < began
+    assert t[1] + 0.1 > ended
+    assert set(watched.cores) == {"whole@db1", "broken@db1"}
+    assert watched.failed["broken@db1"].startswith(f"IncompleteRead: IncompleteRead({len(BODY)} bytes read")

@@ -19,7 +19,7 @@ from benchbook.claims import ledger
 from benchbook.errors import BadInput, NotWritten
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
-from benchbook.reports import runnable
+from benchbook.reports import planning
 from benchbook.reports.kind import kind_of
 
 NAME = "my_report"
@@ -61,13 +61,13 @@ def test_the_tables_are_a_valid_package_and_say_that_they_are_placeholders(made:
 def test_check_says_where_a_placeholder_was_left(home: Home, made: list[Path]) -> None:
     """Only what is left: 2 lines of the notebook until its prose is replaced, and none in the end."""
     notebook = paths.notebook(NAME)
-    assert runnable.placeholders(NAME)[f"notebooks/{NAME}.ipynb"] == 2
+    assert planning.placeholders(NAME)[f"notebooks/{NAME}.ipynb"] == 2
     notebook.write_text(notebook.read_text().replace("PLACEHOLDER", "this"))
     folder = f"data/published/{NAME}"
-    assert runnable.placeholders(NAME) == {
+    assert planning.placeholders(NAME) == {
         f"{folder}/claims.yaml": 4, f"{folder}/datapackage.json": 5, f"{folder}/report.yaml": 10,
     }  # fmt: skip
-    assert not runnable.placeholders(MODELS["sysbench"])
+    assert not planning.placeholders(MODELS["sysbench"])
 
 
 @by_kind

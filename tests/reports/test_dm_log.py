@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import subprocess
 from pathlib import Path
@@ -9,9 +10,9 @@ from pathlib import Path
 import pytest
 from kit import FIXTURES
 from pydantic import SecretStr
+from scraped import long_table
 
 from benchbook.errors import OutputNotParseable
-from benchbook.probes.scrape import Scraped
 from benchbook.probes.watch import Watched
 from benchbook.reports.dm import ran
 from benchbook.reports.dm.ran import DmRan, FullRan
@@ -103,14 +104,14 @@ def test_a_dump_and_load_is_measured_over_its_own_time_and_not_over_the_waiting_
     dump, load = (ran.finished(runs, TASK, unit) for unit in ("Dump", "Load"))
     account = Account(address="127.0.0.1", port=4000, user="root", password=SecretStr("secret"))
     task = Task(mode="full", database="d", target=account, folder="/dm")
-    samples = (FIXTURES / "dm" / "samples.jsonl").read_text()
+    samples = long_table(list(map(json.loads, (FIXTURES / "dm" / "samples.jsonl").read_text().splitlines())))
     hosts = {"client": "c", "dm": "w", "tidb": "t"}
-    watched, scraped = Watched(cores={"host@c": 0.01}), Scraped(samples, {"prometheus@dm": 0.02})
+    watched = Watched(samples, {"host@c": 0.01})
     assert load.ended
-    trial = DmRan(task, hosts, dump.began - 9, load.ended + 9, watched, scraped, {"same": True})
+    trial = DmRan(task, hosts, dump.began - 9, load.ended + 9, watched, {"same": True})
     found = FullRan(trial, 0.5, 8 * 2**20, [(dump.began, 1.0)], log, "full 500 4").measurement()
     assert (found.started, found.ended) == (dump.began, load.ended)
     assert found.summary["load_mb_s"].value == pytest.approx(8 / (load.seconds or 0))
     assert found.summary["rows_per_statement"].value == 500
-    assert found.proof == {"same": True, "probe_cores": {"host@c": 0.01, "prometheus@dm": 0.02}}
+    assert found.proof == {"same": True, "probe_cores": {"host@c": 0.01}}
     assert "secret" not in found.output

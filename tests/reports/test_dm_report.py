@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import pandas as pd
 import pytest
 import tabled
 from kit import FIXTURES
 from pydantic import SecretStr
+from scraped import long_table
 
 from benchbook import published
 from benchbook.analysis.beside import in_rows
@@ -19,7 +18,6 @@ from benchbook.claims import ledger, undecided
 from benchbook.errors import BadInput
 from benchbook.hosts.agent import Ended
 from benchbook.hosts.inventory import load_inventory
-from benchbook.probes.scrape import Scraped
 from benchbook.probes.watch import Watched
 from benchbook.profiles import DmSize, load_profile
 from benchbook.published.tables import Published
@@ -27,7 +25,6 @@ from benchbook.reports.dm import dm_kind, dm_summary
 from benchbook.reports.dm import task as task_module
 from benchbook.reports.dm.dm_kind import DmParameters
 from benchbook.reports.dm.ran import DmRan, SyncRan
-from benchbook.reports.dm.task import Chunks
 from benchbook.systems.dm_config import Account, Task
 
 GA, ALPHA = published.load("dm_1_0_ga"), published.load("dm_1_0_alpha")
@@ -96,8 +93,10 @@ def task(
 ) -> tuple[str, str, int | None, int | None, int, int]:
     where = task_module.databases(list(GA.tables), DmSize(), 4)
     account = Account(address="127.0.0.1", port=4000, user="root", password=SecretStr("x"))
-    t = task_module.task_of(of, where, Chunks(split_rows, statement_size), "/dm", account, "mydumper")
-    return t.mode, t.database, t.dump.rows, t.dump.statement_size, t.load.pool_size, t.sync.worker_count
+    t = task_module.task_of(
+        of, where, DmSize(split_rows=split_rows, statement_size=statement_size), "/dm", account, "mydumper"
+    )
+    return t.mode, t.database, t.rows, t.statement_size, t.pool_size, t.worker_count
 
 
 def test_tasks_follow_the_levels() -> None:
@@ -203,7 +202,7 @@ def test_no_target_lags_since_before_the_load_began() -> None:
     assert lag["seconds"].tolist() == [0.0, 0.25, 1.125]
 
 
-def updated(added: list[int], read: list[int], done: list[list[int]]) -> Scraped:
+def updated(added: list[int], read: list[int], done: list[list[int]]) -> pd.DataFrame:
     """Scrapes of DM a second from 10 on: 10 rows inserted a second, and updates that two queues have done."""
     lines = []
     for i, t in enumerate(range(10, 10 + len(read))):
@@ -214,10 +213,10 @@ def updated(added: list[int], read: list[int], done: list[list[int]]) -> Scraped
         events = {'dm_syncer_binlog_transform_cost_count{task="benchbook",type="update_rows"}': read[i]}
         lines.append({"t": t, "source": "dm", "v": {**jobs_of, **inserted, **events}})
         lines.append({"t": t, "source": "tidb", "v": {"process_cpu_seconds_total": 1.0}})
-    return Scraped("".join(json.dumps(line) + "\n" for line in lines))
+    return long_table(lines)
 
 
-def synced(scraped: Scraped, updates: list[float]) -> dict[str, float]:
+def synced(scraped: pd.DataFrame, updates: list[float]) -> dict[str, float]:
     """A sync under a load from 10 s on: upstream, in the second before 11, 12, ...: so many updates, and 10 inserts."""
     rows = [
         (11.0 + i, "s", "mysql", metric, rate, "1/s")
@@ -227,7 +226,7 @@ def synced(scraped: Scraped, updates: list[float]) -> dict[str, float]:
     series = pd.DataFrame(rows, columns=["t", "host", "source", "metric", "value", "unit"])
     account = Account(address="127.0.0.1", port=4000, user="root", password=SecretStr("secret"))
     task, hosts = Task(mode="all", database="d", target=account, folder="/dm"), {"client": "c", "dm": "w", "tidb": "t"}
-    ran = DmRan(task, hosts, 10.0, 14.0, Watched(series=series), scraped, {})
+    ran = DmRan(task, hosts, 10.0, 14.0, Watched(series=pd.concat([series, scraped])), {})
     # It says itself that it took 3.8619 s.
     printed, load = (FIXTURES / "sysbench" / "read_write.txt").read_text(), Ended("exited", 0, None, 9.9, 13.8619)
     summary = SyncRan(ran, "sysbench", load, printed).measurement().summary

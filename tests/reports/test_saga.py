@@ -262,7 +262,6 @@ def test_dtm_has_recovered_when_those_have_ended_that_it_was_killed_under() -> N
     ladder_._business = SimpleNamespace(stats=lambda: {"global": {"committed": 60, "rolled_back": 0, "failed": 0}})
     servers = SimpleNamespace(crash=lambda host: None, start=lambda: None, ready=lambda: None)
     ladder_._dtm = SimpleNamespace(servers=servers, host="dtm1", not_ended=lambda: next(asked))
-    ladder_._warm = SimpleNamespace(servers_started=lambda: None)
     found = ladder_._kill_dtm(SimpleNamespace(status=lambda: None))
     assert found["under_way"] == 2
     assert found["recovery_s"] >= found["down_s"]

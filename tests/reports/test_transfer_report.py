@@ -30,7 +30,7 @@ from benchbook.hosts.inventory import EndpointSettings, load_inventory
 from benchbook.probes.probe_file import PROCESS, read
 from benchbook.probes.samples import COLUMNS, to_series
 from benchbook.profiles import load_profile
-from benchbook.reports.transfer import engines, mongodump, transfer_kind, transfer_views
+from benchbook.reports.transfer import engines, transfer_kind, transfer_views
 from benchbook.reports.transfer.engines import Ddt, Mongodump, Moved, Pymongo
 from benchbook.reports.transfer.transfer_kind import TransferParameters
 from benchbook.reports.transfer.transfer_summary import (
@@ -178,7 +178,7 @@ def test_ddt_gets_its_properties_as_a_secret_file(client: Host) -> None:
 
 def test_the_peer_reads_its_password_from_a_file(client: Host) -> None:
     engine = Mongodump(client)
-    engine.tools = mongodump.Tools(Path("/t/mongodump"), Path("/t/mongorestore"))
+    engine.tools = engines.MongoTools(Path("/t/mongodump"), Path("/t/mongorestore"))
     command = engine.command(transfer_kind.PEER_LEVELS, SOURCE, TARGET)
     assert "--config={job}/source_password.yaml" in str(command.argv[-1]).replace("'", "")
     assert command.secrets == {"source_password.yaml": 'password: "pass word"\n'}

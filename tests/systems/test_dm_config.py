@@ -28,12 +28,14 @@ def task(**levels: Any) -> dm.Task:
 
 
 def test_a_task_carries_the_levels_of_its_trial() -> None:
-    text = dm.render(
+    text = dm.task_file(
         task(
             mode="full",
-            dump=dm.Dump(threads=32, rows=320_000, statement_size=1_000_000, program="/opt/my dumper"),
-            load=dm.LoadSettings(pool_size=64),
-            sync=dm.Sync(worker_count=1024, batch=100),
+            dump_program="/opt/my dumper",
+            dump_threads=32,
+            rows=320_000,
+            pool_size=64,
+            worker_count=1024,
         )
     )
     said = yaml.safe_load(text)
@@ -67,22 +69,14 @@ def test_a_task_carries_the_levels_of_its_trial() -> None:
     assert said["enable-heartbeat"] is False
 
 
-def test_an_incremental_task_starts_where_it_is_told() -> None:
-    start = dm.BinlogStart(file="mysql-bin.000001", offset=328)
-    said = yaml.safe_load(dm.render(task(mode="incremental", start=start)))
-    assert said["mysql-instances"][0]["meta"] == {"binlog-name": "mysql-bin.000001", "binlog-pos": 328}
-
-
 @pytest.mark.parametrize(
     "levels",
     [
-        {"mode": "incremental"},
-        {"mode": "full", "start": {"file": "mysql-bin.000001", "offset": 4}},
         {"mode": "dump"},
         {"folder": "relative"},
         {"name": "a b"},
-        {"load": {"pool_size": 0}},
-        {"sync": {"workers": 3}},
+        {"pool_size": 0},
+        {"workers": 3},
     ],
 )
 def test_a_task_that_dm_would_misread_is_refused(levels: dict[str, Any]) -> None:
@@ -90,27 +84,25 @@ def test_a_task_that_dm_would_misread_is_refused(levels: dict[str, Any]) -> None
         task(**levels)
 
 
+def worker(*, gtid: bool = False, redacted: bool = False) -> dict[str, Any]:
+    flavor = "mysql" if gtid else "mariadb"
+    values = {"worker_address": "127.0.0.6:8262", "folder": "/srv/d m", "flavor": flavor, "gtid": gtid}
+    return tomllib.loads(dm.render("dm-worker.toml", redacted=redacted, upstream=UPSTREAM, **values))
+
+
 def test_the_worker_knows_its_upstream_and_does_not_resume_by_itself() -> None:
-    worker = dm.WorkerConfig(worker_address="127.0.0.6:8262", folder="/srv/d m", upstream=UPSTREAM, flavor="mariadb")
-    said = tomllib.loads(dm.render(worker))
+    said = worker()
     assert said["from"] | {"password": ""} == {"host": "127.0.0.8", "port": 3306, "user": "dm", "password": ""}
     assert said["relay-dir"] == "/srv/d m/relay_log"
     assert (said["flavor"], said["source-id"], said["server-id"]) == ("mariadb", "mysql-1", 101)
     assert said["enable-gtid"] is False
+    assert worker(gtid=True)["enable-gtid"] is True
     assert said["checker"] == {"check-enable": False}
 
 
-def test_the_worker_of_a_mysql_follows_gtids() -> None:
-    worker = dm.WorkerConfig(
-        worker_address="127.0.0.6:8262", folder="/srv/dm", upstream=UPSTREAM, flavor="mysql", gtid=True
-    )
-    said = tomllib.loads(dm.render(worker))
-    assert (said["flavor"], said["enable-gtid"]) == ("mysql", True)
-
-
 def test_the_master_deploys_the_worker() -> None:
-    master = dm.MasterConfig(master_address="127.0.0.7:8261", worker_address="127.0.0.6:8262", folder="/srv/dm")
-    said = tomllib.loads(dm.render(master))
+    values = {"master_address": "127.0.0.7:8261", "worker_address": "127.0.0.6:8262", "folder": "/srv/dm"}
+    said = tomllib.loads(dm.render("dm-master.toml", **values))
     assert said["deploy"] == [{"source-id": "mysql-1", "dm-worker": "127.0.0.6:8262"}]
     assert said["master-addr"] == "127.0.0.7:8261"
 
@@ -123,11 +115,9 @@ def decrypted(text: str) -> str:
 
 
 def test_no_password_is_written_plain_and_none_at_all_for_a_record() -> None:
-    worker = dm.WorkerConfig(worker_address="127.0.0.6:8262", folder="/srv/dm", upstream=UPSTREAM, flavor="mysql")
-    sealed = tomllib.loads(dm.render(worker))["from"]["password"]
-    assert decrypted(sealed) == NASTY
-    assert tomllib.loads(dm.redacted(worker))["from"]["password"] == "***"
-    assert NASTY not in repr(worker)
+    assert decrypted(worker()["from"]["password"]) == NASTY
+    assert worker(redacted=True)["from"]["password"] == "***"
+    assert NASTY not in repr(UPSTREAM)
 
 
 def test_the_cipher_is_that_of_dm_ctl() -> None:

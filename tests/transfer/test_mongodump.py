@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchbook.errors import OutputNotParseable
-from benchbook.reports.transfer import mongodump
+from benchbook.reports.transfer import engines
 from mongo_transfer import dataset
 from mongo_transfer.dataset import DocumentSet
 from mongo_transfer.proof import prove
@@ -19,12 +19,12 @@ from .conftest import Server
 
 # What version 100.x printed for 10 collections of 10,000 documents, copied by 4 at a time.
 OUTPUT = (Path(__file__).parent / "mongodump_mongorestore.txt").read_text()
-TOOLS = mongodump.Tools(Path("/opt/a b/mongodump"), Path("/opt/mongorestore"))
+TOOLS = engines.MongoTools(Path("/opt/a b/mongodump"), Path("/opt/mongorestore"))
 
 
 def test_the_pipeline_is_quoted_and_fails_with_either_half() -> None:
     source, target = MongoEndpoint("mongodb://127.0.82.1/?a=1&b=2"), MongoEndpoint("mongodb://127.0.82.2/")
-    command = mongodump.command(TOOLS, source, target, database="ddt", parallel_collections=3, batch_size=500)
+    command = engines.mongodump_command(TOOLS, source, target, database="ddt", parallel_collections=3, batch_size=500)
     assert command[:2] == ["bash", "-c"]
     words = shlex.split(command[2])
     assert words[:3] == ["set", "-o", "pipefail;"]
@@ -44,7 +44,7 @@ def test_passwords_are_in_files() -> None:
 
 
 def test_real_output_has_counts_by_collection() -> None:
-    result = mongodump.parse(OUTPUT)
+    result = engines.parse_mongodump(OUTPUT)
     assert (result.documents, result.failures) == (100_000, 0)
     assert result.dumped == result.restored == {f"ddt.c{n:02d}": 10_000 for n in range(10)}
 
@@ -56,17 +56,17 @@ def test_failures_are_counted() -> None:
 
 def test_output_without_its_end_is_not_a_count_of_zero() -> None:
     with pytest.raises(OutputNotParseable, match="printed no total"):
-        mongodump.parse("\n".join(OUTPUT.splitlines()[:-1]))
+        engines.parse_mongodump("\n".join(OUTPUT.splitlines()[:-1]))
 
 
 @pytest.mark.real
 def test_the_pipeline_copies(programs: Path, source: Server, target: Server, database: str) -> None:
     dataset.load(source.endpoint, DocumentSet(5, 500, database))
-    tools = mongodump.Tools(programs / "mongodump", programs / "mongorestore")
-    command = mongodump.command(
+    tools = engines.MongoTools(programs / "mongodump", programs / "mongorestore")
+    command = engines.mongodump_command(
         tools, source.endpoint, target.endpoint, database=database, parallel_collections=2, batch_size=500
     )
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
-    assert mongodump.parse(done.stderr).documents == 500
+    assert engines.parse_mongodump(done.stderr).documents == 500
     prove(source.endpoint, target.endpoint, databases=database)

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -42,15 +41,3 @@ def test_load_then_digest(source: Server, target: Server, database: str) -> None
     assert found.pop(f"{database}.c03")["documents"] == 19
     assert whole.pop(f"{database}.c03")["documents"] == 20
     assert found == whole
-
-
-def test_a_digest_that_waits_reads_what_is_there_when_it_is_told(target: Server, database: str, tmp_path: Path) -> None:
-    asked = "digest", "--url", target.endpoint.url, "--database", database
-    when = tmp_path / "when"
-    command = [sys.executable, "-m", "mongo_transfer.tools", *asked, "--when", str(when)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as waiting:
-        assert tools("load", "--url", target.endpoint.url, "--documents", "200", "--database", database).returncode == 0
-        when.touch()
-        found, _ = waiting.communicate(timeout=120)
-    assert found == tools(*asked).stdout
-    assert sum(each["documents"] for each in json.loads(found)["collections"]) == 200

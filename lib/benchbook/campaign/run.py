@@ -80,18 +80,18 @@ def run(
             environment = stack.enter_context(experiment.running())
             _same_hosts(campaign, environment)
             campaign.note(environment)
-            under_way = _UnderWay(tracker, RetryPolicy(tries), Forecast(experiment.expected_s), stop)
+            one = _Run(campaign, experiment, tracker, RetryPolicy(tries), Forecast(experiment.expected_s), stop)
             while todo:
                 later = todo
                 for block in blocks(todo):
                     later = later[len(block) :]
-                    _run_block(campaign, experiment, block, later, under_way)
+                    one.block(block, later)
                     # Of a driver that is killed in the next block, the time of those before is known.
                     note_times()
                 todo = campaign.missing() if another() else []
                 tracker.extended(len(campaign.trials))
                 # The last trial of the plan had none after it.
-                under_way.heed(block[-1], todo)
+                one.heed(block[-1], todo)
     finally:
         # However it ended, Ctrl-C too: the time has passed.
         if tracker.now.loaded:
@@ -100,115 +100,94 @@ def run(
 
 
 @dataclass(frozen=True)
-class _Left:
-    """The trials that a run still has to make: of the block that has begun, and of the blocks after it."""
+class _Run:
+    """A run, and what goes with it from trial to trial."""
 
-    of_block: Sequence[Trial]
-    later: Sequence[Trial]
-
-    @property
-    def trials(self) -> list[Trial]:
-        return [*self.of_block, *self.later]
-
-
-@dataclass(frozen=True)
-class _UnderWay:
-    """What goes with a run from trial to trial."""
-
+    campaign: Campaign
+    experiment: Experiment
     tracker: Tracker
     retry_policy: RetryPolicy
     forecast: Forecast
     stop: Callable[[], bool]
 
-    def ended(self, trial: Trial, took_s: float, problem: BenchbookError | None, left: _Left) -> None:
-        """Tell how the trial ended and what is left. Raises RunStopped where the user asked for the end."""
-        self.forecast.took(trial, took_s)
-        todo = left.trials
-        left_s = self.forecast.left_s(todo, in_block=bool(left.of_block))
-        preparing = " and ".join(self.forecast.unprepared(todo))
-        why = str(problem) if problem else ""
-        self.tracker.ended(ok=problem is None, why=why, left_s=left_s, preparing=preparing)
-        self.heed(trial, todo)
-
-    def heed(self, trial: Trial, todo: Sequence[Trial]) -> None:
-        """Raises RunStopped where the user asked for the end during this trial, and others are left."""
-        if todo and self.stop():
-            raise RunStopped(f"stopped after {trial.id}, as you asked; {are_left(len(todo))}: {GO_ON}")
-
-
-def _run_block(
-    campaign: Campaign, experiment: Experiment, block: list[Trial], later: Sequence[Trial], under_way: _UnderWay
-) -> None:
-    """After a failed trial the state of the system is unknown: the rest of the block begins anew."""
-    tracker, fresh = under_way.tracker, False
-    for index, trial in enumerate(block):
-        tracker.trial(trial.id, experiment.rate_unit(trial))
-        began = time.monotonic()
-        if not fresh:
-            _begin(campaign, experiment, block[index:], tracker)
-            under_way.forecast.began(trial.cell.system, time.monotonic() - began)
+    def block(self, block: list[Trial], later: Sequence[Trial]) -> None:
+        """After a failed trial the state of the system is unknown: the rest of the block begins anew."""
+        fresh = False
+        for index, trial in enumerate(block):
+            self.tracker.trial(trial.id, self.experiment.rate_unit(trial))
             began = time.monotonic()
-        measure = partial(_undisturbed, campaign, experiment, trial, under_way)
-        measured = _attempt(campaign, trial, tracker, measure)
-        fresh = not isinstance(measured, BenchbookError)
-        problem = measured if isinstance(measured, BenchbookError) else None
-        if not isinstance(measured, BenchbookError):
-            _keep(campaign, _measured(campaign, trial, measured), measured)
-        under_way.ended(trial, time.monotonic() - began, problem, _Left(block[index + 1 :], later))
+            if not fresh:
+                self._begin(block[index:])
+                self.forecast.began(trial.cell.system, time.monotonic() - began)
+                began = time.monotonic()
+            measured = self._attempt(trial, partial(self._undisturbed, trial))
+            problem = measured if isinstance(measured, BenchbookError) else None
+            fresh = problem is None
+            if not isinstance(measured, BenchbookError):
+                self._keep(trial, measured)
+            self.forecast.took(trial, time.monotonic() - began)
+            left = [*block[index + 1 :], *later]
+            left_s = self.forecast.left_s(left, in_block=index + 1 < len(block))
+            preparing = " and ".join(self.forecast.unprepared(left))
+            self.tracker.ended(ok=fresh, why=str(problem or ""), left_s=left_s, preparing=preparing)
+            self.heed(trial, left)
 
+    def heed(self, trial: Trial, left: Sequence[Trial]) -> None:
+        """Raise RunStopped where the user asked for the end during this trial, and others are left."""
+        if left and self.stop():
+            raise RunStopped(f"stopped after {trial.id}, as you asked; {are_left(len(left))}: {GO_ON}")
 
-def _begin(campaign: Campaign, experiment: Experiment, block: list[Trial], tracker: Tracker) -> None:
-    """Bring up the block's system; again while it may yet come, so that what broke meanwhile costs no further trial.
+    def _begin(self, block: list[Trial]) -> None:
+        """Bring up the block's system; again while it may yet come, so that what broke meanwhile costs no more trials.
 
-    Raises CampaignStopped when it does not.
-    """
+        Raise CampaignStopped when it does not.
+        """
 
-    def bring() -> None:
-        about = experiment.begin(block, tracker.say)
-        _note_systems(campaign, about)
+        def bring() -> None:
+            _note_systems(self.campaign, self.experiment.begin(block, self.tracker.say))
 
-    for wait_s in (*BEGIN_WAITS_S, None):
-        problem = _attempt(campaign, block[0], tracker, bring)
-        if problem is None:
-            return
-        if wait_s is not None:
-            tracker.say(f"trying again in {wait_s:g} s: {problem}")
-            time.sleep(wait_s)
-    tracker.ended(ok=False, why=str(problem))
-    tries = len(BEGIN_WAITS_S) + 1
-    said = f"{block[0].cell.system} did not come up {tries} times in a row: {problem}".rstrip(".")
-    raise CampaignStopped(f"{said}. Once that is mended, run the same again: only what is missing is run") from problem
+        for wait_s in (*BEGIN_WAITS_S, None):
+            problem = self._attempt(block[0], bring)
+            if problem is None:
+                return
+            if wait_s is not None:
+                self.tracker.say(f"trying again in {wait_s:g} s: {problem}")
+                time.sleep(wait_s)
+        self.tracker.ended(ok=False, why=str(problem))
+        tries = len(BEGIN_WAITS_S) + 1
+        said = f"{block[0].cell.system} did not come up {tries} times in a row: {problem}".rstrip(".")
+        mended = "Once that is mended, run the same again: only what is missing is run"
+        raise CampaignStopped(f"{said}. {mended}") from problem
 
+    def _attempt(self, trial: Trial, step: Callable[[], T]) -> T | BenchbookError:
+        """Return what the step returns, or what went wrong in it, recorded as a failed attempt at the trial.
 
-def _attempt(campaign: Campaign, trial: Trial, tracker: Tracker, step: Callable[[], T]) -> T | BenchbookError:
-    """What the step returns, or what went wrong in it, recorded as a failed attempt at the trial.
+        Raise BadInput before any load has begun: that is the user's to mend. Later it is one more thing that went
+        wrong. Raise what ENDING names at any time.
+        """
+        try:
+            return step()
+        except BenchbookError as problem:
+            if isinstance(problem, ENDING) or (isinstance(problem, BadInput) and not self.tracker.now.loaded):
+                raise
+            output = problem.output if isinstance(problem, (TrialFailed, RemoteFailed)) else ""
+            tail = [cut(line) for line in output.strip().splitlines()[-10:]]
+            why = Failure(kind=type(problem).__name__, message=str(problem), tail=tail)
+            self.campaign.keep(_record(self.campaign, trial, "failed", failure=why), pd.DataFrame(), output)
+            return problem
 
-    Raises BadInput before any load has begun: that is the user's to mend. Later it is one more thing that went wrong.
-    Raises what ENDING names at any time.
-    """
-    try:
-        return step()
-    except BenchbookError as problem:
-        if isinstance(problem, ENDING) or (isinstance(problem, BadInput) and not tracker.now.loaded):
-            raise
-        failed = _failed(campaign, trial, problem)
-        campaign.keep(failed, pd.DataFrame(), _output(problem))
-        return problem
+    def _undisturbed(self, trial: Trial) -> Measurement:
+        """Return the measurement that counts; what does not is kept beside. Raise MeasurementDisturbed."""
+        measure = partial(self.experiment.measure, trial, self.tracker.rate)
+        return measure_undisturbed(measure, self.tracker.say, partial(self._keep, trial), self.retry_policy)
 
-
-def _undisturbed(campaign: Campaign, experiment: Experiment, trial: Trial, under_way: _UnderWay) -> Measurement:
-    """Return the measurement that counts; what does not is kept beside. Raises MeasurementDisturbed."""
-
-    def keep(measured: Measurement, why: list[str]) -> None:
-        _keep(campaign, _measured(campaign, trial, measured, disturbed=why), measured)
-
-    tracker = under_way.tracker
-    measure = partial(experiment.measure, trial, tracker.rate)
-    return measure_undisturbed(measure, tracker.say, keep, under_way.retry_policy)
-
-
-def _keep(campaign: Campaign, record: Record, measured: Measurement) -> None:
-    campaign.keep(record, measured.series, measured.output)
+    def _keep(self, trial: Trial, measured: Measurement, disturbed: Sequence[str] = ()) -> None:
+        """Keep the record of a measurement: one that counts, or one that was disturbed, and how."""
+        names = ("command", "client", "started", "ended", "exit_status", "summary", "histogram", "proof")
+        found = {name: getattr(measured, name) for name in names}
+        status: Status = "disturbed" if disturbed else "done"
+        record = _record(self.campaign, trial, status, disturbed=list(disturbed), **found)
+        self.campaign.keep(record, measured.series, measured.output)
 
 
 def _same_hosts(campaign: Campaign, environment: Environment) -> None:
@@ -257,31 +236,3 @@ def _record(campaign: Campaign, trial: Trial, status: Status, **found: object) -
         "asked": campaign.asked,
     }
     return Record.model_validate({**common, **found})
-
-
-def _measured(campaign: Campaign, trial: Trial, m: Measurement, *, disturbed: Sequence[str] = ()) -> Record:
-    """The record of a measurement: one that counts, or one that was disturbed, and how."""
-    return _record(
-        campaign,
-        trial,
-        "disturbed" if disturbed else "done",
-        disturbed=list(disturbed),
-        command=m.command,
-        client=m.client,
-        started=m.started,
-        ended=m.ended,
-        exit_status=m.exit_status,
-        summary=m.summary,
-        histogram=m.histogram,
-        proof=m.proof,
-    )
-
-
-def _failed(campaign: Campaign, trial: Trial, problem: BenchbookError) -> Record:
-    tail = [cut(line) for line in _output(problem).strip().splitlines()[-10:]]
-    why = Failure(kind=type(problem).__name__, message=str(problem), tail=tail)
-    return _record(campaign, trial, "failed", failure=why)
-
-
-def _output(problem: BenchbookError) -> str:
-    return problem.output if isinstance(problem, (TrialFailed, RemoteFailed)) else ""

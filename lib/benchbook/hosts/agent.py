@@ -239,15 +239,6 @@ class Job:
         )
         return self.status()
 
-    def leave(self, name: str) -> None:
-        """Put an empty file into the job's folder: a word to a program that looks for it."""
-        self.host.write(f"{self.folder}/{name}", "")
-
-    def ask(self) -> None:
-        """Send SIGUSR1 to the command, which is one that listens for it. One that has ended hears nothing."""
-        group = json.loads(self.host.read(f"{self.folder}/pid"))["group"]
-        self.host.run(["kill", "-s", "USR1", "--", f"-{group}"], check=False)
-
     def fetch(self, name: str, local: Path) -> None:
         self.host.get(f"{self.folder}/{name}", local)
 

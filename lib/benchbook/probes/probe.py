@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -101,6 +102,17 @@ def of_jobs(host: Host, jobs: Mapping[str, str], *, every_s: float = 1.0) -> Pro
     file = probe_file.read(remote_program("probes", "process_probe.py"), PROCESS, gives=("jobs",))
     patterns = {label: host.path("jobs", f"{name}-*", "pid") for label, name in jobs.items()}
     return Probe(file, host, host.name, {"jobs": patterns}, every_s=every_s, standing=False)
+
+
+def of_prometheus(host: Host, source: str, url: str, match: str, *, every_s: float = 1.0) -> Probe:
+    """The endpoint's series whose beginnings match, for `prometheus.scraped`, by the name `source`; scraped on `host`.
+
+    It lives for a trial, so that its first sample and its last are those of the trial's begin and end. Raises re.error
+    for a pattern that is none.
+    """
+    re.compile(match)
+    file = probe_file.read(remote_program("probes", "prometheus_probe.py"), source, gives=("url", "match"))
+    return Probe(file, host, host.name, {"url": url, "match": match}, every_s=every_s, standing=False)
 
 
 def of_documents(host: Host, python: str, about: str, url: str, database: str, password: str | None) -> Probe:

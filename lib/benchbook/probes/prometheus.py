@@ -1,4 +1,4 @@
-"""What `remote/sample_prometheus.py` scraped -> rates, means and quantiles. Pure functions: no host, no server.
+"""What `remote/prometheus_probe.py` scraped -> rates, means and quantiles. Pure functions: no host, no server.
 
 The arithmetic is PromQL's (https://prometheus.io/docs/prometheus/latest/querying/functions/), with two differences,
 both because the scrapes of a trial are all here, while a server sees a window of them:
@@ -12,17 +12,15 @@ As in PromQL, a counter that falls was reset and grew from zero to its new value
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 from prometheus_client.parser import text_string_to_metric_families
 
 from benchbook.errors import BadInput, OutputNotParseable
+from benchbook.probes.samples import LATE, STEP
 from benchbook.stats.estimates import Array
 
 Labels = tuple[tuple[str, str], ...]
@@ -33,38 +31,25 @@ COLUMNS = ["t", "source", "metric", "labels", "value"]
 # -- reading --------------------------------------------------------------------------------------------------------
 
 
-def read_samples(samples: str) -> pd.DataFrame:
-    """The text of a sampler's file as [t (s), source, metric, labels, value]; labels are sorted pairs.
+def scraped(series: pd.DataFrame) -> pd.DataFrame:
+    """What `probe.of_prometheus` sampled, rows of the long table, as [t (s), source, metric, labels, value].
 
-    Raises OutputNotParseable for a line that is no sample; a last line without its end (a killed sampler) is left out.
+    Labels are sorted pairs, one object for each series. Raise OutputNotParseable for a name that is no series.
     """
-    rows = [
-        (line["t"], line["source"], *_series(key), value)
-        for line in _lines(samples)
-        for key, value in line.get("v", {}).items()
-    ]
-    return pd.DataFrame(rows, columns=COLUMNS).astype({"t": "float64", "value": "float64"})
+    rows = series[~series.metric.isin([LATE, STEP])]
+    known = {key: _series(key) for key in rows.metric.unique()}
+    pairs = [known[key] for key in rows.metric]
+    return pd.DataFrame(
+        {
+            "t": rows.t.astype("float64"),
+            "source": rows.source,
+            "metric": [metric for metric, _ in pairs],
+            "labels": pd.Series([labels for _, labels in pairs], index=rows.index, dtype=object),
+            "value": rows.value.astype("float64"),
+        }
+    ).reset_index(drop=True)
 
 
-def failed_scrapes(samples: str) -> pd.DataFrame:
-    """The scrapes that failed: [t (s), source, error]."""
-    rows = [(line["t"], line["source"], line["error"]) for line in _lines(samples) if "error" in line]
-    return pd.DataFrame(rows, columns=["t", "source", "error"])
-
-
-def _lines(samples: str) -> Iterator[dict[str, Any]]:
-    whole = samples[: samples.rfind("\n") + 1]
-    for number, line in enumerate(whole.splitlines(), 1):
-        try:
-            sample = json.loads(line)
-        except json.JSONDecodeError as problem:
-            raise OutputNotParseable(f"line {number} of the Prometheus samples is no JSON: {line[:80]!r}") from problem
-        if not isinstance(sample, dict) or not {"t", "source"} <= sample.keys():
-            raise OutputNotParseable(f"line {number} of the Prometheus samples is no sample: {line[:80]!r}")
-        yield sample
-
-
-@lru_cache(maxsize=65_536)
 def _series(key: str) -> tuple[str, Labels]:
     """`name{label="value"}` as name and sorted labels."""
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -62,26 +62,13 @@ class Followed:
 
         One that has ended, or takes longer than FIRST_S, is waited for no more.
         """
-        self.look_for(lambda line: True, FIRST_S)
-
-    def look_for(self, wanted: Callable[[str], bool], within_s: float) -> tuple[str, list[str]]:
-        """As `look`, again until a line is `wanted`: without it where its job has ended, or after so many seconds."""
-        before, lines = self.last, list[str]()
-
-        def missing() -> bool:
-            running = self.job.status() is None
-            fresh = self.look()[1]
-            lines.extend(fresh)
-            return running and not any(map(wanted, fresh))
-
         looks = Retrying(
-            stop=stop_after_delay(within_s),
+            stop=stop_after_delay(FIRST_S),
             wait=wait_fixed(LOOKS_S),
             retry=retry_if_result(bool),
             retry_error_callback=lambda late: None,
         )
-        looks(missing)
-        return before, lines
+        looks(lambda: self.job.status() is None and not self.look()[1])
 
 
 def own_cores(samples: Sequence[Json]) -> float:

@@ -2,27 +2,172 @@
 
 from __future__ import annotations
 
-import time
+import json
+import re
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Literal
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from benchbook import paths
 from benchbook.build import programs
-from benchbook.errors import ConnectionLost, HostUnusable, SystemFailed
+from benchbook.errors import ConnectionLost, HostUnusable, OutputNotParseable, SystemFailed, WorkloadFailed
+from benchbook.hosts.about import Json
 from benchbook.hosts.agent import BARE, LONGEST_S, Command, Job
 from benchbook.hosts.command_line import quote
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.fanout import together
 from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
-from benchbook.systems import dm_config, dm_status
+from benchbook.systems import dm_config
 from benchbook.systems.base import About
 from benchbook.systems.health import await_answer, check_jobs
+
+_LONGEST_MESSAGE = 400
+# What gRPC says of who does not answer; dm-ctl prints it as it is, and ends with status 0.
+_NO_MASTER = "rpc error: code = Unavailable"
+# Some messages carry a Go stack: it begins with the first package path on a line of its own.
+_STACK = re.compile(r"\n[\w.-]+\.\w+/.*", re.DOTALL)
+
+
+class CommandRefused(SystemFailed):
+    """DM's master or worker did not do what dm-ctl asked for; carries DM's own message."""
+
+
+class MasterUnreachable(CommandRefused):
+    """dm-ctl has no answer from dm-master: it is down, or it is starting."""
+
+
+class WorkerUnreachable(CommandRefused):
+    """dm-master has no answer from the worker: it is down, or it is starting."""
+
+
+class UnknownTask(CommandRefused):
+    """dm-master knows of no such task."""
+
+
+class TaskPaused(WorkloadFailed):
+    """DM has paused the task, or its relay log, with an error; carries DM's own messages."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """One task on its worker: stage (New, Running, Paused, Stopped, Finished) and unit (Check, Dump, Load, Sync).
+
+    Bytes are those of a load's data files; None in other units.
+    """
+
+    stage: str
+    unit: str
+    errors: tuple[str, ...]
+    relay_errors: tuple[str, ...]
+    loaded_bytes: int | None = None
+    load_bytes: int | None = None
+
+    @property
+    def where(self) -> str:
+        """How far the task is, in words that change when it moves; of a dump DM tells nothing but that it runs."""
+        loaded = f", {self.loaded_bytes} of {self.load_bytes} B loaded" if self.loaded_bytes is not None else ""
+        return f"unit {self.unit}, stage {self.stage}{loaded}"
+
+    def check(self) -> None:
+        """Raises TaskPaused when an error has stopped the task or its relay log. A pause by request is no error."""
+        if said := [*self.errors, *(f"relay log: {each}" for each in self.relay_errors)]:
+            raise TaskPaused(f"DM paused the task in unit {self.unit}: {' | '.join(dict.fromkeys(said))}")
+
+
+def parse(text: str) -> Status:
+    """`dm-ctl query-status TASK`. Raises OutputNotParseable, and CommandRefused or a kind of it."""
+    answer = _answer(text)
+    workers = answer.get("workers") or []
+    if not answer["result"] or not workers:
+        raise _refusal(str(answer.get("msg", "")))
+    if len(workers) > 1:
+        raise OutputNotParseable(f"a task on {len(workers)} workers: only tasks with one upstream are read here")
+    return _status(workers[0])
+
+
+def confirm(text: str) -> None:
+    """The answer to start-, stop-, pause-, resume-task. Raises CommandRefused if any part of it says no."""
+    answer = _answer(text)
+    for part in (answer, *_parts(answer)):
+        if not part["result"]:
+            raise _refusal(str(part.get("msg", "")), part.get("worker"))
+
+
+def _answer(text: str) -> Json:
+    try:
+        answer = json.loads(text)
+    except json.JSONDecodeError as problem:
+        if _NO_MASTER in text:
+            raise MasterUnreachable(f"dm-master does not answer: {' '.join(_short(text).split())}") from problem
+        raise OutputNotParseable(f"dm-ctl printed no JSON: {text.strip()[:_LONGEST_MESSAGE]!r}") from problem
+    if not isinstance(answer, dict) or "result" not in answer:
+        raise OutputNotParseable(f"dm-ctl's answer has no result: {text.strip()[:_LONGEST_MESSAGE]!r}")
+    return answer
+
+
+def _parts(answer: Json) -> Iterator[Json]:
+    """The workers' answers: start-task has them plain, the other commands under `meta`."""
+    for worker in answer.get("workers") or []:
+        part = worker.get("meta", worker)
+        if "result" not in part:
+            raise OutputNotParseable(f"a worker's answer has no result: {json.dumps(worker)[:_LONGEST_MESSAGE]}")
+        yield part
+
+
+def _refusal(message: str, worker: str | None = None) -> CommandRefused:
+    said = _short(message)
+    where = f"dm-worker {worker}" if worker else "dm-master"
+    kind: type[CommandRefused] = CommandRefused
+    if "grpc request error" in said:
+        kind = WorkerUnreachable
+    elif "has no workers or not exist" in said:
+        kind = UnknownTask
+    return kind(f"{where}: {said or 'refused without a word'}")
+
+
+def _status(worker: Json) -> Status:
+    if not worker["result"]:
+        raise _refusal(worker["msg"], worker["worker"])
+    tasks = worker["subTaskStatus"]
+    if len(tasks) != 1:
+        raise UnknownTask(f"dm-worker {worker['worker']}: {worker['msg'] or f'{len(tasks)} tasks in one answer'}")
+    try:
+        return Status(**_of_task(tasks[0]), relay_errors=_errors(worker["relayStatus"]["result"]))
+    except (KeyError, TypeError, ValueError) as problem:
+        raise OutputNotParseable(f"the status of a task lacks {problem}: {json.dumps(tasks[0])[:400]}") from problem
+
+
+def _of_task(task: Json) -> Json:
+    common = {"stage": task["stage"], "unit": task["unit"], "errors": _errors(task["result"])}
+    load = task.get("load")
+    return common | (
+        {"loaded_bytes": int(load["finishedBytes"]), "load_bytes": int(load["totalBytes"])} if load else {}
+    )
+
+
+def _errors(result: Json | None) -> tuple[str, ...]:
+    """The messages of a unit's result. `msg` is empty where `error` is given; a message may carry a whole INSERT."""
+    return tuple(_said(error) for error in (result or {}).get("errors") or [])
+
+
+def _said(error: Json) -> str:
+    detail = error.get("error") or {}
+    message, cause = _short(detail.get("Message") or error["msg"]), _short(detail.get("RawCause") or "")
+    return message if cause in message else f"{message} ({cause})"
+
+
+def _short(message: str) -> str:
+    bare = _STACK.sub("", message).strip()
+    return bare if len(bare) <= _LONGEST_MESSAGE else f"{bare[:_LONGEST_MESSAGE]}..."
+
+
+# -- the two servers --------------------------------------------------------------------------------------------------
+
 
 MASTER, WORKER = "dm-master", "dm-worker"
 PORTS = {MASTER: 8261, WORKER: 8262}
@@ -35,8 +180,6 @@ for line in urllib.request.urlopen(sys.argv[1], timeout=5).read().decode().split
 """
 # A worker that has just started is not reached by the master until gRPC has given up backing off.
 BACK_OFF_S = 15.0
-# How often the worker is asked whether it has begun.
-LOOKS_S = 0.05
 
 
 class DM:
@@ -108,23 +251,20 @@ class DM:
 
     def _worker_config(self) -> str:
         return dm_config.render(
-            dm_config.WorkerConfig(
-                worker_address=self.address(WORKER),
-                folder=self.folder,
-                upstream=_account(self._upstream, self.session.inventory.file),
-                flavor=self._flavor,
-                # MariaDB's sets of GTIDs are others, and were never asked for here.
-                gtid=self._flavor == "mysql",
-            )
+            "dm-worker.toml",
+            worker_address=self.address(WORKER),
+            folder=self.folder,
+            upstream=_account(self._upstream, self.session.inventory.file),
+            flavor=self._flavor,
+            # Whether the relay log asks for what follows a set of GTIDs, else for what follows a position: MariaDB's
+            # sets are others, and were never asked for here.
+            gtid=self._flavor == "mysql",
         )
 
     def _master_config(self) -> str:
+        folder, worker = self.master.path("dm-master"), self.address(WORKER)
         return dm_config.render(
-            dm_config.MasterConfig(
-                master_address=self.address(MASTER),
-                worker_address=self.address(WORKER),
-                folder=self.master.path("dm-master"),
-            )
+            "dm-master.toml", master_address=self.address(MASTER), worker_address=worker, folder=folder
         )
 
     def _knock_at_worker(self) -> str | None:
@@ -145,7 +285,7 @@ class DM:
         self.check_alive()
         try:
             self.ask_worker()
-        except dm_status.UnknownTask:
+        except UnknownTask:
             return None
         except SystemFailed as problem:
             return str(problem)
@@ -197,68 +337,34 @@ class DM:
         return self.master.run(argv, timeout=60, check=False).stdout
 
     def start_task(self, task: dm_config.Task) -> None:
-        """Return when dm-master says that it has begun. Raises CommandRefused with DM's own words."""
-        with self._description(task) as file:
-            self._patiently("start-task", file)
-
-    def begin_task(self, task: dm_config.Task) -> None:
-        """Return when the worker has begun it. Raises as `start_task`.
-
-        dm-master asks the worker at once whether it has, and then once a second; the worker looks for tasks once a
-        second. So dm-master says so a second or two after it is asked for, when a small task is long under way.
-        """
-        pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="start-task")
-        with self._description(task) as file:
-            answer = pool.submit(self._patiently, "start-task", file)
-            pool.shutdown(wait=False)
-            while not answer.done() and not self._has_begun():
-                time.sleep(LOOKS_S)
-            if answer.done():
-                answer.result()
-
-    def _has_begun(self) -> bool:
-        """Whether the worker runs its task; of one that it has paused, dm-master's answer says more."""
-        try:
-            return self.ask_worker().stage in {"Running", "Finished"}
-        except dm_status.CommandRefused:
-            return False
-
-    @contextmanager
-    def _description(self, task: dm_config.Task) -> Iterator[str]:
-        """The task's file on the master's host, as long as DM may still have to read it."""
+        """Return when dm-master says that it has begun. Raise CommandRefused with DM's own words."""
         file = self.master.path("dm-master", f"task-{uuid.uuid4().hex[:8]}.yaml")
-        self.master.write(file, dm_config.render(task))
+        self.master.write(file, dm_config.task_file(task))
+        # The master may not have found the worker yet.
+        patient = Retrying(
+            stop=stop_after_delay(BACK_OFF_S),
+            wait=wait_fixed(0.2),
+            reraise=True,
+            retry=retry_if_exception_type(WorkerUnreachable),
+        )
         try:
-            yield file
+            patient(lambda: confirm(self.ctl("start-task", file)))
         finally:
             self.master.run(["rm", "-f", "--", file])
 
-    def status(self) -> dm_status.Status:
+    def status(self) -> Status:
         """Raises SystemFailed when a server has died, and TaskPaused with DM's words when an error stopped the task."""
         self.check_alive()
         found = self.ask_worker()
         found.check()
         return found
 
-    def ask_worker(self) -> dm_status.Status:
+    def ask_worker(self) -> Status:
         """What the worker says of its one task, by dm-master, which may not know yet that it has begun.
 
         Whether its servers live or not. Raises CommandRefused with dm-master's words.
         """
-        return dm_status.parse(self.ctl("query-status", "-w", self.address(WORKER)))
-
-    def _patiently(self, *words: str) -> str:
-        """Again while the master has not found the worker yet."""
-        for attempt in Retrying(
-            stop=stop_after_delay(BACK_OFF_S),
-            wait=wait_fixed(0.2),
-            reraise=True,
-            retry=retry_if_exception_type(dm_status.WorkerUnreachable),
-        ):
-            with attempt:
-                said = self.ctl(*words)
-                dm_status.confirm(said)
-        return said
+        return parse(self.ctl("query-status", "-w", self.address(WORKER)))
 
     # -- files --------------------------------------------------------------------------------------------------
 

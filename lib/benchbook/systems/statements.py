@@ -44,10 +44,7 @@ def holds_secret(statement: str) -> bool:
 def failed(endpoint: Endpoint, statement: str, said: str) -> SystemFailed:
     """The error for a statement that failed: how it begins, and what the server said, without what may be a secret."""
     if secret := _SECRET_FOLLOWS.search(statement):
-        statement, said = f"{statement[: secret.end()]} ...", _before_repetition(said)
+        statement = f"{statement[: secret.end()]} ..."
+        if repeated := _REPEATED_AFTER.search(said):
+            said = f"{said[: repeated.start()]}..."
     return SystemFailed(f"{endpoint}: `{statement[:_SHOWN]}`: {said}")
-
-
-def _before_repetition(said: str) -> str:
-    repeated = _REPEATED_AFTER.search(said)
-    return f"{said[: repeated.start()]}..." if repeated else said

@@ -13,18 +13,16 @@ and integers that the servers gave.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from math import ceil
 from typing import Any
 
 from benchbook.errors import BadInput, TrialFailed
-from benchbook.hosts.about import Json
 from benchbook.hosts.fanout import together
-from benchbook.systems.mysql import BinlogPosition
 from benchbook.systems.statements import identifier, literal
 
 Execute = Callable[[str], Sequence[Sequence[Any]]]
@@ -105,31 +103,11 @@ class TableProof:
         return f"{self.table}: {self.source_rows} and {self.target_rows} rows in {self.chunks} chunks {said}"
 
 
-def prove(
-    source: Side,
-    target: Side,
-    database: str,
-    *,
-    chunk_rows: int = CHUNK_ROWS,
-) -> list[TableProof]:
-    """Compares every table of the source's. Raises RowsDiffer; the evidence is for the record.
+def prove(source: Side, target: Side, database: str, *, chunk_rows: int = CHUNK_ROWS) -> list[TableProof]:
+    """Compare every table of the source's; return the evidence, for the record. Both sides must stand still meanwhile.
 
-    Both sides must stand still meanwhile. Reads every row of both once.
+    Every row of both is read once. Raise RowsDiffer; BadInput where there is nothing to compare.
     """
-    evidence = gather(source, target, database, chunk_rows=chunk_rows)
-    if wrong := [str(each) for each in evidence if not each.agrees]:
-        raise RowsDiffer(f"source and target differ: {' | '.join(wrong)}")
-    return evidence
-
-
-def gather(
-    source: Side,
-    target: Side,
-    database: str,
-    *,
-    chunk_rows: int = CHUNK_ROWS,
-) -> list[TableProof]:
-    """The evidence for and against, without judging it. Raises BadInput if there is nothing to compare."""
     with source() as ours:
         names = sorted(_tables(ours, database))
     if not names:
@@ -140,7 +118,10 @@ def gather(
             return _compare(ours, theirs, database, name, chunk_rows)
 
     with ThreadPoolExecutor(max_workers=_TABLES_AT_ONCE, thread_name_prefix="compare") as pool:
-        return list(pool.map(compare, names))
+        evidence = list(pool.map(compare, names))
+    if wrong := [str(each) for each in evidence if not each.agrees]:
+        raise RowsDiffer(f"source and target differ: {' | '.join(wrong)}")
+    return evidence
 
 
 def layout(execute: Execute, database: str, table: str) -> Layout | None:
@@ -207,17 +188,13 @@ def _compare(source: Execute, target: Execute, database: str, table: str, chunk_
         return TableProof(table, 0, 0, 0, (f"columns {', '.join(ours.names)} and {', '.join(theirs.names)}",))
     ranges = chunks(source, ours, chunk_rows)
     # Both sides hash by the source's layout: the target may know types and keys by other names.
-    pairs = [(chunk, *_both(source, target, ours, chunk)) for chunk in ranges]
+    pairs = [
+        (chunk, *together(partial(sums, source, ours, chunk), partial(sums, target, ours, chunk))) for chunk in ranges
+    ]
     differences = tuple(_difference(chunk, a, b) for chunk, a, b in pairs if a != b)
     return TableProof(
         table, sum(a.rows for _, a, _ in pairs), sum(b.rows for _, _, b in pairs), len(pairs), differences
     )
-
-
-def _both(source: Execute, target: Execute, of: Layout, chunk: Chunk) -> tuple[Sums, Sums]:
-    """Of one chunk, both servers at work at the same time."""
-    ours, theirs = together(lambda: sums(source, of, chunk), lambda: sums(target, of, chunk))
-    return ours, theirs
 
 
 def _difference(chunk: Chunk, ours: Sums, theirs: Sums) -> str:
@@ -251,80 +228,3 @@ def _kind(columns: Sequence[Sequence[Any]], wanted: str) -> str:
 
 def _where(of: Layout) -> str:
     return f"{identifier(of.database)}.{identifier(of.table)}"
-
-
-Answer = Sequence[Sequence[Any]]
-
-
-@dataclass(frozen=True)
-class EqualRows:
-    """Every table of a database, the same on both sides; `source_read`: when the upstream was asked (s, epoch)."""
-
-    tables: list[TableProof]
-    source_read: float
-
-    def as_json(self) -> Json:
-        """As a record keeps it."""
-        return {"tables": [vars(each) for each in self.tables], "same": True, "source_read": self.source_read}
-
-
-@dataclass
-class KeptRows:
-    """The upstream's answers about `databases` that are only read, by statement, and since when they are kept.
-
-    What dumps and loads read stays as it was prepared, and is hashed once, not each time: its answers are good while
-    its server runs and its binlog ends where it began with the trial. Where the target differs, it is asked anew.
-    """
-
-    databases: Collection[str]
-    _answers: dict[str, dict[str, Answer]] = field(init=False, default_factory=dict)
-    _read: dict[str, float] = field(init=False, default_factory=dict)
-    _begun: BinlogPosition | None = field(init=False, default=None)
-
-    def forget(self) -> None:
-        """The server is another one, or its data is."""
-        self._answers.clear()
-        self._begun = None
-
-    def begin(self, binlog: BinlogPosition) -> None:
-        """A trial begins, with a binlog that ends there."""
-        self._begun = binlog
-
-    def untouched(self, binlog: BinlogPosition) -> bool:
-        """Whether nothing was written since the trial began, of an upstream whose binlog ends there now."""
-        return binlog == self._begun
-
-    def prove(self, source: Side, target: Side, database: str, *, untouched: bool) -> EqualRows:
-        """Counts and checksums of every table; `untouched`: nothing was written upstream in the trial.
-
-        Raises RowsDiffer.
-        """
-        if database not in self.databases or not untouched:
-            return EqualRows(prove(source, target, database), time.time())
-        if known := self._answers.get(database):
-            found = gather(_asked_once(source, known), target, database)
-            if all(table.agrees for table in found):
-                return EqualRows(found, self._read[database])
-        answers = self._answers[database] = dict[str, Answer]()
-        self._read[database] = time.time()
-        return EqualRows(prove(_asked_once(source, answers), target, database), self._read[database])
-
-
-def _asked_once(side: Side, known: dict[str, Answer]) -> Side:
-    """A side that is only connected to for what is not `known` yet, and adds to it."""
-
-    @contextmanager
-    def connected() -> Iterator[Execute]:
-        with ExitStack() as stack:
-            asked: list[Execute] = []
-
-            def ask(statement: str) -> Answer:
-                if statement not in known:
-                    if not asked:
-                        asked.append(stack.enter_context(side()))
-                    known[statement] = asked[0](statement)
-                return known[statement]
-
-            yield ask
-
-    return connected

@@ -159,7 +159,8 @@ def _dump_levels(published: Published, table: PublishedTable, *, separate: bool)
 
 def _sync_levels(published: Published, table: PublishedTable, parameters: DmParameters) -> list[Levels]:
     """The upstream load of the one table that states it holds for the others too (see the published design's notes)."""
-    load = _stated(published)
+    stating = next((e for e in stated.design(published) if "threads" in e.fixed), published.report.design[0])
+    load = {name: stated.fixed(published, stating, name) for name in ("threads", "worker_count", "batch")}
     base: Levels = {"workload": "oltp_insert", **load}
     if table.id == "sync_worker_count":
         counts = parameters.worker_counts or stated.numbers(published, table, "worker_count")
@@ -172,11 +173,6 @@ def _sync_levels(published: Published, table: PublishedTable, parameters: DmPara
         return [{**base, "statement_type": kind, "workload": SCRIPTS[kind]} for kind in kinds]
     # A level of its own, because a trial is known by its levels: it has those of one row of sync_worker_count.
     return [{"test": "result", **base}]
-
-
-def _stated(published: Published) -> dict[str, int]:
-    experiment = next((e for e in stated.design(published) if "threads" in e.fixed), published.report.design[0])
-    return {name: stated.fixed(published, experiment, name) for name in ("threads", "worker_count", "batch")}
 
 
 def _errors(record: Record) -> Check:

@@ -40,11 +40,6 @@ def grown(frame: pd.DataFrame, metric: str, **labels: str | Sequence[str]) -> fl
     return prometheus.increase(chosen, metric) if prometheus.has(chosen, metric) else 0.0
 
 
-def _last_growth(rates: pd.DataFrame) -> float:
-    """When (s since the epoch) it was last seen to have grown."""
-    return float(rates.t[rates.value > 0].max())
-
-
 def per_second(frame: pd.DataFrame, began: float, metric: str, **labels: str | Sequence[str]) -> float:
     """Growth per second of `seconds_of_growth`; 0 without growth."""
     seconds = seconds_of_growth(frame, began, metric, **labels)
@@ -57,7 +52,7 @@ def seconds_of_growth(frame: pd.DataFrame, began: float, metric: str, **labels: 
     if not prometheus.has(chosen, metric):
         return 0.0
     rates = prometheus.rate(chosen, metric)
-    until = _last_growth(rates)
+    until = float(rates.t[rates.value > 0].max())
     return _ended(rates[rates.t <= until], began) - began if until > began else 0.0
 
 
@@ -221,14 +216,10 @@ def lag(dm: pd.DataFrame, mysql: pd.DataFrame, began: float) -> pd.DataFrame:
     there, changed = _since(began, *_upstream(mysql))
     applied = prometheus.rate(jobs, JOBS)
     t = applied.t.to_numpy()
-    done = (applied.value * np.diff(t, prepend=_first(dm))).cumsum().to_numpy()
+    done = (applied.value * np.diff(t, prepend=float(dm.t.min()))).cumsum().to_numpy()
     behind = np.maximum(0.0, np.interp(t, there, changed) - done)
     since = t - np.interp(done, *_rising(changed, there))
     return pd.DataFrame({"t": t, "rows": behind, "seconds": np.where(behind < 0.5, 0.0, np.maximum(0.0, since))})
-
-
-def _first(frame: pd.DataFrame) -> float:
-    return float(frame.t.min())
 
 
 def _upstream(mysql: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,7 @@ Functions of what was recorded; each returns a table, or a frame for a figure, f
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,7 +108,8 @@ def asked_otherwise(asked: Mapping[str, Any], tables: Collection[str]) -> list[s
 
 def proofs(report: Recorded) -> HTML:
     """Per published table: trials, tables and rows compared, chunks, differences."""
-    rows = [_proof(table, mine) for table, mine in _by_table(report.records)]
+    by_table = grouped(report.records, lambda record: record.table)
+    rows = [_proof(table, mine) for table, mine in by_table.items()]
     return (
         show.table(rows, "Source against target after every trial") if rows else show.paragraph("Nothing was proved.")
     )
@@ -127,27 +128,19 @@ def _proof(table: str, records: Sequence[Record]) -> dict[str, Any]:
     }
 
 
-def _by_table(records: Iterable[Record]) -> list[tuple[str, list[Record]]]:
-    return list(grouped(records, lambda record: record.table).items())
-
-
 # -- series ---------------------------------------------------------------------------------------------------------
 
 
 def syncs(report: Recorded) -> list[Record]:
     """The syncs of the first repetition that has any: the figures show one of each, the records have all."""
-    mine = _all_syncs(report)
+
+    def order(record: Record) -> tuple[int, int, str, str]:
+        workers, workload = int(record.levels.get("worker_count", 0)), str(record.levels.get("workload"))
+        return SYNC.index(record.table), workers, workload, record.system
+
+    mine = [r for r in report.records if r.table in SYNC]
     first = min((r.repetition for r in mine), default=0)
-    return sorted((r for r in mine if r.repetition == first), key=_order)
-
-
-def _all_syncs(report: Recorded) -> list[Record]:
-    return [r for r in report.records if r.table in SYNC]
-
-
-def _order(record: Record) -> tuple[int, int, str, str]:
-    workers, workload = int(record.levels.get("worker_count", 0)), str(record.levels.get("workload"))
-    return SYNC.index(record.table), workers, workload, record.system
+    return sorted((r for r in mine if r.repetition == first), key=order)
 
 
 def label(record: Record) -> str:
@@ -159,12 +152,6 @@ def label(record: Record) -> str:
     return words.get(
         record.table, f"{record.levels.get('threads')} threads, {record.levels.get('worker_count')} workers"
     )
-
-
-def _labels(records: Sequence[Record]) -> dict[str, str]:
-    """The label of each trial, by its id; with its system where there are several."""
-    several = len({record.system for record in records}) > 1
-    return {record.id: f"{record.system}: {label(record)}" if several else label(record) for record in records}
 
 
 def lag_table(report: Recorded) -> HTML:
@@ -196,45 +183,24 @@ def watched(report: Recorded, view: SyncView) -> pd.DataFrame:
     others. Empty where no sync was measured.
     """
     records = syncs(report)
-    if not records:
-        return _labelled(pd.DataFrame(columns=["trial", "panel", "line", "t", "value"]), NOTHING, {})
-    called = _labels(records)
-    series = {called[record.id]: _since_begin(report.campaign.series(record.id), record) for record in records}
-    ends = {called[record.id]: _load_s(record, series[called[record.id]]) for record in records}
-    lines = [_line(trial, part, *at) for trial, part in series.items() for at in _lines(view.panels)]
-    frame = _labelled(pd.concat(lines, ignore_index=True), view.about, ends)
-    if len(records) < len(_all_syncs(report)):
+    several = len({record.system for record in records}) > 1
+    parts = [pd.DataFrame(columns=["trial", "panel", "line", "t", "value"])] if not records else []
+    ends = {}
+    for record in records:
+        trial = f"{record.system}: {label(record)}" if several else label(record)
+        series = report.campaign.series(record.id)
+        inside = series[(series.t >= record.started - 1) & (series.t <= record.ended)]
+        inside = inside.assign(t=inside.t - record.started).sort_values("t")
+        load = inside[(inside.source == "sysbench") & (inside.metric == "tps")]
+        ends[trial] = float(load.t.max()) if len(load) else float(record.asked["time_s"])
+        for panel, lines in view.panels.items():
+            for (source, metric), line in lines.items():
+                found = inside[(inside.source == source) & (inside.metric == metric)][["t", "value"]]
+                # One row without a value draws nothing, and keeps the panel.
+                kept = found if len(found) else pd.DataFrame({"t": [0.0], "value": [float("nan")]})
+                parts.append(kept.assign(trial=trial, panel=panel, line=line))
+    frame = pd.concat(parts, ignore_index=True)
+    frame.attrs |= {"about": view.about if records else NOTHING, "since": "the upstream load", "ends": ends}
+    if len(records) < sum(record.table in SYNC for record in report.records):
         frame.attrs["shown"] = f"Shown is repetition {records[0].repetition} of each sync."
     return frame
-
-
-def _labelled(frame: pd.DataFrame, about: str, ends: dict[str, float]) -> pd.DataFrame:
-    frame.attrs |= {"about": about, "since": "the upstream load", "ends": ends}
-    return frame
-
-
-def _lines(rows: Panels) -> list[tuple[str, tuple[str, str], str]]:
-    return [(panel, key, name) for panel, lines in rows.items() for key, name in lines.items()]
-
-
-def _line(trial: str, series: pd.DataFrame, panel: str, key: tuple[str, str], name: str) -> pd.DataFrame:
-    """[trial, panel, line, t, value] of one metric; without samples one row that draws nothing and keeps the panel."""
-    found = _of(series, key)[["t", "value"]]
-    kept = found if len(found) else pd.DataFrame({"t": [0.0], "value": [float("nan")]})
-    return kept.assign(trial=trial, panel=panel, line=name)
-
-
-def _since_begin(series: pd.DataFrame, record: Record) -> pd.DataFrame:
-    """A trial's series, t in seconds since the load began, up to its end."""
-    inside = series[(series.t >= record.started - 1) & (series.t <= record.ended)]
-    return inside.assign(t=inside.t - record.started).sort_values("t")
-
-
-def _of(series: pd.DataFrame, key: tuple[str, str]) -> pd.DataFrame:
-    return series[(series.source == key[0]) & (series.metric == key[1])]
-
-
-def _load_s(record: Record, series: pd.DataFrame) -> float:
-    """How long the upstream load lasted: to sysbench's last interval."""
-    part = _of(series, ("sysbench", "tps"))
-    return float(part.t.max()) if len(part) else float(record.asked["time_s"])

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+import re
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeVar
 
 from benchbook.campaign.design import digest
-from benchbook.errors import SystemFailed, TrialFailed
+from benchbook.errors import SystemFailed, TrialFailed, WorkloadFailed
 from benchbook.hosts.endpoint import at
 from benchbook.hosts.fanout import together
 from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
-from benchbook.probes.probe import make, of_others, of_profile
-from benchbook.probes.scrape import Scraped, Target, scraping
+from benchbook.probes.probe import make, of_others, of_profile, of_prometheus
 from benchbook.probes.watch import Watched, watching
-from benchbook.profiles import Profile
-from benchbook.reports.dm import dm_summary
-from benchbook.reports.dm.checksum import EqualRows, KeptRows
-from benchbook.reports.dm.task import Databases
+from benchbook.profiles import DmSize, Profile
+from benchbook.reports.dm import checksum, dm_summary
+from benchbook.reports.dm.checksum import TableProof
+from benchbook.reports.dm.task import TASK, Databases
+from benchbook.reports.driving import Standstill
 from benchbook.systems import mysql
 from benchbook.systems.base import About, System
 from benchbook.systems.dm_config import META
-from benchbook.systems.dm_server import DM
-from benchbook.systems.mysql import MysqlServer, Purpose
+from benchbook.systems.dm_server import DM, CommandRefused, Status, TaskPaused
+from benchbook.systems.mysql import BinlogPosition, MysqlServer, Purpose
 from benchbook.systems.sql import executing, queries
 from benchbook.systems.statements import reading_s
 from benchbook.systems.tidb import TiDB
@@ -40,21 +40,6 @@ UPSTREAM = Purpose(
     called=", row binlog",
     notes=("row binlog with one flush per commit group, and one flush of the redo log per commit",),
 )
-
-# What a trial finds: something of another one; no server or file of DM, and no database in the target; or DM that runs
-# for a trial of its kind.
-_Stands = Literal["used", "as new", "ready to load", "ready to sync"]
-
-
-T = TypeVar("T")
-
-
-def _nothing() -> Any:
-    """No rows to prove."""
-
-
-def _ready_for(*, sync: bool) -> _Stands:
-    return "ready to sync" if sync else "ready to load"
 
 
 @dataclass
@@ -70,8 +55,8 @@ class Pipeline:
 
     def __post_init__(self) -> None:
         self.target = TiDB(self.session, self.profile)
-        self._stands: _Stands = "used"
-        self._kept = KeptRows(self.databases.kept)
+        # Neither a server or file of DM, nor a database in the target.
+        self._is_clean = False
         flavor = self.upstream.flavor
         self.dm = DM(self.session, self.upstream.endpoints()[0], self.target.endpoints()[0], flavor)
 
@@ -92,68 +77,39 @@ class Pipeline:
     def begin(self, say: Callable[[str], None]) -> None:
         """Upstream with its prepared data, an empty target, and nothing of DM: whatever ran or broke before."""
         say("removing what DM left, and bringing upstream and target to their starting state")
-        self._stands = "used"
-        self._kept.forget()
+        self._is_clean = False
         self.dm.stop()
         together(self.dm.wipe, lambda: self._start_upstream(say), self._start_target)
-        self._stands = "as new"
+        self._is_clean = True
 
     def fresh(self, *, sync: bool, check_disk: Callable[[], None]) -> None:
         """DM as new: no task, no relay log, no checkpoint, an empty target; the binlog begins with the trial."""
-        if self._stands != _ready_for(sync=sync):
-            if self._stands != "as new":
-                self.clean()
-            self._stands = "used"
-            if sync:
-                self._fill_sync()
-            self._start_dm()
-        self._stands = "used"
+        if not self._is_clean:
+            self.clean()
+        self._is_clean = False
+        if sync:
+            self._fill_sync()
+        mysql.begin_binlog_anew(self.upstream)
+        self.dm.start()
         together(check_disk, self.dm.ready)
 
-    def clean(self, *, then: bool | None = None, prove: Callable[[], T] = _nothing) -> T:
-        """What a trial wrote goes at its end, not only when the next begins; `prove` reads its rows before they do.
+    def clean(self) -> None:
+        """Remove what a trial wrote: at its end, not only when the next begins."""
+        self.dm.stop()
+        together(self.dm.wipe, self._empty)
+        self._is_clean = True
 
-        `then`: whether the next one is a sync, for which DM is started as soon as it may; None where none follows. A
-        task begins a second after its worker, however soon it is asked for: dm-worker looks for tasks once a second.
-        Returns what `prove` returns, and raises what it raises.
-        """
-        self._stands = "used"
-        with ThreadPoolExecutor(max_workers=5, thread_name_prefix="clean") as pool:
-            proving, stopped = pool.submit(prove), pool.submit(self.dm.stop)
-            emptied = pool.submit(self._empty, proving.result, stopped.result)
-            filled = pool.submit(self._fill_for, then, proving.result)
-            renewed = pool.submit(self._renew_dm, then, stopped.result)
-        emptied.result()
-        self._stands = renewed.result() if filled.result() else "used"
-        return proving.result()
-
-    def _empty(self, proved: Callable[[], object], stopped: Callable[[], object]) -> None:
-        """The target, once its rows are `proved`.
+    def _empty(self) -> None:
+        """Drop the target's databases, once DM has stopped.
 
         DM's own tables stay, without a row: to drop them takes TiDB 0.2 s, and to make them as long in the next trial.
         As it stops DM writes its checkpoint into them: one that is left is where the next task begins, without a dump.
         """
-        proved()
         with executing(self.target.hosts[0], self.target.endpoints()[0]) as execute:
             for database in (*self.databases.kept, self.databases.sync):
                 execute(f"DROP DATABASE IF EXISTS `{database}`")
-            stopped()
             for (table,) in execute(f"SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{META}'"):
                 execute(f"DELETE FROM `{META}`.`{table}`")
-
-    def _renew_dm(self, then: bool | None, stopped: Callable[[], object]) -> _Stands:
-        stopped()
-        self.dm.wipe()
-        return "as new" if then is None else _ready_for(sync=then) if _succeeds(self._start_dm) else "used"
-
-    def _start_dm(self) -> None:
-        self._kept.begin(mysql.begin_binlog_anew(self.upstream))
-        self.dm.start()
-
-    def _fill_for(self, then: bool | None, proved: Callable[[], object]) -> bool:
-        """Whether the next one, if it is a sync, finds its rows: they take the place of those that are `proved`."""
-        proved()
-        return _succeeds(self._fill_sync) if then else True
 
     def _fill_sync(self) -> None:
         """What a sync starts from, copied from where it was prepared; not logged: DM may be up with a new binlog."""
@@ -191,21 +147,14 @@ class Pipeline:
                 found.append(str(problem))
         return found
 
-    def upstream_untouched(self) -> bool:
-        """Whether nothing was written to the upstream since the trial began; asked before the next one's begins."""
-        return self._kept.untouched(mysql.binlog_position(self.upstream))
-
-    def prove(self, database: str, *, untouched: bool) -> EqualRows:
-        """Counts and checksums of every table, source against target; whether the trial left the upstream `untouched`.
-
-        Raises RowsDiffer.
-        """
+    def prove(self, database: str) -> list[TableProof]:
+        """Return counts and checksums of every table, source against target. Raise RowsDiffer."""
         takes_s = reading_s(self.databases.rows(database))
         source, target = (
             partial(executing, system.hosts[0], system.endpoints()[0], timeout_s=takes_s)
             for system in (self.upstream, self.target)
         )
-        return self._kept.prove(source, target, database, untouched=untouched)
+        return checksum.prove(source, target, database)
 
     def dataset(self, database: str, rows: int) -> sysbench.Dataset:
         """The tables of one of the upstream's databases."""
@@ -242,15 +191,6 @@ class Pipeline:
                 raise SystemFailed(f"after prepare, {database}.sbtest{table} holds {count} rows, not {rows}")
 
 
-def _succeeds(start: Callable[[], None]) -> bool:
-    """Whether it could be done. The trial that is over has its figures: the next one tries again, and says why not."""
-    try:
-        start()
-    except TrialFailed:
-        return False
-    return True
-
-
 def _start_from(system: System, dataset: str, fill: Callable[[], None]) -> None:
     """Start it with the dataset of this identity; `fill` makes it in an empty one where it is not set aside yet."""
     if system.has(dataset):
@@ -264,33 +204,120 @@ def _start_from(system: System, dataset: str, fill: Callable[[], None]) -> None:
     system.ready()
 
 
-def machines_every_s(sample_s: float) -> float:
-    """How often machines are sampled, where DM and TiDB are every `sample_s`.
-
-    A dump and load may be over in a second: one sample of it is as much of the quiet around it.
-    """
-    return sample_s / 2
-
-
-@contextmanager
-def observing(pipeline: Pipeline, sample_s: float) -> Iterator[tuple[Watched, Scraped]]:
+def observing(pipeline: Pipeline, sample_s: float) -> AbstractContextManager[Watched]:
     """Watch the machines and the upstream, scrape DM and TiDB every `sample_s`, while the block runs."""
     upstream, worker, tidb = pipeline.upstream.hosts[0], pipeline.dm.worker, pipeline.target.hosts[0]
     machines = {host.name: host for host in (pipeline.client, upstream, worker, tidb)}
     ends = ((upstream, pipeline.upstream.endpoints()[0]), (tidb, pipeline.target.endpoints()[0]))
     servers = [(host, end, host.name) for host, end in ends]
+    status = f"http://{at(tidb.address, pipeline.target.status_port)}/metrics"
     probes = [
-        *(make("host", host, every_s=machines_every_s(sample_s)) for host in machines.values()),
+        # A dump and load may be over in a second: one sample of its machines is as much of the quiet around it.
+        *(make("host", host, every_s=sample_s / 2) for host in machines.values()),
         *of_others(machines.values()),
         make("mysql", upstream, pipeline.upstream.endpoints()[0]),
+        of_prometheus(worker, "dm", pipeline.dm.metrics_url, dm_summary.DM_MATCH, every_s=sample_s),
+        of_prometheus(tidb, "tidb", status, dm_summary.TIDB_MATCH, every_s=sample_s),
         *of_profile(pipeline.profile.probes, machines.values(), servers),
     ]
-    status = f"http://{at(tidb.address, pipeline.target.status_port)}/metrics"
-    targets = [
-        Target(worker, "dm", pipeline.dm.metrics_url, dm_summary.DM_MATCH),
-        Target(tidb, "tidb", status, dm_summary.TIDB_MATCH),
-    ]
-    with ExitStack() as stack:
-        watched = stack.enter_context(watching(pipeline.session, probes))
-        scraped = stack.enter_context(scraping(pipeline.session, targets, sample_s))
-        yield watched, scraped
+    return watching(pipeline.session, probes)
+
+
+# -- a task, watched --------------------------------------------------------------------------------------------------
+
+
+# How long DM is waited for to say itself what a dead server did to its task.
+LAST_WORDS_S = 15.0
+_SYNCER = re.compile(r'^dm_syncer_binlog_(file|pos)\{node="syncer",task="\w+"\} (\S+)$', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class TaskWatch:
+    """`size` says how long to wait for what."""
+
+    pipeline: Pipeline
+    size: DmSize
+
+    def until(
+        self,
+        holds: Callable[[Status], bool],
+        progress: list[tuple[float, float]] | None = None,
+        on_rate: Callable[[float, float], None] = lambda *_: None,
+    ) -> Status:
+        """The first status for which `holds`; notes bytes loaded so far. Raises what stops the task."""
+        began = time.monotonic()
+        patience = Standstill("DM's task", self.size.stall_s, lambda: self.pipeline.dm.bytes_in(f"dumped_data.{TASK}"))
+        while True:
+            status = self.look()
+            if progress is not None and status.loaded_bytes is not None:
+                progress.append((time.time(), float(status.loaded_bytes)))
+                seconds = max(0.1, time.monotonic() - began)
+                on_rate(seconds, status.loaded_bytes / dm_summary.MIB / seconds)
+            if holds(status):
+                return status
+            patience.see(status.where)
+            time.sleep(0.1)
+
+    def settle(self) -> None:
+        """Let the sync idle, watched, as long as the profile says."""
+        until = time.monotonic() + self.size.settle_s
+        while time.monotonic() < until:
+            self.look()
+            time.sleep(1.0)
+
+    def drain(self) -> None:
+        """Return once DM has read up to the upstream's end and applied all it read. Raises WorkloadFailed if never."""
+        upstream, until = mysql.binlog_position(self.pipeline.upstream), time.monotonic() + self.size.drain_s
+        while not self._drained(upstream):
+            self.look()
+            if time.monotonic() > until:
+                raise WorkloadFailed(f"DM has not caught up {self.size.drain_s} s after the load's end")
+            time.sleep(0.2)
+
+    def _drained(self, upstream: BinlogPosition) -> bool:
+        text = self.pipeline.dm.metrics("dm_syncer_")
+        at = {kind: float(value) for kind, value in _SYNCER.findall(text)}
+        read = (at.get("file"), at.get("pos")) == (float(upstream.file.rpartition(".")[2]), float(upstream.offset))
+        return read and _jobs(text, "added") == _jobs(text, "finished")
+
+    def look(self) -> Status:
+        """The task's status; if it failed, DM's own words and which server has died."""
+        try:
+            status = self.pipeline.dm.status()
+        except (TaskPaused, CommandRefused, SystemFailed) as said:
+            died = [each for each in self.pipeline.died() if each not in str(said)]
+            if isinstance(said, TaskPaused):
+                raise TaskPaused("; ".join([str(said), *died])) from said
+            raise SystemFailed("; ".join(dict.fromkeys([*died, str(said), *self._masters_words()]))) from said
+        if died := self.pipeline.died():
+            raise self._last_words("; ".join(died))
+        return status
+
+    def _masters_words(self) -> list[str]:
+        """What dm-master says of a worker that is gone."""
+        try:
+            self.pipeline.dm.ask_worker()
+        except SystemFailed as said:
+            return [str(said)]
+        return []
+
+    def _last_words(self, died: str) -> TrialFailed:
+        """A server has died under a task that DM has not paused yet: wait for what DM makes of it."""
+        until = time.monotonic() + LAST_WORDS_S
+        while time.monotonic() < until:
+            try:
+                self.pipeline.dm.status()
+            except TaskPaused as said:
+                return TaskPaused(f"{said}; {died}")
+            except SystemFailed as said:
+                return SystemFailed(f"{died}; {said}")
+            time.sleep(0.1)
+        return SystemFailed(died)
+
+
+def _jobs(metrics: str, what: str) -> float:
+    """Sum over queues and types of the row jobs that were added or finished."""
+    found = re.findall(
+        rf'^dm_syncer_{what}_jobs_total\{{.*type="(?:insert|update|del)"\}} (\S+)$', metrics, re.MULTILINE
+    )
+    return sum(map(float, found))

@@ -17,8 +17,7 @@ from benchbook.errors import OutputNotParseable, WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Ended
 from benchbook.probes import prometheus
-from benchbook.probes.samples import COLUMNS
-from benchbook.probes.scrape import Scraped
+from benchbook.probes.samples import COLUMNS, LATE, STEP
 from benchbook.probes.watch import Watched
 from benchbook.reports.dm import dm_summary
 from benchbook.reports.dm.task import TASK
@@ -117,6 +116,8 @@ def _continued(run: UnitRun, line: Line) -> UnitRun:
     return run
 
 
+# The sources of what is scraped.
+SCRAPED = ("dm", "tidb")
 # One line per row, as mydumper writes them. The last statement of a file is whatever was left, so it is kept apart.
 COUNT_ROWS = (
     r"FNR==1 {if (n) last[n]++; n=0} /^INSERT INTO/ {if (n) full[n]++; n=0} /^\(/ {n++} "
@@ -151,14 +152,12 @@ class DmRan:
     started: float
     ended: float
     watched: Watched
-    scraped: Scraped
     proof: Json
 
     def made(self, lines: Json | None = None, **more: Any) -> Measurement:
         """The measurement, with what only one kind of trial has; `lines` says where a load's rates stand."""
-        cores = {**self.watched.cores, **self.scraped.cores}
         common = {"client": self.hosts["client"], "started": self.started, "ended": self.ended}
-        proof = {**self.proof, **self.watched.proof, "probe_cores": cores}
+        proof = {**self.proof, **self.watched.proof}
         # Its progress and its end are what the driver saw of dm-master's answers.
         return Measurement(**{**common, **more, "proof": {**proof, **(lines or {})}}, timed_by_driver=True)
 
@@ -178,7 +177,7 @@ class FullRan:
         """Raises OutputNotParseable for a log without a finished dump and load."""
         runs = unit_runs(self.log, TASK)
         dump, load = (finished(runs, TASK, unit) for unit in ("Dump", "Load"))
-        samples = samples_of(self.ran.scraped)
+        samples = samples_of(self.ran.watched)
         summary = dm_summary.of_full(
             samples["dm"],
             prometheus.between(samples["tidb"], load.began - self.sample_s, self.ran.ended),
@@ -199,7 +198,7 @@ class FullRan:
             exit_status=None,
             summary=summary,
             histogram=[],
-            output=dm_config.redacted(self.ran.task),
+            output=dm_config.task_file(self.ran.task, redacted=True),
             series=series_of(self.ran.hosts, self.ran.watched, samples, loaded),
         )
 
@@ -215,7 +214,7 @@ class SyncRan:
 
     def measurement(self) -> Measurement:
         """The load ran until its job's end, for as long as it says itself."""
-        output, samples = sysbench_output.parse(self.printed), samples_of(self.ran.scraped)
+        output, samples = sysbench_output.parse(self.printed), samples_of(self.ran.watched)
         samples["dm"] = dm_summary.with_updates_once(samples["dm"])
         began = self.load.ended - output.summary["total_time_s"]
         watched, hosts = self.ran.watched, self.ran.hosts
@@ -234,29 +233,29 @@ class SyncRan:
             exit_status=self.load.exit,
             summary=summary,
             histogram=output.histogram,
-            output=f"{self.printed}\n{dm_config.redacted(self.ran.task)}",
+            output=f"{self.printed}\n{dm_config.task_file(self.ran.task, redacted=True)}",
             series=series_of(hosts, watched, samples, *rows),
         )
 
 
-def samples_of(scraped: Scraped) -> dict[str, pd.DataFrame]:
-    """The samples of DM and of TiDB. Raises WorkloadFailed where no scrape succeeded."""
-    frame = prometheus.read_samples(scraped.samples)
-    return {source: _of(frame, scraped, source) for source in ("dm", "tidb")}
-
-
-def _of(frame: pd.DataFrame, scraped: Scraped, source: str) -> pd.DataFrame:
-    mine = frame[frame.source == source]
-    if mine.empty:
-        failed = prometheus.failed_scrapes(scraped.samples)
-        said = failed[failed.source == source].error.tolist()[-1:]
-        raise WorkloadFailed(f"no scrape of {source}'s metrics succeeded: {said or 'none was made'}")
-    return mine
+def samples_of(watched: Watched) -> dict[str, pd.DataFrame]:
+    """Return the scrapes of DM and of TiDB. Raise WorkloadFailed where none succeeded."""
+    frame = prometheus.scraped(watched.series[watched.series.source.isin(SCRAPED)])
+    for source in SCRAPED:
+        if not (frame.source == source).any():
+            failed = [why for who, why in watched.failed.items() if who.startswith(f"{source}@")]
+            raise WorkloadFailed(f"no scrape of {source}'s metrics succeeded: {failed or 'none was made'}")
+    return {source: frame[frame.source == source] for source in SCRAPED}
 
 
 def series_of(
     hosts: Mapping[str, str], watched: Watched, samples: dict[str, pd.DataFrame], *more: pd.DataFrame
 ) -> pd.DataFrame:
-    """All of it as rows of the long table; `hosts` maps "dm" and "tidb" to host names."""
-    parts = [watched.series, dm_summary.to_series(samples["dm"], samples["tidb"], hosts), *more]
+    """Return all of it as rows of the long table, with rates in place of what was scraped.
+
+    hosts : "dm" and "tidb" by the names of their hosts.
+    """
+    seen = watched.series
+    kept = seen[~seen.source.isin(SCRAPED) | seen.metric.isin([LATE, STEP])]
+    parts = [kept, dm_summary.to_series(samples["dm"], samples["tidb"], hosts), *more]
     return pd.concat([part for part in parts if len(part)], ignore_index=True)[COLUMNS]

@@ -22,10 +22,9 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.reports.dm import ran
-from benchbook.reports.dm.pipeline import UPSTREAM, Pipeline, observing
+from benchbook.reports.dm.pipeline import UPSTREAM, Pipeline, TaskWatch, observing
 from benchbook.reports.dm.ran import DmRan, FullRan, SyncRan
-from benchbook.reports.dm.task import LADDER, SYNC, TASK, Chunks, Databases, task_of
-from benchbook.reports.dm.task_watch import TaskWatch
+from benchbook.reports.dm.task import LADDER, SYNC, TASK, Databases, task_of
 from benchbook.systems import dm_config, mysql
 from benchbook.systems.dm_server import MASTER, WORKER
 from benchbook.workloads import sysbench
@@ -57,7 +56,6 @@ class DmReplication:
     ladder_rate: int | None = None
     upstreams: Sequence[str] = ("mysql57",)
     pipeline: Pipeline = field(init=False)
-    _block: Sequence[Trial] = field(init=False, default=())
     _pipelines: dict[str, Pipeline] = field(init=False)
     _load_generator: Sysbench = field(init=False)
 
@@ -93,7 +91,7 @@ class DmReplication:
         if wanted is not self.pipeline:
             # Their servers share hosts, and so ports: one upstream at a time.
             self.pipeline.stop()
-        self.pipeline, self._block = wanted, block
+        self.pipeline = wanted
         self._check_options(block)
         self.pipeline.begin(say)
         return {name: SystemDescription(**vars(about)) for name, about in self.pipeline.about().items()}
@@ -115,21 +113,10 @@ class DmReplication:
         # Of a target that can write nothing more, DM knows only that its statements are not answered.
         with blaming_disks(self.pipeline.session.hosts.values()):
             ran: FullRan | SyncRan = self._sync(trial, task, on_rate) if sync else self._full(trial, task, on_rate)
-        # DM has told all that it is asked: the next trial's is started beside the proof. The figures wait until it is:
-        # its worker takes a second to look for its first task, and they would take CPU from those who start it.
-        database = self.databases.of(trial.cell.table)
-        # Before DM is started for the next trial, with a binlog that begins anew.
-        untouched = self.pipeline.upstream_untouched()
-        equal = self.pipeline.clean(
-            then=self._is_sync_after(trial), prove=lambda: self.pipeline.prove(database, untouched=untouched)
-        )
+        tables = self.pipeline.prove(self.databases.of(trial.cell.table))
+        self.pipeline.clean()
         measured = ran.measurement()
-        return replace(measured, proof={**equal.as_json(), **measured.proof})
-
-    def _is_sync_after(self, trial: Trial) -> bool | None:
-        """Whether the next trial of the block is a sync; None where none follows."""
-        later = next((each for each in self._block if each.order > trial.order), None)
-        return later.cell.table in SYNC if later else None
+        return replace(measured, proof={"tables": [vars(each) for each in tables], "same": True, **measured.proof})
 
     def expected_s(self, trial: Trial) -> float:
         return 2.0 * self.time_s + self.profile.dm.settle_s if trial.cell.table in SYNC else 5.0
@@ -146,14 +133,12 @@ class DmReplication:
 
     def _task(self, trial: Trial) -> dm_config.Task:
         dm = self.pipeline.dm
-        size = self.profile.dm
-        chunks = Chunks(size.split_rows, size.statement_size)
-        return task_of(trial, self.databases, chunks, dm.folder, dm.target, dm.dump_program)
+        return task_of(trial, self.databases, self.profile.dm, dm.folder, dm.target, dm.dump_program)
 
     def _full(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> FullRan:
         progress: list[tuple[float, float]] = []
         started = time.time()
-        with observing(self.pipeline, self.profile.dm.sample_s) as (watched, scraped):
+        with observing(self.pipeline, self.profile.dm.sample_s) as watched:
             self.pipeline.dm.start_task(task)
             status = self._watch.until(lambda s: s.stage == "Finished", progress, on_rate)
         ended, count = time.time(), ran.count_command(quote([task.dumped_data]))
@@ -163,7 +148,7 @@ class DmReplication:
             lambda: self._on_disk(trial, f"dumped_data.{TASK}"),
         )
         return FullRan(
-            DmRan(task, self._names, started, ended, watched, scraped, wrote),
+            DmRan(task, self._names, started, ended, watched, wrote),
             sample_s=self.profile.dm.sample_s,
             load_bytes=status.load_bytes or 0,
             progress=progress,
@@ -172,18 +157,17 @@ class DmReplication:
         )
 
     def _sync(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> SyncRan:
-        # The login that starts the load is made while DM begins.
-        self.pipeline.dm.begin_task(task)
+        self.pipeline.dm.start_task(task)
         self._watch.until(lambda s: s.unit == "Sync" and s.stage == "Running")
         self._watch.settle()
         started = time.time()
-        with observing(self.pipeline, self.profile.dm.sample_s) as (watched, scraped):
+        with observing(self.pipeline, self.profile.dm.sample_s) as watched:
             command, load, printed = self._load(trial, on_rate)
             self._watch.drain()
             ended = time.time()
         wrote = self._on_disk(trial, "relay_log")
         return SyncRan(
-            DmRan(task, self._names, started, ended, watched, scraped, wrote),
+            DmRan(task, self._names, started, ended, watched, wrote),
             command=command,
             load=load,
             printed=printed,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from benchbook.campaign.design import Trial
 from benchbook.profiles import DmSize
@@ -40,18 +39,6 @@ class Databases:
         return self.kept.get(database, self.sync_rows)
 
 
-@dataclass(frozen=True)
-class Chunks:
-    """What a dump is cut into: rows of a chunk and bytes of a statement; 0 means as published.
-
-    Published tables are cut into 16 chunks each, so that 64 workers have one each, and a chunk into 65 statements. A
-    smaller data set that is cut as printed has a statement or two for all of them: nothing that a pool could speed up.
-    """
-
-    rows: int = 0
-    statement_size: int = 0
-
-
 def databases(tables: list[str], size: DmSize, count: int) -> Databases:
     """Only the databases that these published tables need, with `count` tables each."""
     rows = {"dm_large": size.large_rows, "dm_small": size.small_rows}
@@ -60,32 +47,27 @@ def databases(tables: list[str], size: DmSize, count: int) -> Databases:
 
 
 def task_of(
-    trial: Trial, of: Databases, chunks: Chunks, folder: str, target: dm_config.Account, program: str
+    trial: Trial, of: Databases, size: DmSize, folder: str, target: dm_config.Account, program: str
 ) -> dm_config.Task:
-    """The task of a trial; what its table does not vary is as published, or DM's default."""
+    """Return the task of a trial; what neither its table nor the profile says is as published, or DM's default.
+
+    Published tables are cut into 16 chunks each, so that 64 workers have one each, and a chunk into 65 statements. A
+    smaller data set that is cut as printed has a statement or two for all of them: nothing that a pool could speed up.
+    Where the size of statements is varied, a chunk must hold several: it is as published.
+    """
     table, levels = trial.cell.table, trial.cell.levels
-    mode: Literal["full", "all"] = "all" if table in SYNC else "full"
-    dump = dm_config.Dump(
-        program=program,
-        threads=int(levels.get("dump_threads", DUMP_THREADS)),
-        rows=_split(trial, chunks.rows),
-        statement_size=int(levels.get("statement_size", chunks.statement_size or STATEMENT_SIZE)),
-    )
-    sync = dm_config.Sync(worker_count=int(levels.get("worker_count", 16)), batch=int(levels.get("batch", 100)))
+    rows = ROWS if table == "load_rows_per_statement" else size.split_rows or ROWS
     return dm_config.Task(
         name=TASK,
-        mode=mode,
+        mode="all" if table in SYNC else "full",
         database=of.of(table),
         target=target,
         folder=folder,
-        dump=dump,
-        load=dm_config.LoadSettings(pool_size=int(levels.get("pool_size", POOL_SIZE))),
-        sync=sync,
+        dump_program=program,
+        dump_threads=int(levels.get("dump_threads", DUMP_THREADS)),
+        rows=None if levels.get("table_split") == "off" else rows,
+        statement_size=int(levels.get("statement_size", size.statement_size or STATEMENT_SIZE)),
+        pool_size=int(levels.get("pool_size", POOL_SIZE)),
+        worker_count=int(levels.get("worker_count", 16)),
+        batch=int(levels.get("batch", 100)),
     )
-
-
-def _split(trial: Trial, split_rows: int) -> int | None:
-    """mydumper's --rows. Where the size of statements is varied, a chunk must hold several: the published value."""
-    if trial.cell.levels.get("table_split") == "off":
-        return None
-    return ROWS if trial.cell.table == "load_rows_per_statement" else split_rows or ROWS

@@ -261,13 +261,11 @@ class ByWorkloadKind(LoadKind):
 
 def _apart(published: Published) -> Published:
     """The report with a design per workload in place of one per table."""
-    design = [one for each in published.report.design for one in _of_one_workload(each)]
+    design: list[TableDesign] = []
+    for each in published.report.design:
+        named = list(dict.fromkeys(str(name) for name in each.factors.get(WORKLOAD, [])))
+        design += [_with(each, name) for name in named] or [each]
     return replace(published, report=published.report.model_copy(update={"design": design}))
-
-
-def _of_one_workload(design: TableDesign) -> list[TableDesign]:
-    named = list(dict.fromkeys(str(name) for name in design.factors.get(WORKLOAD, [])))
-    return [_with(design, name) for name in named] or [design]
 
 
 def _with(design: TableDesign, workload: str) -> TableDesign:

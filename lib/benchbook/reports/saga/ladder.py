@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
@@ -36,65 +36,6 @@ from benchbook.systems.mysql import MysqlServer
 from benchbook.workloads import ab
 from benchbook.workloads.base import check_end
 from benchbook.workloads.sysbench import Sysbench
-
-# Of the whole warm-up, where the servers run and have answered the same before: their connections are open already, and
-# some requests for each of the load's clients find the code and the data that they need near again.
-AGAIN = 0.1
-
-
-class LoadAsked(NamedTuple):
-    """What is asked of whom: loads of one kind have about one rate."""
-
-    store: str
-    url: str
-    concurrency: int
-
-
-@dataclass
-class WarmUp:
-    """The short load before a load of ab: it opens connections, and says how many requests the load needs.
-
-    A load is counted in requests, so that none is under way at its end, and is to last a certain time: what the same
-    load answered the last time says how many that are. Where nothing is known, or servers have just been started, the
-    load before it lasts whole seconds, which are the least that ab takes. Of loads that are to last `time_s` seconds;
-    `program` is ab, where it stands on the client.
-    """
-
-    time_s: int
-    program: str
-    _rates: dict[LoadAsked, float] = field(init=False, default_factory=dict)
-    _cold: bool = field(init=False, default=True)
-
-    @property
-    def seconds(self) -> int:
-        return max(1, self.time_s // 20)
-
-    def servers_started(self) -> None:
-        """What they cached, and had open, is gone: the next warm-up is a whole one."""
-        self._cold = True
-
-    def command(self, load: LoadAsked) -> Command:
-        """What is to be run before this load."""
-        rate = self._rates.get(load)
-        if rate is None or self._cold:
-            return ab.for_seconds(self.program, load.url, concurrency=load.concurrency, seconds=self.seconds)
-        return ab.for_requests(
-            self.program,
-            load.url,
-            concurrency=load.concurrency,
-            requests=round(rate * self.seconds * AGAIN),
-            longest_s=self.seconds + ab.REQUEST_TIMEOUT_S,
-        )
-
-    def requests(self, load: LoadAsked, printed: str) -> int:
-        """How many requests make the load as long as it should be; `printed` is what the warm-up printed."""
-        tried, self._cold = ab.parse(printed).requests_per_s, False
-        return round(self._rates.get(load, tried) * self.time_s)
-
-    def loaded(self, load: LoadAsked, requests_per_s: float) -> None:
-        """The rate of a whole load: the next one of its kind is as fast."""
-        self._rates[load] = requests_per_s
-
 
 ROLES = ("client", "mysql", "dtm", "business")
 SYSBENCH, KILLED = "mysql_write_only", "saga_killed"
@@ -152,7 +93,8 @@ class SagaLadder:
     _dtm: Dtm = field(init=False)
     _business: SagaService = field(init=False)
     _ab: str = field(init=False, default="")
-    _warm: WarmUp = field(init=False)
+    # What loads of one kind (store, URL, clients) answered the last time, requests/s.
+    _rates: dict[tuple[str, str, int], float] = field(init=False, default_factory=dict)
 
     # -- the campaign's view ------------------------------------------------------------------------------------
 
@@ -164,15 +106,20 @@ class SagaLadder:
         """Connect, check, install. Raises HostUnusable before anything has been loaded."""
         with Session(self.inventory, self.hosts()) as self._session:
             surveyed = survey(self._session, disk_gb=self.profile.disk_gb)
-            self._take_up()
+            self._stores = mysql.make(self.stores, self._session, self.profile, store_purpose())
+            self._turn_to(self.stores[0])
+            probes = self.profile.probes
+            self._driver = Driver(self._session, self.generator, [self.client], self.time_s, watched_by=probes)
+            reset, fill = self.profile.reset, lambda: load_schemas(self._store)
+            self._start = StartingState(self._session, self.client, self._stores, self.generator, reset, fill)
             version = self._driver.find()
             self._ab = self.client.require_program("ab", package="apache2-utils")
-            self._warm = WarmUp(self.time_s, self._ab)
             for store in self._stores.values():
                 store.install()
             for service in (self._dtm, self._business):
                 service.binary()
-            yield Environment.of(surveyed, load_generator=f"{version}, {self._ab_version()}")
+            said = self.client.run([self._ab, "-V"]).stdout
+            yield Environment.of(surveyed, load_generator=f"{version}, {ab_version(said)}")
             self._session.tidy(self._stop_services)
             self._session.tidy(self._start.stop)
 
@@ -181,25 +128,11 @@ class SagaLadder:
         """The one host of clients: ab drives from one, and the rung of sysbench that it is compared with must too."""
         return self._session.with_role("client")[0]
 
-    def _ab_version(self) -> str:
-        return ab_version(self.client.run([self._ab, "-V"]).stdout)
-
-    def _take_up(self) -> None:
-        self._stores = mysql.make(self.stores, self._session, self.profile, store_purpose())
-        self._turn_to(self.stores[0])
-        self._driver = Driver(self._session, self.generator, [self.client], self.time_s, watched_by=self.profile.probes)
-        self._start = StartingState(
-            self._session, self.client, self._stores, self.generator, self.profile.reset, self._load_schemas
-        )
-
     def _turn_to(self, store: str) -> None:
         """Have this server hold DTM's tables and the business's; what ran on another one is stopped before."""
         self._store = self._stores[store]
         self._dtm = Dtm(self._session, self._store.endpoints()[0])
         self._business = SagaService(self._session, self._store.endpoints()[0], self._dtm.api, self.accounts)
-
-    def _load_schemas(self) -> None:
-        load_schemas(self._store)
 
     def expected_s(self, trial: Trial) -> float:
         return float(self.time_s)
@@ -219,7 +152,6 @@ class SagaLadder:
         together(self._dtm.servers.start, self._business.servers.start)
         together(self._dtm.servers.ready, self._business.servers.ready)
         self._business.reset()
-        self._warm.servers_started()
         known = together(self._dtm.about, self._business.about)
         return {**found, **{about.name: SystemDescription(**vars(about)) for about in known}}
 
@@ -253,9 +185,14 @@ class SagaLadder:
 
     def _saga(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         rung, concurrency = Rung.of(trial.cell.levels), int(trial.cell.levels["concurrency"])
-        load = LoadAsked(self._store.name, self._business.url + rung.path, concurrency)
-        killing = trial.cell.table == KILLED
-        requests = self._warm_up(load)
+        url, killing = self._business.url + rung.path, trial.cell.table == KILLED
+        # It opens connections, and says how many requests the load needs: a load is counted in requests, so that none
+        # is under way at its end, and is to last a certain time.
+        warming = ab.for_seconds(self._ab, url, concurrency=concurrency, seconds=max(1, self.time_s // 20))
+        tried = ab.parse(self.client.run(warming.argv, timeout=warming.timeout_s).stdout).requests_per_s
+        self._settle()
+        load = (self._store.name, url, concurrency)
+        requests = round(self._rates.get(load, tried) * self.time_s)
         if killing:
             # What is asked of a dead server fails at once: more requests, so that some are left when it comes back.
             requests = 5 * max(requests, UNDER_WAY_BEFORE_KILL)
@@ -263,7 +200,7 @@ class SagaLadder:
         together(self._dtm.forget, self._business.reset)
         command = ab.for_requests(
             self._ab,
-            load.url,
+            url,
             concurrency=concurrency,
             requests=requests,
             longest_s=20 * self.time_s + ab.REQUEST_TIMEOUT_S,
@@ -272,20 +209,14 @@ class SagaLadder:
             before, asked = self._counters(), self._dtm.selects
             ended, text, killed = self._drive(command, on_rate, kill=killing)
             self._settle()
-            after = self._last_counters()
-        counted = mysql.counted_between(before, after)
+            still = Still(self._counters)
+            until(still, "DTM's last merged writes", every_s=0.3)
+        counted = mysql.counted_between(before, still.last)
         counted["Com_select"] -= self._dtm.selects - asked
         measured = self._measurement(trial, command, ended, text, watched.series, counted, killed)
         if not killing:
-            self._warm.loaded(load, ab.parse(text).requests_per_s)
+            self._rates[load] = ab.parse(text).requests_per_s
         return replace(measured, proof={**watched.proof, **measured.proof})
-
-    def _warm_up(self, load: LoadAsked) -> int:
-        """Returns how many requests the load needs to last as long as it should."""
-        command = self._warm.command(load)
-        text = self.client.run(command.argv, timeout=command.timeout_s).stdout
-        self._settle()
-        return self._warm.requests(load, text)
 
     def _drive(
         self, command: Command, on_rate: Callable[[float, float], None], *, kill: bool
@@ -318,7 +249,6 @@ class SagaLadder:
         at, cut_off = time.monotonic(), self._dtm.not_ended()
         self._dtm.servers.start()
         self._dtm.servers.ready()
-        self._warm.servers_started()
         down_s = time.monotonic() - at
         until(lambda: not cut_off & self._dtm.not_ended(), "the global transactions that were cut off", every_s=0.2)
         return {"under_way": len(cut_off), "down_s": down_s, "recovery_s": time.monotonic() - at}
@@ -327,12 +257,6 @@ class SagaLadder:
         """Return once nothing is in flight and every transaction has ended."""
         until(lambda: self._business.stats()["in_flight"] == 0, "the requests in flight")
         until(lambda: not self._dtm.not_ended(), "the global transactions under way", every_s=0.1)
-
-    def _last_counters(self) -> dict[str, int]:
-        """The counters once DTM's merged writes are written, too."""
-        still = Still(self._counters)
-        until(still, "the last writes", every_s=0.3)
-        return still.last
 
     def _measurement(
         self,

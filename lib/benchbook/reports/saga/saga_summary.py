@@ -114,18 +114,15 @@ def _once(rung: Rung, proof: Mapping[str, Any]) -> dict[str, object]:
         "accounts off their log": books["accounts_not_matching_the_log"],
     }
     if not proof.get("killed"):
-        wrong["actions too few or too many"] = abs(_actions(branches) - _actions_wanted(proof))
+        # Two for each that committed, TransOut's alone for each that was rolled back.
+        wanted = 2 * proof["global"]["committed"] + proof["global"]["rolled_back"]
+        wrong["actions too few or too many"] = abs(_actions(branches) - wanted)
     said = ", ".join(f"{count:,} {what}" for what, count in wrong.items() if count)
     return _found(not said, said or f"{_actions(branches):,} actions, none repeated")
 
 
 def _actions(branches: Mapping[str, Mapping[str, int]]) -> int:
     return sum(branches.get(step, {}).get("executed", 0) for step in ("out.action", "in.action"))
-
-
-def _actions_wanted(proof: Mapping[str, Any]) -> int:
-    """Two for each that committed, TransOut's alone for each that was rolled back."""
-    return int(2 * proof["global"]["committed"] + proof["global"]["rolled_back"])
 
 
 def _found(holds: bool, found: str) -> dict[str, object]:

@@ -130,10 +130,6 @@ def swept(trials: pd.DataFrame, metric: str) -> Figure:
     return plots.repetitions(trials, metric, x="concurrency", panel="rung")
 
 
-def _by_system(records: Iterable[Record]) -> dict[str, list[Record]]:
-    return grouped(records, lambda record: record.system)
-
-
 def counters(report: Recorded) -> HTML:
     """Per rung, what the report multiplies and what the server counted; by how much they differ."""
     every = cells(at_knee(of_table(report.records)))
@@ -212,7 +208,7 @@ def ceiling(report: Recorded) -> HTML:
 
 def trial_series(report: Recorded, metric: str, *, source: str, label: str) -> HTML:
     """The series of every trial of the ladder at its knee, for each system: a panel per rung, a line per repetition."""
-    systems = _by_system(at_knee(of_table(report.records)))
+    systems = grouped(at_knee(of_table(report.records)), lambda record: record.system)
     if not systems:
         return show.paragraph("No saga has been recorded.")
     several = len(systems) > 1

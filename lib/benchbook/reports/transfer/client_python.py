@@ -6,16 +6,13 @@ import json
 import os
 import sys
 import sysconfig
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchbook import paths
 from benchbook.errors import HostUnusable, SystemFailed, TrialFailed
 from benchbook.hosts.about import Json
-from benchbook.hosts.agent import LONGEST_S, Command, Job
+from benchbook.hosts.agent import Command
 from benchbook.hosts.fanout import together
 from benchbook.hosts.host import Host
 from benchbook.hosts.lab_host import has_account
@@ -26,8 +23,6 @@ from mongo_transfer.settings import MongoEndpoint
 PROGRAM = "benchbook-python"
 # Of the data set, on both servers.
 DATABASE = "ddt"
-# The word that a reader waits for, in its job's folder.
-_WHEN = "when"
 # What a tool does to the documents takes seconds for a million; what hangs must not hang the campaign.
 _LEAST_S, _PER_DOCUMENT_S = 600.0, 0.002
 
@@ -62,53 +57,23 @@ def longest_s(documents: int) -> float:
 
 
 def tool(session: Session, host: Host, name: str, server: MongoEndpoint, *options: object, within_s: float) -> Json:
-    """`python -m mongo_transfer.tools NAME` on the host, for the data set's database on this server.
+    """Run `python -m mongo_transfer.tools NAME` on the host, for the data set's database on this server.
 
-    Returns the JSON it prints, {} without any. Raises SystemFailed with its last words.
+    Return the JSON it prints, {} without any. Raise SystemFailed with its last words.
     """
-    with session.following(host, f"tool-{name}", _command(host, name, server, options, within_s)) as job:
-        return _printed(job, name)
-
-
-@contextmanager
-def reader(session: Session, host: Host, server: MongoEndpoint, *, within_s: float) -> Iterator[Callable[[], Json]]:
-    """The tool `digest`, started and held until its result is asked for.
-
-    Of the proof of a small copy a third is this start. What is yielded reads the server, which may take
-    `within_s`, and returns what `tool` does.
-    """
-    command = _command(host, "digest", server, ["--when", f"{{job}}/{_WHEN}"], LONGEST_S)
-    with session.following(host, "tool-reader", command) as job:
-
-        def read() -> Json:
-            until = time.monotonic() + within_s
-
-            def look() -> None:
-                if time.monotonic() > until:
-                    raise SystemFailed(f"the data set was not read back within {within_s:g} s")
-
-            job.leave(_WHEN)
-            return _printed(job, "digest", look)
-
-        yield read
-
-
-def _command(host: Host, name: str, server: MongoEndpoint, options: Sequence[object], timeout_s: float) -> Command:
     secrets = {"password": server.password} if server.password else {}
     files = ["--password-file", "{job}/password"] if secrets else []
     where = ["--url", server.url, "--database", DATABASE]
     argv = [python_path(host), "-m", "mongo_transfer.tools", name, *where, *options, *files]
-    return Command(argv, timeout_s=timeout_s, env=environment(host), secrets=secrets)
-
-
-def _printed(job: Job, name: str, on_look: Callable[[], None] = lambda: None) -> Json:
-    ended = job.wait(every_s=0.1, on_look=on_look)
-    if outside := ended.from_outside(f"{name} of the data set on {job.host.name}"):
-        raise SystemFailed(outside)
-    if ended.exit != 0:
-        said = job.stderr().strip()[-500:] or f"ended with {ended.exit}"
-        raise SystemFailed(f"{name} of the data set: {said}")
-    stdout = job.stdout().decode(errors="replace")
+    command = Command(argv, timeout_s=within_s, env=environment(host), secrets=secrets)
+    with session.following(host, f"tool-{name}", command) as job:
+        ended = job.wait(every_s=0.1)
+        if outside := ended.from_outside(f"{name} of the data set on {host.name}"):
+            raise SystemFailed(outside)
+        if ended.exit != 0:
+            said = job.stderr().strip()[-500:] or f"ended with {ended.exit}"
+            raise SystemFailed(f"{name} of the data set: {said}")
+        stdout = job.stdout().decode(errors="replace")
     found: Json = json.loads(stdout) if stdout.strip() else {}
     return found
 
@@ -123,67 +88,53 @@ def python_path(host: Host) -> str:
 # -- the proof --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Held:
-    """What a server held: its collections by namespace, and when they were read (s since the epoch)."""
-
-    collections: dict[str, Json]
-    at: float
-
-    @property
-    def documents(self) -> int:
-        return sum(int(each["documents"]) for each in self.collections.values())
-
-
 @dataclass
 class EqualSides:
-    """Source and target of `documents` documents, read back by the client host."""
+    """Source and target of `documents` documents, read back by the client host.
+
+    The target is read after every copy. The source is only ever read by what is measured: it is read back once, and
+    again when it counts other documents or bytes than it did then, or when a copy differs. A server that the kit does
+    not run may be written to by anybody: it is read back beside every target.
+    """
 
     session: Session
     client: Host
     source: MongoServer
     target: MongoServer
     documents: int
-    # Of the source, and what it weighed then.
-    _held: Held | None = field(init=False, default=None)
+    # The source's collections by namespace, and what it weighed when they were read.
+    _held: dict[str, Json] | None = field(init=False, default=None)
     _weight: int = field(init=False, default=0)
 
-    def reader(self) -> AbstractContextManager[Callable[[], Json]]:
-        """What reads the target back once its copy is over, started while there is none yet."""
-        return reader(self.session, self.client, self.target.endpoint, within_s=longest_s(self.documents))
-
-    def prove(self, output: str, read_target: Callable[[], Json]) -> Json:
-        """The evidence, for a record. Raises TrialFailed with the engine's `output` on any difference."""
+    def prove(self, output: str) -> Json:
+        """Return the evidence, for a record. Raise TrialFailed with the engine's `output` on any difference."""
         before = self._held
-        source, target = together(self._source, lambda: _held(time.time(), read_target()))
-        if source is before and source.collections != target.collections:
-            source = self._held = self._read_source()
-        names = sorted({*source.collections, *target.collections})
+        source, target = together(self._source, lambda: self._read(self.target))
+        if source is before and source != target:
+            source = self._held = self._read(self.source)
         found = [
-            {"namespace": name, "source": source.collections.get(name), "target": target.collections.get(name)}
-            for name in names
+            {"namespace": name, "source": source.get(name), "target": target.get(name)}
+            for name in sorted({*source, *target})
         ]
-        wrong = [each["namespace"] for each in found if each["source"] != each["target"]]
-        if wrong or source.documents != self.documents:
+        wrong = [str(each["namespace"]) for each in found if each["source"] != each["target"]]
+        documents = sum(int(each["documents"]) for each in source.values())
+        if wrong or documents != self.documents:
             raise TrialFailed(
-                f"source and target differ after the transfer ({', '.join(map(str, wrong)) or 'in number'}); the "
-                f"source holds {source.documents} of {self.documents} documents",
+                f"source and target differ after the transfer ({', '.join(wrong) or 'in number'}); the source holds "
+                f"{documents} of {self.documents} documents",
                 output=output + json.dumps(found),
             )
-        return {"agrees": True, "documents": source.documents, "collections": found, "source_read": source.at}
+        return {"agrees": True, "documents": documents, "collections": found}
 
-    def _source(self) -> Held:
+    def _source(self) -> dict[str, Json]:
         weight = self.source.weigh()
         # Nobody knows whether a server that tells no weight is written to.
         if self._held is None or not weight or weight != self._weight:
-            self._held, self._weight = self._read_source(), weight
+            self._held, self._weight = self._read(self.source), weight
         return self._held
 
-    def _read_source(self) -> Held:
-        """Every collection of it, read whole. Raises SystemFailed."""
+    def _read(self, server: MongoServer) -> dict[str, Json]:
+        """Return every collection of it, read whole, by namespace. Raise SystemFailed."""
         within_s = longest_s(self.documents)
-        return _held(time.time(), tool(self.session, self.client, "digest", self.source.endpoint, within_s=within_s))
-
-
-def _held(at: float, found: Json) -> Held:
-    return Held({each["namespace"]: each for each in found["collections"]}, at)
+        found = tool(self.session, self.client, "digest", server.endpoint, within_s=within_s)
+        return {each["namespace"]: each for each in found["collections"]}

@@ -103,19 +103,14 @@ class Transfer:
         """Room on the target, probes, transfer, proof. Raises TrialFailed where source and target differ."""
         engine, levels = self._engines[trial.cell.system], trial.cell.levels
         command = engine.command(levels, self._source.endpoint, self._target.endpoint)
-        with blaming(self._source, self._target), ExitStack() as proving, ExitStack() as probing:
+        with blaming(self._source, self._target), ExitStack() as probing:
             watch = watching(self._session, self._probes())
-            _, watched, read_target = together(
-                self._make_room,
-                lambda: probing.enter_context(watch),
-                lambda: proving.enter_context(self._sides.reader()),
-            )
-            with ExitStack() as copying:
-                job = copying.enter_context(self._session.following(self.client, JOB, command))
+            _, watched = together(self._make_room, lambda: probing.enter_context(watch))
+            with self._session.following(self.client, JOB, command) as job:
                 ended = job.wait(every_s=0.1, on_look=self._watch(engine, job))
                 moved, output = self._read(engine, job, ended)
             # The copy is over: the probes end while it is read back.
-            _, proof = together(probing.close, lambda: self._sides.prove(output, read_target))
+            _, proof = together(probing.close, lambda: self._sides.prove(output))
         load = CopyRun(moved, ended, watched.series, self.client.name)
         summary = summarise(load)
         return Measurement(

@@ -6,6 +6,8 @@ Each says how it is started from the levels of a trial, and reads from what it l
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -19,11 +21,90 @@ from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.host import Host
-from benchbook.reports.transfer import ddt, mongodump
+from benchbook.reports.transfer import ddt
 from benchbook.reports.transfer.client_python import DATABASE, environment, python
 from benchbook.systems.base import About
 from benchbook.systems.health import last_words
 from mongo_transfer.settings import MongoEndpoint
+
+_DUMPED = re.compile(r"done dumping (?P<namespace>\S+) \((?P<documents>\d+) documents?\)")
+_RESTORED = re.compile(
+    r"finished restoring (?P<namespace>\S+) \((?P<documents>\d+) documents?, (?P<failures>\d+) failures?\)"
+)
+_TOTAL = re.compile(r"(?P<documents>\d+) document\(s\) restored successfully\. (?P<failures>\d+) document\(s\) failed")
+
+
+@dataclass(frozen=True)
+class MongoTools:
+    """Where the two programs are."""
+
+    mongodump: Path
+    mongorestore: Path
+
+
+@dataclass(frozen=True)
+class PeerResult:
+    """Documents that mongodump read and mongorestore wrote, by namespace, and those that it could not write."""
+
+    dumped: dict[str, int]
+    restored: dict[str, int]
+    documents: int
+    failures: int
+
+
+def mongodump_command(
+    tools: MongoTools,
+    source: MongoEndpoint,
+    target: MongoEndpoint,
+    *,
+    database: str,
+    parallel_collections: int,
+    batch_size: int,
+    configs: tuple[Path | None, Path | None] = (None, None),
+) -> list[str]:
+    """The pipeline as an argv: bash, so that a failure of either program is the pipeline's.
+
+    A password goes into a file of one line, `password: ...`; `configs` names those of source and target. The tools read
+    it by --config, and it is in no list of processes.
+    """
+    dump = [
+        str(tools.mongodump),
+        f"--uri={source.url}",
+        f"--db={database}",
+        f"--numParallelCollections={parallel_collections}",
+        "--archive",
+    ]
+    restore = [
+        str(tools.mongorestore),
+        f"--uri={target.url}",
+        f"--nsInclude={database}.*",
+        f"--numParallelCollections={parallel_collections}",
+        "--numInsertionWorkersPerCollection=1",
+        f"--batchSize={batch_size}",
+        "--archive",
+    ]
+    halves = [argv + _config(file) for argv, file in zip((dump, restore), configs, strict=True)]
+    return ["bash", "-c", f"set -o pipefail; {' | '.join(map(shlex.join, halves))}"]
+
+
+def _config(file: Path | None) -> list[str]:
+    return [f"--config={file}"] if file else []
+
+
+def parse_mongodump(output: str) -> PeerResult:
+    """The counts in what both programs print on standard error. Raises OutputNotParseable if the end is missing."""
+    total = _TOTAL.search(output)
+    if total is None:
+        raise OutputNotParseable(
+            f"mongorestore printed no total: {' | '.join(output.splitlines()[-3:]) or 'no output'}"
+        )
+    return PeerResult(
+        dumped={found["namespace"]: int(found["documents"]) for found in _DUMPED.finditer(output)},
+        restored={found["namespace"]: int(found["documents"]) for found in _RESTORED.finditer(output)},
+        documents=int(total["documents"]),
+        failures=int(total["failures"]),
+    )
+
 
 PEER = "mongodump"
 # No trial takes longer; a transfer that hangs must not hang the campaign.
@@ -242,7 +323,7 @@ class Mongodump(Engine):
         programs = {name: self.host.inventory.program(name) for name in names}
         found = self.host.which(*programs.values())
         paths = [found.get(programs[name]) or self._pushed(name) for name in names]
-        self.tools = mongodump.Tools(Path(paths[0]), Path(paths[1]))
+        self.tools = MongoTools(Path(paths[0]), Path(paths[1]))
 
     def _pushed(self, name: str) -> str:
         return self.host.push(programs.artefact("mongo") / name, executable=True)
@@ -253,7 +334,7 @@ class Mongodump(Engine):
             Path(f"{{job}}/{s}_password.yaml") if e.password else None
             for s, e in (("source", source), ("target", target))
         ]
-        argv = mongodump.command(
+        argv = mongodump_command(
             self.tools,
             source,
             target,
@@ -265,7 +346,7 @@ class Mongodump(Engine):
         return Command(argv, timeout_s=LONGEST_S, secrets=hidden)
 
     def read(self, stdout: str, stderr: str) -> Moved:
-        found = mongodump.parse(stderr)
+        found = parse_mongodump(stderr)
         if found.failures:
             raise WorkloadFailed(f"mongorestore could not write {found.failures} documents")
         return Moved(found.documents, about={"dumped": found.dumped, "restored": found.restored})

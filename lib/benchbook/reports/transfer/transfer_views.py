@@ -17,7 +17,6 @@ from benchbook.analysis import formatting, summary
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.samples import series_of, spread
 from benchbook.analysis.trials import interval
-from benchbook.campaign.design import Levels
 from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import as_published
 from benchbook.display import show
@@ -56,7 +55,8 @@ def combinations(report: Recorded) -> pd.DataFrame:
     both = both[both.metric.isin(PRINTED)]
     both = both.assign(
         metric=both.metric.astype(str),
-        cache="cache " + _square(both.cache_bucket_size),
+        # As the report writes it: buckets x batches in each, which are always as many.
+        cache="cache " + both.cache_bucket_size.astype(str) + " x " + both.cache_bucket_size.astype(str),
         threads=_by_size(both.source_threads.astype(str) + "/" + both.target_threads.astype(str)),
     )
     here = both.assign(who=both.system.astype(str), value=both.measured).dropna(subset="value")
@@ -71,11 +71,6 @@ def combinations(report: Recorded) -> pd.DataFrame:
     found.attrs["units"] = {"qps": "documents/s", "cpu_percent": "%", "memory_mb": "MB"}
     found.attrs["scaled"] = _stand_ins(report)
     return found
-
-
-def _square(cache: pd.Series[int]) -> pd.Series[str]:
-    """As the report writes it: buckets x batches in each, which are always as many."""
-    return cache.astype(str) + " x " + cache.astype(str)
 
 
 def _as_published(report: Recorded) -> list[Record]:
@@ -115,24 +110,21 @@ def engines(report: Recorded) -> HTML:
 def bottlenecks(report: Recorded) -> HTML:
     """For each engine and cache: what limited how many trials, and the cores that each side used."""
     groups = grouped(_as_published(report), lambda r: (r.system, str(r.levels.get("cache_bucket_size", "–"))))
-    rows = [_limits(engine, cache, mine) for (engine, cache), mine in sorted(groups.items())]
+    rows = []
+    for (engine, cache), records in sorted(groups.items()):
+        found = [record.proof["bottleneck"] for record in records]
+        limits = Counter(each["who"] for each in found).most_common()
+        cores = pd.DataFrame([each["cores"] for each in found]).mean()
+        rows.append(
+            {
+                "engine": engine,
+                "cache": cache,
+                "limited by (trials)": ", ".join(f"{who} ({count})" for who, count in limits),
+                **{f"{label} (cores)": formatting.number(float(value)) for label, value in cores.items()},
+                "for example": next(each["why"] for each in found if each["who"] == limits[0][0]),
+            }
+        )
     return show.table(rows, "What limited the transfer, and cores in use while copying (means)")
-
-
-def _limits(engine: str, cache: str, records: list[Record]) -> Levels:
-    said = Counter(record.proof["bottleneck"]["who"] for record in records)
-    cores = pd.DataFrame([record.proof["bottleneck"]["cores"] for record in records]).mean()
-    return {
-        "engine": engine,
-        "cache": cache,
-        "limited by (trials)": ", ".join(f"{w} ({n})" for w, n in said.most_common()),
-        **{f"{label} (cores)": formatting.number(float(value)) for label, value in cores.items()},
-        "for example": _example(records, said.most_common(1)[0][0]),
-    }
-
-
-def _example(records: list[Record], who: str) -> str:
-    return next(str(r.proof["bottleneck"]["why"]) for r in records if r.proof["bottleneck"]["who"] == who)
 
 
 def proofs(report: Recorded) -> HTML:
