@@ -17,7 +17,7 @@ def names() -> list[str]:
 def provide(name: str, say: Say = print) -> Path:
     """Build or fetch NAME unless it is there; returns its folder in the cache.
 
-    Raises BadInput for an unknown one, BuildFailed, NotFetched, WrongPackage, NotWritten.
+    Raise BadInput for an unknown one, BuildFailed, NotFetched, WrongPackage, NotWritten.
     """
     one_of(name, names(), "system", problem="nothing of this name is built or fetched")
     return fetched.fetch(name, say) if name in fetched.systems() else programs.build(name, say)

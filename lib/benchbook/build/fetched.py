@@ -71,7 +71,7 @@ def systems() -> list[str]:
 
 
 def package(name: str) -> Package:
-    """Where NAME comes from. Raises BadInput when its fetch.yaml is wrong or there is none."""
+    """Where NAME comes from. Raise BadInput when its fetch.yaml is wrong or there is none."""
     return load_model(Package, paths.find("env", "systems") / name / "fetch.yaml")
 
 
@@ -86,7 +86,7 @@ def is_fetched(name: str) -> bool:
 
 
 def server(name: str) -> Path:
-    """The archive with the server of NAME. Raises BadInput, naming the command that fetches it."""
+    """The archive with the server of NAME. Raise BadInput, naming the command that fetches it."""
     folder = folder_for(name)
     if not is_fetched(name):
         raise BadInput("its server is not fetched yet", file=folder, key=name, fix=f"run `make build-{name}`")
@@ -96,7 +96,7 @@ def server(name: str) -> Path:
 def fetch(name: str, say: Say = print) -> Path:
     """Fetch NAME unless it is there; returns its folder. Two at once: the second waits and finds it done.
 
-    Raises NotFetched in one sentence, and WrongPackage.
+    Raise NotFetched in one sentence, and WrongPackage.
     """
     wanted, folder = package(name), folder_for(name)
     if is_fetched(name):

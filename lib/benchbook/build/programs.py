@@ -43,7 +43,7 @@ MANIFEST = "build.json"
 
 @contextmanager
 def only_one(folder: Path, say: Say) -> Iterator[None]:
-    """Of several processes that make something below `folder`, one goes on and the others wait. Raises NotWritten."""
+    """Of several processes that make something below `folder`, one goes on and the others wait. Raise NotWritten."""
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         lock = (folder / ".lock").open("w")
@@ -60,7 +60,7 @@ def only_one(folder: Path, say: Say) -> Iterator[None]:
 def made_whole(folder: Path) -> Iterator[Path]:
     """A scratch folder that becomes `folder` if all goes well, and goes if not. To be used under `only_one`.
 
-    Raises NotWritten for a disk that does not take it.
+    Raise NotWritten for a disk that does not take it.
     """
     with writing(folder):
         for left_by_a_killed_process in folder.parent.glob(f".{folder.name}-*"):
@@ -103,7 +103,7 @@ def go_environment() -> dict[str, str]:
 def go_platform(module: Path) -> dict[str, str]:
     """Go's version and target as seen from a module folder (its go.mod may switch the toolchain).
 
-    Raises BadInput when there is no Go, when it is too old, or when it cannot work with the module.
+    Raise BadInput when there is no Go, when it is too old, or when it cannot work with the module.
     """
     found: dict[str, str] = json.loads(_ask_go(module, "env", "-json", *_ASKED))
     if go_version(found["GOVERSION"]) < OLDEST_GO:
@@ -112,7 +112,7 @@ def go_platform(module: Path) -> dict[str, str]:
 
 
 def go_module_file(module: Path, wanted: str) -> Path:
-    """Where MODULE/FILE lies on this machine, for a MODULE that go.mod requires. Raises BadInput for another one."""
+    """Where MODULE/FILE lies on this machine, for a MODULE that go.mod requires. Raise BadInput for another one."""
     required = [entry["Path"] for entry in json.loads(_ask_go(module, "mod", "edit", "-json")).get("Require", [])]
     owners = sorted((path for path in required if wanted.startswith(f"{path}/")), key=len)
     if not owners:
@@ -191,14 +191,14 @@ def systems() -> list[str]:
 
 
 def recipe(name: str) -> Recipe:
-    """How NAME is built. Raises BadInput when there is no such system or its build.yaml is wrong."""
+    """How NAME is built. Raise BadInput when there is no such system or its build.yaml is wrong."""
     file = _systems_dir() / name / "build.yaml"
     one_of(name, systems(), "system", problem="this system is not built from source")
     return load_model(Recipe, file)
 
 
 def artefact(name: str) -> Path:
-    """The folder that holds the built programs of NAME. Raises NotBuilt, naming the command that builds them."""
+    """The folder that holds the built programs of NAME. Raise NotBuilt, naming the command that builds them."""
     folder = folder_for(name)
     if not (folder / MANIFEST).is_file():
         raise NotBuilt("its programs are not built yet", file=folder, key=name, fix=f"run `make build-{name}`")
@@ -210,7 +210,7 @@ def is_built(name: str) -> bool:
 
 
 def manifest(name: str) -> Manifest:
-    """What the built programs of NAME were made of. Raises NotBuilt."""
+    """What the built programs of NAME were made of. Raise NotBuilt."""
     return Manifest(**json.loads((artefact(name) / MANIFEST).read_text()))
 
 
@@ -235,7 +235,7 @@ def key(name: str, wanted: Recipe, target: dict[str, str]) -> str:
 def build(name: str, say: Say = print) -> Path:
     """Builds NAME unless it is built; returns its folder. Two at once: the second waits and finds it done.
 
-    `say` gets one line at the start, one every 30 s, one at the end. Raises BuildFailed with the compiler's last lines.
+    `say` gets one line at the start, one every 30 s, one at the end. Raise BuildFailed with the compiler's last lines.
     """
     wanted, folder = recipe(name), folder_for(name)
     if is_built(name):

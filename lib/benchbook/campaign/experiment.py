@@ -39,7 +39,7 @@ class Experiment(Protocol):
     """How the trials of a report are run. `running` connects, installs and yields; leaving it stops everything."""
 
     def hosts(self) -> list[str]:
-        """Names of the hosts that the trials need. Raises BadInput where the inventory lacks a role."""
+        """Names of the hosts that the trials need. Raise BadInput where the inventory lacks a role."""
 
     def running(self) -> AbstractContextManager[Environment]:
         """Yields what is kept beside the plan: host facts, findings, the load generator."""
@@ -48,7 +48,7 @@ class Experiment(Protocol):
         """Bring the block's system to the state that its trials start from; returns what serves, by name."""
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
-        """Run one trial; `on_rate(seconds into the load, rate)` while it runs. Raises TrialFailed."""
+        """Run one trial; `on_rate(seconds into the load, rate)` while it runs. Raise TrialFailed."""
 
     def expected_s(self, trial: Trial) -> float:
         """Seconds that the trial's load takes."""

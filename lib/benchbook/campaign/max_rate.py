@@ -299,7 +299,7 @@ def latest(campaign: Campaign) -> Campaign | None:
 
 
 def of(campaign: Campaign) -> list[Campaign]:
-    """The searches of a campaign, in the order in which they were begun. Raises PlanBroken."""
+    """The searches of a campaign, in the order in which they were begun. Raise PlanBroken."""
     plans = (campaign.folder / FOLDER).glob("*/plan.json")
     return sorted((Campaign(plan.parent) for plan in plans), key=lambda one: one.plan.made)
 

@@ -164,7 +164,7 @@ def save(folder: Path, record: Record, series: pd.DataFrame | pa.Table, output: 
 
 
 def flush(path: Path) -> None:
-    """Have the disk take what stands in a file, or the names in a folder. Raises OSError where it does not.
+    """Have the disk take what stands in a file, or the names in a folder. Raise OSError where it does not.
 
     On ext4 and XFS a file that was written, closed and renamed may be there with 0 bytes after the power was lost: data
     are written back within 30 s, names within 5 s. See fsync(2), and for folders "Calling fsync() does not necessarily
@@ -194,7 +194,7 @@ def _write_parts(partial: Path, record: Record, series: pd.DataFrame | pa.Table,
 
 
 def load(folder: Path) -> Record:
-    """The record in a trial's folder. Raises RecordBroken."""
+    """The record in a trial's folder. Raise RecordBroken."""
     path = folder / "record.json"
     try:
         return Record.model_validate_json(path.read_bytes())
@@ -204,13 +204,13 @@ def load(folder: Path) -> Record:
 
 
 def load_series(folder: Path) -> pd.DataFrame:
-    """The series of a trial as the long table. Raises RecordBroken."""
+    """The series of a trial as the long table. Raise RecordBroken."""
     found: pd.DataFrame = _read_series(folder).to_pandas()
     return found
 
 
 def load_coded_series(folder: Path) -> pa.Table:
-    """The same with its words as codes, in a third of the time. Raises RecordBroken."""
+    """The same with its words as codes, in a third of the time. Raise RecordBroken."""
     return _read_series(folder, coded=["host", "source", "metric", "unit"])
 
 
@@ -239,7 +239,7 @@ class RecordFolder:
         self._read: dict[Path, tuple[tuple[int, ...], Record]] = {}
 
     def records(self) -> list[Record]:
-        """Return those that are there now, in their run order. Raises RecordBroken."""
+        """Return those that are there now, in their run order. Raise RecordBroken."""
         there = self.folder.glob("*/") if self.folder.exists() else ()
         before, self._read = self._read, {}
         for path in (path for path in there if not half_written(path.name)):

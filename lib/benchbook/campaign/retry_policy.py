@@ -101,7 +101,7 @@ def measure_undisturbed(
 ) -> Measurement:
     """Return the first measurement that nothing interfered with, or else the first that may count.
 
-    `keep` gets the others, in their order, with what interfered. Raises MeasurementDisturbed where none may count.
+    `keep` gets the others, in their order, with what interfered. Raise MeasurementDisturbed where none may count.
     """
     tries: list[Try] = []
     try:

@@ -41,7 +41,7 @@ class PlanBroken(BadInput):
 
 
 class Campaign:
-    """The files of one campaign. Only reading and writing: `run` drives it. Raises PlanBroken."""
+    """The files of one campaign. Only reading and writing: `run` drives it. Raise PlanBroken."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -55,7 +55,7 @@ class Campaign:
 
     @property
     def plan(self) -> Plan:
-        """What was asked for, and every trial; read anew where another process has added trials. Raises PlanBroken."""
+        """What was asked for, and every trial; read anew where another process has added trials. Raise PlanBroken."""
         now = file_version(self.folder / "plan.json")
         # A folder that was removed meanwhile is still known to who holds it.
         if now and now != self._plan_seen:
@@ -189,7 +189,7 @@ class Campaign:
         return self.folder / "figures" / f"{name.replace(':', '_')}.png"
 
     def environment(self) -> Environment:
-        """Where it ran and on what; empty before its first run. Raises RecordBroken."""
+        """Where it ran and on what; empty before its first run. Raise RecordBroken."""
         path = self.folder / "environment.json"
         try:
             return Environment.model_validate(json.loads(path.read_bytes())) if path.exists() else Environment()
@@ -251,7 +251,7 @@ def _next_moment(report: str) -> str:
 
 
 def begin_at(folder: Path, report: str, asked: Asked, trials: Sequence[Trial], *, seed: int) -> Campaign:
-    """The campaign of this folder; where there is none, a new one, whose plan is written. Raises PlanBroken."""
+    """The campaign of this folder; where there is none, a new one, whose plan is written. Raise PlanBroken."""
     if not (folder / "plan.json").exists():
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -359,7 +359,7 @@ def whole_records(folder: Path) -> Iterator[Path]:
 def latest(report: str, which: str = "") -> Campaign:
     """The campaign of this id, or the latest that has a record and can be read; for replay.
 
-    Raises BadInput where there is none, and PlanBroken for one that is named and cannot be read.
+    Raise BadInput where there is none, and PlanBroken for one that is named and cannot be read.
     """
     folders = begun(report)
     named = [folder for folder in folders if which and folder.name == which]

@@ -60,7 +60,7 @@ class Probe:
 
 
 def make(name: str, host: Host, endpoint: Endpoint | None = None, *, every_s: float = 1.0) -> Probe:
-    """The probe of this name: of the server at `endpoint`, or of the machine. Raises BadInput for an unknown one."""
+    """The probe of this name: of the server at `endpoint`, or of the machine. Raise BadInput for an unknown one."""
     return replace(of_file(find(name), host, endpoint), every_s=every_s)
 
 

@@ -51,7 +51,7 @@ def to_series(samples: Sequence[Json], host: str, source: str, metrics: Mapping[
     `metrics` says of each sampled name what it is (a name that ends in `*`: of all that begin like it). A rate stands
     at the end of its interval. A counter that falls was reset: that interval is left out. A sample with an error ends
     the interval before it, so that no rate is drawn across a gap. How late the probe woke (`heartbeat.late_s`) and by
-    how much the wall clock was set meanwhile (`clock.step_s`, where it was) stand beside. Raises OutputNotParseable for
+    how much the wall clock was set meanwhile (`clock.step_s`, where it was) stand beside. Raise OutputNotParseable for
     a name not there, and for a value that is no number.
     """
     rows: list[tuple[float, str, float, str]] = []

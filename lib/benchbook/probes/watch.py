@@ -112,7 +112,7 @@ class Watched:
 def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
     """Run the probes, each once, while the block runs; afterwards their samples are in what was yielded.
 
-    Raises ProbeFailed for one that was killed meanwhile: the next trial starts it anew. Raises LeftStopped for what
+    Raise ProbeFailed for one that was killed meanwhile: the next trial starts it anew. Raise LeftStopped for what
     failed while a job of the session, a server say, was stopped, and has not gone on; SettingsLost where a host was
     not set any more as it is for the run.
     """
@@ -155,7 +155,7 @@ def of_trial(told: Iterable[Sequence[Stop]], first: Mapping[str, float], began: 
 
 
 def _blame_what_stands(session: Session, problem: TrialFailed | RemoteFailed) -> None:
-    """Raises LeftStopped where a job is stopped now. A host that does not say has its own trouble, which comes up."""
+    """Raise LeftStopped where a job is stopped now. A host that does not say has its own trouble, which comes up."""
     with suppress(ConnectionLost):
         told = [stop for host in session.hosts.values() for stop in stops(host, session.id)]
         standing = [stop for stop in told if stop.ended is None and stop.folder in session.running]
@@ -203,7 +203,7 @@ def _cut(session: Session, one: RunningProbe, watched: Watched, lasted_s: float)
 
 
 def refuse_killed(who: str, ended: Ended | None) -> None:
-    """Raises ProbeFailed for a probe that somebody ended; one that gave up by itself has said why in its samples."""
+    """Raise ProbeFailed for a probe that somebody ended; one that gave up by itself has said why in its samples."""
     if ended is not None and ended.reason != "exited":
         raise ProbeFailed(str(ended.from_outside(who)))
     if ended is not None and ended.signal:

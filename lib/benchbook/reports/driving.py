@@ -29,7 +29,7 @@ from benchbook.workloads.clients import DistributedLoad, shares
 
 
 def check_probes(profile: Profile, watched: Iterable[type[System]]) -> None:
-    """Raises BadInput for a probe of the profile, or of one of these systems, that is unknown or badly written."""
+    """Raise BadInput for a probe of the profile, or of one of these systems, that is unknown or badly written."""
     for name in profile.probes:
         probe_file.find(name, file=profile.file)
     for system in watched:
@@ -40,7 +40,7 @@ def check_probes(profile: Profile, watched: Iterable[type[System]]) -> None:
 def unless_dead(system: Living, on_rate: Callable[[float, float], None]) -> Callable[[float, float], None]:
     """`on_rate`, but a second in which nothing was done is a reason to look whether the system lives.
 
-    A load may wait for a server of a cluster long after it has died. Raises SystemFailed, which ends the load.
+    A load may wait for a server of a cluster long after it has died. Raise SystemFailed, which ends the load.
     """
 
     def seen(second: float, rate: float) -> None:
@@ -69,13 +69,13 @@ class Driver:
     may_overrun: bool = False
 
     def find(self) -> str:
-        """Locate the generator on every client; its version, or versions. Raises HostUnusable where it is missing."""
+        """Locate the generator on every client; its version, or versions. Raise HostUnusable where it is missing."""
         found = on_each(f"looking for {self.generator.name}", self.clients, with_retry(self.generator.find))
         versions = "; ".join(dict.fromkeys(found.values()))
         return f"{versions}, on {len(found)} hosts together" if len(found) > 1 else versions
 
     def check_options(self, workload: str) -> None:
-        """Raises BadInput for options, as the generator has them now, that its program on a client does not take."""
+        """Raise BadInput for options, as the generator has them now, that its program on a client does not take."""
         asking = with_retry(lambda client: self.generator.check_options(client, workload))
         on_each(f"asking {self.generator.name}", self.clients, asking)
 
@@ -111,7 +111,7 @@ class Driver:
         return [*often, *system.probes(self.clients[0], [one for one in named if one.of_server])]
 
     def warm(self, system: System, levels: Mapping[str, Level]) -> None:
-        """The load, of which nothing is kept. Raises TrialFailed."""
+        """The load, of which nothing is kept. Raise TrialFailed."""
         with blaming(system):
             load = self._start_load(system, levels)
             self._checked(load.wait(unless_dead(system, lambda second, rate: None), expected_s=self.time_s))
@@ -122,7 +122,7 @@ class Driver:
         levels: Mapping[str, Level],
         on_rate: Callable[[float, float], None],
     ) -> Measurement:
-        """Probes, load, parse. A server that died takes the blame before the generator does. Raises TrialFailed."""
+        """Probes, load, parse. A server that died takes the blame before the generator does. Raise TrialFailed."""
         with blaming(system):
             self.generator.before(self.clients[0], system)
             with watching(self.session, self.probes(system)) as watched:
@@ -186,7 +186,7 @@ class Standstill:
         self._since = self.clock()
 
     def see(self, now: object) -> None:
-        """Raises WorkloadFailed with what was seen last."""
+        """Raise WorkloadFailed with what was seen last."""
         if now != self._seen:
             self._seen, self._since, self._weight = now, self.clock(), None
         elif self.clock() - self._since >= self.longest_s:

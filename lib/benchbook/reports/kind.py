@@ -73,7 +73,7 @@ class Kind(ABC, Generic[P]):
 
     @abstractmethod
     def cells(self, published: Published, parameters: P) -> list[Cell]:
-        """The design: every combination of levels on every system. Raises BadInput."""
+        """The design: every combination of levels on every system. Raise BadInput."""
 
     @abstractmethod
     def asked(self, published: Published, parameters: P, profile: Profile, inventory: Inventory) -> dict[str, object]:
@@ -81,7 +81,7 @@ class Kind(ABC, Generic[P]):
 
     @abstractmethod
     def experiment(self, published: Published, parameters: P, profile: Profile, inventory: Inventory) -> Experiment:
-        """How the trials are run; no host is touched yet. Raises BadInput for what the inventory lacks."""
+        """How the trials are run; no host is touched yet. Raise BadInput for what the inventory lacks."""
 
     @abstractmethod
     def builds(self, published: Published, parameters: P) -> list[str]:
@@ -100,13 +100,13 @@ class Kind(ABC, Generic[P]):
         return ()
 
     def check_load(self, published: Published, allow: Sequence[str]) -> None:
-        """Raises BadInput for a workload or option of the report that its load does not know and `allow` does not name.
+        """Raise BadInput for a workload or option of the report that its load does not know and `allow` does not name.
 
         It needs no inventory and no host. A kind whose reports choose neither has nothing to refuse.
         """
 
     def check_cells(self, cells: Sequence[Cell]) -> None:
-        """Raises BadInput for a level, as it is to be run, that a system or a load generator does not take."""
+        """Raise BadInput for a level, as it is to be run, that a system or a load generator does not take."""
 
     def repetitions(self, profile: Profile) -> int:
         """How many a report takes when its parameters do not say."""
@@ -145,7 +145,7 @@ def known() -> list[str]:
 
 
 def kind_of(report: str) -> Kind[Any]:
-    """Raises BadInput for an unknown report, and for one that nothing restages."""
+    """Raise BadInput for an unknown report, and for one that nothing restages."""
     name = published.facts(report).restaged_by
     if name is None or name not in known():
         raise BadInput(

@@ -46,7 +46,7 @@ class Design:
 
 
 def at_published_levels(asking: Asking) -> Design:
-    """Every combination of the levels that the report prints, or that the user names. Raises BadInput."""
+    """Every combination of the levels that the report prints, or that the user names. Raise BadInput."""
     kind, parameters = asking.kind, asking.parameters
     asked = kind.asked(asking.published, parameters, asking.profile, asking.inventory)
     options = {each.name: each.options for each in asking.published.report.design if each.options}
@@ -60,7 +60,7 @@ def at_published_levels(asking: Asking) -> Design:
 def as_run_here(asking: Asking) -> Design:
     """The same with the levels scaled that go with cores, where that is asked for: the hosts say how many they have.
 
-    Raises BadInput for a level that cannot be run, and HostUnusable where a host cannot be reached.
+    Raise BadInput for a level that cannot be run, and HostUnusable where a host cannot be reached.
     """
     kind, found = asking.kind, at_published_levels(asking)
     report = asking.published.report
@@ -91,7 +91,7 @@ def trials(asking: Asking, found: Design) -> list[Trial]:
 
 
 def check(published: Published, ledger: Ledger | None) -> None:
-    """Raises BadInput for a kind, a workload or an option that nobody knows, and for a design without its cells.
+    """Raise BadInput for a kind, a workload or an option that nobody knows, and for a design without its cells.
 
     So it does for a claim that names a figure nobody records. A report that names no kind (`restaged_by`) is there to
     be read; one without a notebook allows nothing.
@@ -122,7 +122,7 @@ def placeholders(report: str) -> dict[str, int]:
 
 
 def check_conditions(ledger: Ledger | None, kind: Kind[Any], report: str, asked: Iterable[str] = ()) -> None:
-    """Raises BadInput for a condition of a claim on a figure that nobody records: it would never hold.
+    """Raise BadInput for a condition of a claim on a figure that nobody records: it would never hold.
 
     So it does for one on a slip in a name under which a campaign asks for something (`asked`); others may be those of
     another profile.
@@ -138,7 +138,7 @@ def check_conditions(ledger: Ledger | None, kind: Kind[Any], report: str, asked:
 def available(asked: Parameters, overrides: Mapping[str, object], say: Callable[[str], None]) -> Mapping[str, object]:
     """Fetch what `asked` runs on; `overrides` of it, with another system where the default one cannot be had.
 
-    Says so in one sentence. Raises BadInput for one that was asked for by name.
+    Say so in one sentence. Raise BadInput for one that was asked for by name.
     """
     if not isinstance(asked, OnSystems):
         return overrides

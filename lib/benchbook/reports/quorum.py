@@ -110,7 +110,7 @@ class QuorumTrials(LoadTrials):
     """As those of any load; the servers' memory is measured beside, and a member that was killed is started again."""
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
-        """Raises WorkloadFailed also for a load that was over before a member could be killed."""
+        """Raise WorkloadFailed also for a load that was over before a member could be killed."""
         choose = VICTIMS.get(str(trial.cell.levels["workload"]))
         if choose is None:
             return _with_memory(super().measure(trial, on_rate))
@@ -185,7 +185,7 @@ class QuorumKind(ByWorkloadKind):
     def experiment(
         self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
     ) -> LoadTrials:
-        """Raises BadInput also for a system that a lost member ends."""
+        """Raise BadInput also for a system that a lost member ends."""
         for name in parameters.names():
             if not issubclass(systems.find(name, inventory), Quorum):
                 fix = "use etcd, or a system of yours that derives from benchbook.systems.base.Quorum"

@@ -46,7 +46,7 @@ class StartingState:
     def bring(self, name: str, say: Say) -> dict[str, SystemDescription]:
         """The system, alone, in its starting state; what it is, or {} where nothing was to be done.
 
-        Raises SystemFailed, WorkloadFailed; HostUnusable where data are in the way on a server that exists.
+        Raise SystemFailed, WorkloadFailed; HostUnusable where data are in the way on a server that exists.
         """
         system = self.systems[name]
         _prepared(self.generator)
@@ -127,7 +127,7 @@ class StartingState:
 
 
 def _prepared(generator: LoadGenerator[Any]) -> Json:
-    """What it prepares, as a record says it: {} for nothing. Raises BadInput for what does not tell data sets apart."""
+    """What it prepares, as a record says it: {} for nothing. Raise BadInput for what does not tell data sets apart."""
     dataset = generator.dataset
     if dataset is None:
         return {}

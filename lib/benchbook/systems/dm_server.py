@@ -74,13 +74,13 @@ class Status:
         return f"unit {self.unit}, stage {self.stage}{loaded}"
 
     def check(self) -> None:
-        """Raises TaskPaused when an error has stopped the task or its relay log. A pause by request is no error."""
+        """Raise TaskPaused when an error has stopped the task or its relay log. A pause by request is no error."""
         if said := [*self.errors, *(f"relay log: {each}" for each in self.relay_errors)]:
             raise TaskPaused(f"DM paused the task in unit {self.unit}: {' | '.join(dict.fromkeys(said))}")
 
 
 def parse(text: str) -> Status:
-    """`dm-ctl query-status TASK`. Raises OutputNotParseable, and CommandRefused or a kind of it."""
+    """`dm-ctl query-status TASK`. Raise OutputNotParseable, and CommandRefused or a kind of it."""
     answer = _answer(text)
     workers = answer.get("workers") or []
     if not answer["result"] or not workers:
@@ -91,7 +91,7 @@ def parse(text: str) -> Status:
 
 
 def confirm(text: str) -> None:
-    """The answer to start-, stop-, pause-, resume-task. Raises CommandRefused if any part of it says no."""
+    """The answer to start-, stop-, pause-, resume-task. Raise CommandRefused if any part of it says no."""
     answer = _answer(text)
     for part in (answer, *_parts(answer)):
         if not part["result"]:
@@ -228,7 +228,7 @@ class DM:
     # -- verbs --------------------------------------------------------------------------------------------------
 
     def install(self) -> None:
-        """Raises HostUnusable where mydumper is missing on the worker's host."""
+        """Raise HostUnusable where mydumper is missing on the worker's host."""
         self._programs = programs.artefact("dm")
         self.worker.require_program("mydumper", package="mydumper")
         self.worker.push(self._programs / WORKER, executable=True)
@@ -278,7 +278,7 @@ class DM:
         return None
 
     def ready(self) -> None:
-        """Return once the master reaches the worker and neither knows a task. Raises SystemFailed."""
+        """Return once the master reaches the worker and neither knows a task. Raise SystemFailed."""
         await_answer("DM", self._knock, timeout_s=60)
 
     def _knock(self) -> str | None:
@@ -314,7 +314,7 @@ class DM:
         )
 
     def check_alive(self) -> None:
-        """Raises SystemFailed when one of its servers has ended although nobody asked it to."""
+        """Raise SystemFailed when one of its servers has ended although nobody asked it to."""
         check_jobs({f"{role} on {job.host.name}": job for role, job in self._jobs.items()})
 
     def about(self) -> About:
@@ -353,7 +353,7 @@ class DM:
             self.master.run(["rm", "-f", "--", file])
 
     def status(self) -> Status:
-        """Raises SystemFailed when a server has died, and TaskPaused with DM's words when an error stopped the task."""
+        """Raise SystemFailed when a server has died, and TaskPaused with DM's words when an error stopped the task."""
         self.check_alive()
         found = self.ask_worker()
         found.check()
@@ -362,7 +362,7 @@ class DM:
     def ask_worker(self) -> Status:
         """What the worker says of its one task, by dm-master, which may not know yet that it has begun.
 
-        Whether its servers live or not. Raises CommandRefused with dm-master's words.
+        Whether its servers live or not. Raise CommandRefused with dm-master's words.
         """
         return parse(self.ctl("query-status", "-w", self.address(WORKER)))
 

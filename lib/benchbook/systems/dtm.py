@@ -189,7 +189,7 @@ class SagaService(HttpService):
         return self.about_this(str(self.stats()["version"]), own)
 
     def reset(self) -> None:
-        """New accounts and an empty log, an empty barrier table, counters at zero. Raises SystemFailed when busy."""
+        """New accounts and an empty log, an empty barrier table, counters at zero. Raise SystemFailed when busy."""
         self.door.get("/reset", method="POST")
 
     def stats(self) -> Json:

@@ -138,7 +138,7 @@ class Etcd(System):
 
 
 def post(via: Host, end: Endpoint, path: str, fields: Json) -> Json:
-    """What the member at `end` answers on a path of its gateway. Raises SystemFailed."""
+    """What the member at `end` answers on a path of its gateway. Raise SystemFailed."""
     door = Door(via, end.address, end.port)
     answer: Json = door.get(f"/v3{path}", method="POST", timeout=ANSWERS_S, body=json.dumps(dict(fields))).json()
     return answer
@@ -161,7 +161,7 @@ def contents(via: Host, end: Endpoint, at: int) -> int:
 def agreed(via: Host, ends: Sequence[Endpoint]) -> tuple[int, int]:
     """The revision at a quorum, and how many of these members were asked: all hold the same up to there.
 
-    Raises SystemFailed where two differ.
+    Raise SystemFailed where two differ.
     """
     # Asked of each: a member that answers a linearizable read has applied all that a quorum had by then.
     at = min([revision(via, end) for end in ends])
@@ -186,7 +186,7 @@ def unhealthy(via: Host, end: Endpoint) -> str | None:
 
 
 def one_leader(states: list[Json]) -> str:
-    """The id of the leader that all of these members name. Raises SystemFailed where they do not agree."""
+    """The id of the leader that all of these members name. Raise SystemFailed where they do not agree."""
     named = {str(state.get("leader", "0")) for state in states}
     if len(named) != 1 or named == {"0"}:
         raise SystemFailed(f"etcd's members name {len(named - {'0'})} leaders")

@@ -30,7 +30,7 @@ def await_answer(
 ) -> str | None:
     """Knock until the answer is None (it serves) or one of `enough`, and return that answer.
 
-    `knock` raises by itself when the server has died. Raises SystemFailed with the last answer after `timeout_s`.
+    `knock` raises by itself when the server has died. Raise SystemFailed with the last answer after `timeout_s`.
     """
     patient = Retrying(
         retry=retry_if_result(lambda said: said is not None and said not in enough),
@@ -45,7 +45,7 @@ def await_answer(
 
 
 def check_jobs(jobs: Mapping[str, Job]) -> None:
-    """Raises SystemFailed for the first of these servers (in words) that has ended although nobody asked it to."""
+    """Raise SystemFailed for the first of these servers (in words) that has ended although nobody asked it to."""
     for who, job in jobs.items():
         if ended := job.fate():
             raise died(who, job, ended)
@@ -63,7 +63,7 @@ def died(who: str, job: Job, ended: Ended) -> SystemFailed:
 
 
 def check_not_killed(who: str, ended: Ended | None, *, within_s: float) -> None:
-    """Raises SystemFailed where a server that was asked to end had to be killed: its data is what a crash leaves."""
+    """Raise SystemFailed where a server that was asked to end had to be killed: its data is what a crash leaves."""
     if ended and (ended.reason, ended.signal) == ("stopped", signal.SIGKILL):
         raise SystemFailed(
             f"{who} was killed, for it had not ended {within_s:g} s after it was asked to: its data is what a crash "
@@ -116,7 +116,7 @@ class Living(Protocol):
     """A server, or several, that can be asked whether they live."""
 
     def check_alive(self) -> None:
-        """Raises SystemFailed when a server has ended although nobody asked it to."""
+        """Raise SystemFailed when a server has ended although nobody asked it to."""
 
 
 @runtime_checkable
@@ -124,7 +124,7 @@ class Serving(Protocol):
     """A server, or several, that can be asked whether they serve."""
 
     def check_serving(self) -> None:
-        """Raises SystemFailed when a server takes no connection any more, or has ended."""
+        """Raise SystemFailed when a server takes no connection any more, or has ended."""
 
 
 @contextmanager

@@ -94,7 +94,7 @@ class MongoServer(Service):
 
     @abstractmethod
     def stop(self) -> None:
-        """End it, its data written. Raises SystemFailed where it had to be killed."""
+        """End it, its data written. Raise SystemFailed where it had to be killed."""
 
     def discard(self) -> None:
         """End it when nothing of what it holds is wanted: it is started without any data next."""
@@ -102,7 +102,7 @@ class MongoServer(Service):
 
     @abstractmethod
     def check_alive(self) -> None:
-        """Raises SystemFailed when it has ended although nobody asked it to."""
+        """Raise SystemFailed when it has ended although nobody asked it to."""
 
     def weigh(self) -> int:
         """How much it holds, by a figure that stands still when nothing is written; 0 where the kit cannot ask."""
@@ -295,7 +295,7 @@ class ExistingServer(MongoServer):
 
 
 def check(inventory: Inventory, kind: str) -> list[str]:
-    """The hosts that both servers need, by name. Raises BadInput for an unknown kind or a role that nobody has."""
+    """The hosts that both servers need, by name. Raise BadInput for an unknown kind or a role that nobody has."""
     if kind and kind not in KINDS:
         raise BadInput("unknown kind of server", key="server", value=kind, fix=f"one of {', '.join(KINDS)}, or nothing")
     missing = [side for side in SIDES if side not in inventory.endpoints]

@@ -404,7 +404,7 @@ def statements(counted: Mapping[str, int]) -> int:
 
 
 def find(name: str, inventory: Inventory) -> type[MysqlServer]:
-    """The class of this server. Raises BadInput for a system that is not of this family."""
+    """The class of this server. Raise BadInput for a system that is not of this family."""
     known = plugins.find(systems.GROUP, name.partition(":")[0], key="system")
     found = systems.find(name, inventory) if known else None
     if isinstance(found, type) and issubclass(found, MysqlServer):
@@ -416,7 +416,7 @@ def find(name: str, inventory: Inventory) -> type[MysqlServer]:
 
 
 def check(names: Sequence[str], inventory: Inventory) -> list[type[MysqlServer]]:
-    """The classes of these servers. Raises BadInput for another system, and where not one host is to carry them."""
+    """The classes of these servers. Raise BadInput for another system, and where not one host is to carry them."""
     found = [find(name, inventory) for name in names]
     for server in found:
         inventory.require_one(server.role_name())

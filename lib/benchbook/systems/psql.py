@@ -20,7 +20,7 @@ _DENIED = ("password authentication failed", "no password supplied", "SASL authe
 
 
 def program(host: Host, name: str, *, package: str) -> str:
-    """Path on the host of a program of PostgreSQL: as the inventory says, else the newest. Raises HostUnusable."""
+    """Path on the host of a program of PostgreSQL: as the inventory says, else the newest. Raise HostUnusable."""
     wanted = host.inventory.program(name)
     found = "" if wanted != name else host.run(f"ls -1 {_VERSIONS}/{quote([name])} | sort -V", check=False).stdout
     newest = found.split("\n")[-2] if found.strip() else host.which(wanted).get(wanted)
@@ -63,7 +63,7 @@ def query(
 ) -> list[list[str]]:
     """The rows of one statement, every value as text; none that holds a secret, for it stands on a command line.
 
-    Raises SystemFailed with the server's own words, or after `timeout_s`.
+    Raise SystemFailed with the server's own words, or after `timeout_s`.
     """
     try:
         done = _asked(via, endpoint, statement, database, timeout_s)

@@ -296,7 +296,7 @@ class ServerProgram:
         return self.binary is None
 
     def install(self, host: Host) -> None:
-        """Raises NotBuilt, or HostUnusable where the host has no such program."""
+        """Raise NotBuilt, or HostUnusable where the host has no such program."""
         self._found[host.name] = self._taken(host) if self.binary else self._pushed(host)
 
     def on(self, host: Host) -> str:

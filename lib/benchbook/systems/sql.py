@@ -47,7 +47,7 @@ def believing(endpoint: Endpoint) -> ssl.SSLContext:
 
 
 def authorities(endpoint: Endpoint) -> str:
-    """The certificates of those who may vouch for this server, as text. Raises BadInput where none are known."""
+    """The certificates of those who may vouch for this server, as text. Raise BadInput where none are known."""
     if endpoint.tls_ca:
         return endpoint.tls_ca
     known = ssl.get_default_verify_paths()
@@ -138,7 +138,7 @@ def query(
     database: str | None = None,
     timeout_s: float = ANSWERED_S,
 ) -> list[tuple[Any, ...]]:
-    """The rows of one statement. Raises SystemFailed with the server's own words, or after `timeout_s`."""
+    """The rows of one statement. Raise SystemFailed with the server's own words, or after `timeout_s`."""
     return queries(via, endpoint, [statement], database=database, timeout_s=timeout_s)[0]
 
 
@@ -152,7 +152,7 @@ def queries(
 ) -> list[list[tuple[Any, ...]]]:
     """The rows of each of these statements, over one connection; each may take `timeout_s`.
 
-    Raises SystemFailed with the server's own words.
+    Raise SystemFailed with the server's own words.
     """
     with executing(via, endpoint, database, timeout_s) as execute:
         return [execute(statement) for statement in asked]
@@ -164,7 +164,7 @@ def executing(
 ) -> Iterator[Callable[[str], list[tuple[Any, ...]]]]:
     """Asks for the rows of one statement after the other, over one connection; each may take `timeout_s`.
 
-    Raises SystemFailed with the server's own words.
+    Raise SystemFailed with the server's own words.
     """
     asked = "login"
     try:

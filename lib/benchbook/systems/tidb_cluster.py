@@ -90,7 +90,7 @@ class PlacementDriver(Service):
         return missing_store(self._ask(self.own_hosts[0], "/stores"), address)
 
     def await_replicas(self, *, timeout_s: float = 120.0) -> None:
-        """Return once every region has its replicas and a leader. Raises SystemFailed with what is missing then."""
+        """Return once every region has its replicas and a leader. Raise SystemFailed with what is missing then."""
         await_answer("the cluster's data", self._replicas_missing, timeout_s=timeout_s)
 
     def _replicas_missing(self) -> str | None:
@@ -177,7 +177,7 @@ class Stores(Service):
 
 
 def check_one_unistore(inventory: Inventory) -> None:
-    """Raises BadInput for several stores of the lab's kind: each would begin a cluster of its own."""
+    """Raise BadInput for several stores of the lab's kind: each would begin a cluster of its own."""
     names = inventory.require(Stores.name)
     if len(names) > 1 and not inventory.settings(Stores.name).binary:
         raise BadInput(

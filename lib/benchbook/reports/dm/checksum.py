@@ -154,7 +154,7 @@ def chunks(execute: Execute, of: Layout, chunk_rows: int = CHUNK_ROWS) -> list[C
 
 
 def sums_sql(of: Layout, chunk: Chunk) -> str:
-    """One row: COUNT(*), BIT_XOR(h), SUM(h) over the chunk. Raises BadInput for a column whose text is not stable."""
+    """One row: COUNT(*), BIT_XOR(h), SUM(h) over the chunk. Raise BadInput for a column whose text is not stable."""
     unstable = [column for column in of.columns if column.type in _UNSTABLE]
     if unstable:
         raise BadInput(

@@ -125,7 +125,7 @@ class DmParameters(ReplicationParameters):
 
 
 def names(published: Published, parameters: ReplicationParameters) -> list[str]:
-    """The published tables that are restaged. Raises BadInput for one that the report does not have."""
+    """The published tables that are restaged. Raise BadInput for one that the report does not have."""
     unknown = [name for name in parameters.tables if name not in published.tables]
     if unknown:
         raise BadInput(
@@ -225,7 +225,7 @@ class DmKind(Kind[ReplicationParameters]):
     def experiment(
         self, published: Published, parameters: ReplicationParameters, profile: Profile, inventory: Inventory
     ) -> DmReplication:
-        """Raises BadInput for a role that nobody has, or that two hosts have where one is meant."""
+        """Raise BadInput for a role that nobody has, or that two hosts have where one is meant."""
         for role in ROLES:
             inventory.require_one(role)
         check_probes(profile, [*mysql.check(parameters.names(), inventory), systems.find("tidb", inventory)])
@@ -244,7 +244,7 @@ class DmKind(Kind[ReplicationParameters]):
         )
 
     def check_load(self, published: Published, allow: Sequence[str]) -> None:
-        """Raises BadInput for an option of a design that sysbench does not know."""
+        """Raise BadInput for an option of a design that sysbench does not know."""
         file = paths.published_dir(published.report.name) / "report.yaml"
         for design in published.report.design:
             # Of dumps and loads, the published options are mydumper's, and stay words.

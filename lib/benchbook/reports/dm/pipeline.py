@@ -66,7 +66,7 @@ class Pipeline:
         return self.session.with_role("client")[0]
 
     def install(self) -> None:
-        """Raises HostUnusable where a program is missing on a host."""
+        """Raise HostUnusable where a program is missing on a host."""
         for system in (self.upstream, self.target, self.dm):
             system.install()
 
@@ -244,7 +244,7 @@ class TaskWatch:
         progress: list[tuple[float, float]] | None = None,
         on_rate: Callable[[float, float], None] = lambda *_: None,
     ) -> Status:
-        """The first status for which `holds`; notes bytes loaded so far. Raises what stops the task."""
+        """The first status for which `holds`; notes bytes loaded so far. Raise what stops the task."""
         began = time.monotonic()
         patience = Standstill("DM's task", self.size.stall_s, lambda: self.pipeline.dm.bytes_in(f"dumped_data.{TASK}"))
         while True:
@@ -266,7 +266,7 @@ class TaskWatch:
             time.sleep(1.0)
 
     def drain(self) -> None:
-        """Return once DM has read up to the upstream's end and applied all it read. Raises WorkloadFailed if never."""
+        """Return once DM has read up to the upstream's end and applied all it read. Raise WorkloadFailed if never."""
         upstream, until = mysql.binlog_position(self.pipeline.upstream), time.monotonic() + self.size.drain_s
         while not self._drained(upstream):
             self.look()

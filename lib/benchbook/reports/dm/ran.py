@@ -82,7 +82,7 @@ def unit_runs(text: str, task: str) -> list[UnitRun]:
 
 
 def finished(runs: Sequence[UnitRun], task: str, unit: str) -> UnitRun:
-    """The last of a task's runs that is of this unit. Raises OutputNotParseable if there is none that finished."""
+    """The last of a task's runs that is of this unit. Raise OutputNotParseable if there is none that finished."""
     done = [run for run in runs if run.unit == unit and run.stage == "Finished"]
     if not done:
         raise OutputNotParseable(f"dm-worker's log has no finished {unit} of task {task}")
@@ -134,7 +134,7 @@ def count_command(folder: str) -> str:
 def rows_per_statement(printed: str) -> float:
     """Mean rows of the statements that were filled up to --statement-size; of all, where no file has a second one.
 
-    Raises OutputNotParseable when nothing was counted.
+    Raise OutputNotParseable when nothing was counted.
     """
     counts = [(kind, int(rows), int(times)) for kind, rows, times in _COUNT.findall(printed)]
     chosen = [(rows, times) for kind, rows, times in counts if kind == "full"] or [each[1:] for each in counts]
@@ -174,7 +174,7 @@ class FullRan:
     statements: str
 
     def measurement(self) -> Measurement:
-        """Raises OutputNotParseable for a log without a finished dump and load."""
+        """Raise OutputNotParseable for a log without a finished dump and load."""
         runs = unit_runs(self.log, TASK)
         dump, load = (finished(runs, TASK, unit) for unit in ("Dump", "Load"))
         samples = samples_of(self.ran.watched)

@@ -97,13 +97,13 @@ class DmReplication:
         return {name: SystemDescription(**vars(about)) for name, about in self.pipeline.about().items()}
 
     def _check_options(self, block: Sequence[Trial]) -> None:
-        """Before data are prepared, of the loads upstream. Raises BadInput."""
+        """Before data are prepared, of the loads upstream. Raise BadInput."""
         for trial in block:
             if trial.cell.table in SYNC:
                 self._load_generator.check_options(self.pipeline.client, str(trial.cell.levels["workload"]))
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
-        """One task. Raises TaskPaused with DM's own words, and RowsDiffer when source and target are not the same.
+        """One task. Raise TaskPaused with DM's own words, and RowsDiffer when source and target are not the same.
 
         The proof is counts and checksums of every table.
         """
@@ -182,7 +182,7 @@ class DmReplication:
     # -- sync ---------------------------------------------------------------------------------------------------
 
     def _load(self, trial: Trial, on_rate: Callable[[float, float], None]) -> tuple[str, Ended, str]:
-        """Drive the upstream; a task that pauses meanwhile ends the load at once. Returns command, end and output."""
+        """Drive the upstream; a task that pauses meanwhile ends the load at once. Return command, end and output."""
         levels, dataset = trial.cell.levels, self.pipeline.dataset(self.databases.sync, self.databases.sync_rows)
         load = sysbench.SysbenchLoad(
             str(levels["workload"]), int(levels["threads"]), self.time_s, dataset, self._rate(trial), self.options

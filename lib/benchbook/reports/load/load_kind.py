@@ -65,7 +65,7 @@ def _check_open_loop(load: type[LoadGenerator[Any]], parameters: LoadParameters)
 
 
 def _offered(load: type[LoadGenerator[Any]], parameters: LoadParameters, profile: Profile) -> int:
-    """The rate of the run, 0 for none. Raises BadInput for one that the generator would not keep to."""
+    """The rate of the run, 0 for none. Raise BadInput for one that the generator would not keep to."""
     rate = parameters.rate or load.size_in(profile).rate
     if rate and not (load.open_loop or load.keeps_rate):
         file = None if parameters.rate else profile.file
@@ -75,7 +75,7 @@ def _offered(load: type[LoadGenerator[Any]], parameters: LoadParameters, profile
 
 
 def load_of(published: Published) -> type[LoadGenerator[Any]]:
-    """The load generator that the report's design names. Raises BadInput for an unknown one, and for several."""
+    """The load generator that the report's design names. Raise BadInput for an unknown one, and for several."""
     named = list(dict.fromkeys(experiment.load for experiment in stated.design(published)))
     file = paths.published_dir(published.report.name) / "report.yaml"
     for name in named:
@@ -97,7 +97,7 @@ def time_s(load: type[LoadGenerator[Any]], parameters: LoadParameters, profile: 
 
 
 def _check_told_apart(published: Published) -> None:
-    """Raises BadInput for a table of several workloads whose rows do not say which: they would pass for repetitions."""
+    """Raise BadInput for a table of several workloads whose rows do not say which: they would pass for repetitions."""
     for table, designs in grouped(published.report.design, lambda each: each.table).items():
         named = list(dict.fromkeys(each.workload for each in designs))
         if len(named) > 1 and "workload" not in published.table(table).levels:
@@ -115,7 +115,7 @@ def _points(
 ) -> list[Levels]:
     """The levels of a design's loads, each once: its threads, or `threads` in their place, and its levels of `names`.
 
-    What all rows of a table have in common stands under `fixed`. Raises BadInput for threads that cannot be run.
+    What all rows of a table have in common stands under `fixed`. Raise BadInput for threads that cannot be run.
     """
     if THREADS in experiment.fixed and THREADS not in experiment.factors:
         stated.fixed(published, experiment, THREADS)
@@ -177,7 +177,7 @@ class LoadKind(Kind[LoadParameters]):
     def experiment(
         self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
     ) -> LoadTrials:
-        """Raises BadInput for a system that is unknown, has no host, or does not speak what the load speaks.
+        """Raise BadInput for a system that is unknown, has no host, or does not speak what the load speaks.
 
         So it does for a workload or an option of the report that the load generator does not know.
         """
@@ -201,7 +201,7 @@ class LoadKind(Kind[LoadParameters]):
         )
 
     def check_load(self, published: Published, allow: Sequence[str]) -> None:
-        """Raises BadInput for a workload, an option or a factor of the report that its load generator does not know."""
+        """Raise BadInput for a workload, an option or a factor of the report that its load generator does not know."""
         file, load = paths.published_dir(published.report.name) / "report.yaml", load_of(published)
         option_allowlist.check(load, published.report.design, allow, file)
         option_allowlist.check_levels(load, published.report.design, {THREADS, *self.own_factors}, file)
@@ -251,7 +251,7 @@ class ByWorkloadKind(LoadKind):
     def experiment(
         self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
     ) -> LoadTrials:
-        """Raises BadInput as any load report does, for each of the workloads."""
+        """Raise BadInput as any load report does, for each of the workloads."""
         return super().experiment(_apart(published), parameters, profile, inventory)
 
     def check_load(self, published: Published, allow: Sequence[str]) -> None:
@@ -376,7 +376,7 @@ class VersionsKind(LoadKind):
 
 
 def places(published: Published, systems: Sequence[str]) -> dict[str, str]:
-    """System -> published version. Raises BadInput unless there is one system for each version."""
+    """System -> published version. Raise BadInput unless there is one system for each version."""
     versions = _versions(published)
     if len(systems) != len(versions):
         raise BadInput(
@@ -390,7 +390,7 @@ def places(published: Published, systems: Sequence[str]) -> dict[str, str]:
 
 
 def _versions(published: Published) -> list[str]:
-    """As the designs list them, all alike. Raises BadInput."""
+    """As the designs list them, all alike. Raise BadInput."""
     said = {e.name: [str(v) for v in e.factors.get(VERSION, [])] for e in stated.design(published)}
     first = next(iter(said.values()))
     for name, versions in said.items():

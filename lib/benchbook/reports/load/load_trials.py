@@ -41,7 +41,7 @@ def rehearse(driver: Driver, block: Sequence[Trial], system_for: Callable[[Trial
     did half to two thirds meanwhile of what it did later. The machine has it from then on, and the servers of later
     blocks find it. Where it keeps its memory (hosts/remote/tune.py) there is no need of them.
 
-    `system_for` is asked before each load, and has the load generator take the trial's options. Raises TrialFailed.
+    `system_for` is asked before each load, and has the load generator take the trial's options. Raise TrialFailed.
     """
     system = system_for(block[0])
     short = replace(driver, time_s=min(driver.time_s, LOAD_S), may_overrun=True)
@@ -91,7 +91,7 @@ class LoadTrials:
 
     @contextmanager
     def running(self) -> Iterator[Environment]:
-        """Connect, check, install. Raises HostUnusable before anything has been loaded."""
+        """Connect, check, install. Raise HostUnusable before anything has been loaded."""
         with Session(self.inventory, self.hosts()) as session:
             surveyed = survey(session, disk_gb=self.profile.disk_gb)
             self._systems = {name: systems.make(name, session, self.profile) for name in self.names}
@@ -128,7 +128,7 @@ class LoadTrials:
         return {name: self.as_restaged(about) for name, about in brought.items()}
 
     def _check_options(self, block: Sequence[Trial]) -> None:
-        """Before data are prepared, which may take hours. Raises BadInput."""
+        """Before data are prepared, which may take hours. Raise BadInput."""
         for trial in block:
             self._system_for(trial)
             self._driver.check_options(str(trial.cell.levels.get("workload", "")))
@@ -141,12 +141,12 @@ class LoadTrials:
         system.expect(self._held.get(CONNECTIONS, 0))
 
     def _check_limits(self, system: System) -> None:
-        """Raises BadInput where the loads of the block that begins hold more than a server takes."""
+        """Raise BadInput where the loads of the block that begins hold more than a server takes."""
         for limit in system.limits(self._driver.clients[0]):
             limit.check(self._held, file=self.inventory.file)
 
     def _rehearse(self, block: Sequence[Trial], say: Callable[[str], None]) -> bool:
-        """Load a system for the first time, where that helps, is short and can be undone. Returns whether it was."""
+        """Load a system for the first time, where that helps, is short and can be undone. Return whether it was."""
         system = self._systems[block[0].cell.system]
         undone = system.can_reset and self.profile.reset == "restore"
         if not (self.profile.rehearse_s and self.generator.timed and undone) or system.name in self._rehearsed:

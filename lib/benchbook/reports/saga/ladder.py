@@ -62,7 +62,7 @@ class Still:
 
 
 def until(holds: Callable[[], bool], what: str, *, every_s: float = 0.05) -> None:
-    """Return once `holds` does. Raises SystemFailed after SETTLE_S."""
+    """Return once `holds` does. Raise SystemFailed after SETTLE_S."""
     patient = Retrying(
         retry=retry_if_result(lambda held: not held), stop=stop_after_delay(SETTLE_S), wait=wait_fixed(every_s)
     )
@@ -103,7 +103,7 @@ class SagaLadder:
 
     @contextmanager
     def running(self) -> Iterator[Environment]:
-        """Connect, check, install. Raises HostUnusable before anything has been loaded."""
+        """Connect, check, install. Raise HostUnusable before anything has been loaded."""
         with Session(self.inventory, self.hosts()) as self._session:
             surveyed = survey(self._session, disk_gb=self.profile.disk_gb)
             self._stores = mysql.make(self.stores, self._session, self.profile, store_purpose())
@@ -156,7 +156,7 @@ class SagaLadder:
         return {**found, **{about.name: SystemDescription(**vars(about)) for about in known}}
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
-        """One rung. Raises InvariantViolated when books behind a barrier are not in order."""
+        """One rung. Raise InvariantViolated when books behind a barrier are not in order."""
         servers = (self._store, self._dtm.servers, self._business.servers)
         with blaming(*servers), blaming_disks(self._session.hosts.values()):
             return self._sysbench(trial, on_rate) if trial.cell.table == SYSBENCH else self._saga(trial, on_rate)
@@ -236,7 +236,7 @@ class SagaLadder:
     def _kill_dtm(self, load: Job) -> Json:
         """End DTM as a crash does once transactions flow, and start it again; nothing if the load is over by then.
 
-        Returns once those have ended that were under way: the load goes on, and others always are.
+        Return once those have ended that were under way: the load goes on, and others always are.
         """
 
         def flows() -> bool:

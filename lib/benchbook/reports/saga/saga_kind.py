@@ -131,7 +131,7 @@ class SagaKind(Kind[SagaParameters]):
     def experiment(
         self, published: Published, parameters: SagaParameters, profile: Profile, inventory: Inventory
     ) -> SagaLadder:
-        """Raises BadInput for a role that nobody has, or that two hosts have where one is meant."""
+        """Raise BadInput for a role that nobody has, or that two hosts have where one is meant."""
         for role in ROLES:
             inventory.require_one(role)
         check_probes(profile, mysql.check(parameters.names(), inventory))
@@ -152,7 +152,7 @@ class SagaKind(Kind[SagaParameters]):
         )
 
     def check_load(self, published: Published, allow: Sequence[str]) -> None:
-        """Raises BadInput for an option of sysbench alone, which is the first design, that it does not know."""
+        """Raise BadInput for an option of sysbench alone, which is the first design, that it does not know."""
         alone = stated.design(published)[0]
         file = paths.published_dir(published.report.name) / "report.yaml"
         option_allowlist.check_options(Sysbench, alone, alone.options, allow, file)

@@ -28,7 +28,7 @@ _LEAST_S, _PER_DOCUMENT_S = 600.0, 0.002
 
 
 def python(host: Host) -> str:
-    """Its path there: named by the inventory, or in a lab the driver's own. Raises HostUnusable if it lacks the kit."""
+    """Its path there: named by the inventory, or in a lab the driver's own. Raise HostUnusable if it lacks the kit."""
     inventory = host.inventory
     program = python_path(host)
     words = [f"{key}={value}" for key, value in environment(host).items()]

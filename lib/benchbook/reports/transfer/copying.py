@@ -67,7 +67,7 @@ class Transfer:
 
     @contextmanager
     def running(self) -> Iterator[Environment]:
-        """Connect, check, install. Raises HostUnusable before anything has been loaded."""
+        """Connect, check, install. Raise HostUnusable before anything has been loaded."""
         self._loaded = False
         with Session(self.inventory, self.hosts()) as self._session:
             surveyed = survey(self._session, disk_gb=self.profile.disk_gb)
@@ -100,7 +100,7 @@ class Transfer:
         return {each.name: SystemDescription(**vars(each)) for each in about}
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
-        """Room on the target, probes, transfer, proof. Raises TrialFailed where source and target differ."""
+        """Room on the target, probes, transfer, proof. Raise TrialFailed where source and target differ."""
         engine, levels = self._engines[trial.cell.system], trial.cell.levels
         command = engine.command(levels, self._source.endpoint, self._target.endpoint)
         with blaming(self._source, self._target), ExitStack() as probing:
@@ -175,7 +175,7 @@ class Transfer:
         return CopyWatch(engine, job, servers, self.profile.transfer.stall_s, weigh, documents=self.documents)
 
     def _read(self, engine: Engine, job: Job, ended: Ended) -> tuple[Moved, str]:
-        """What the engine says of its run. Raises TrialFailed unless it ended well and wrote all documents."""
+        """What the engine says of its run. Raise TrialFailed unless it ended well and wrote all documents."""
         stdout, stderr = job.stdout().decode(errors="replace"), job.stderr()
         output, who = engine.kept(stdout + stderr), f"{engine.name} on {self.client.name}"
         try:

@@ -43,7 +43,7 @@ class Levels:
 def properties(levels: Levels, source: MongoEndpoint, target: MongoEndpoint, namespaces: str) -> str:
     r"""The text of the properties file; `namespaces` is an expression over `database.collection`, as `ddt\..+`.
 
-    It holds the passwords, if there are any: write it for its owner only. Raises BadInput where DDT would quietly use
+    It holds the passwords, if there are any: write it for its owner only. Raise BadInput where DDT would quietly use
     another value.
     """
     values: dict[str, object] = {
@@ -73,7 +73,7 @@ def _numbers(levels: Levels) -> dict[str, int]:
 
 
 def check(levels: Levels) -> None:
-    """Raises BadInput for a level in place of which DDT would quietly use another one."""
+    """Raise BadInput for a level in place of which DDT would quietly use another one."""
     for key, value in _numbers(levels).items():
         least, most = _LIMITS[key]
         if not least <= value <= most:

@@ -92,7 +92,7 @@ def _config(file: Path | None) -> list[str]:
 
 
 def parse_mongodump(output: str) -> PeerResult:
-    """The counts in what both programs print on standard error. Raises OutputNotParseable if the end is missing."""
+    """The counts in what both programs print on standard error. Raise OutputNotParseable if the end is missing."""
     total = _TOTAL.search(output)
     if total is None:
         raise OutputNotParseable(
@@ -130,7 +130,7 @@ class Moved:
     about: Json = field(default_factory=dict)
 
     def refuse_part(self, documents: int, who: str) -> None:
-        """Raises WorkloadFailed, with the first cause, unless this is how many documents it moved."""
+        """Raise WorkloadFailed, with the first cause, unless this is how many documents it moved."""
         if self.documents != documents:
             why = f": {self.complaint}" if self.complaint else ""
             raise WorkloadFailed(f"{who} wrote {self.documents:,} of {documents:,} documents{why}")
@@ -156,14 +156,14 @@ class Engine(ABC):
 
     @abstractmethod
     def install(self) -> None:
-        """Raises HostUnusable where its program is missing on the client host."""
+        """Raise HostUnusable where its program is missing on the client host."""
 
     @abstractmethod
     def command(self, levels: Levels, source: MongoEndpoint, target: MongoEndpoint) -> Command: ...
 
     @abstractmethod
     def read(self, stdout: str, stderr: str) -> Moved:
-        """Raises OutputNotParseable or WorkloadFailed."""
+        """Raise OutputNotParseable or WorkloadFailed."""
 
     def kept(self, output: str) -> str:
         """What of its output may be kept: no documents."""
@@ -306,7 +306,7 @@ def _as_ddt_takes(levels: Levels) -> ddt.Levels:
 
 
 def check_levels(name: str, levels: Levels) -> None:
-    """Raises BadInput for a level that this engine would quietly replace."""
+    """Raise BadInput for a level that this engine would quietly replace."""
     if name == Ddt.name:
         ddt.check(_as_ddt_takes(levels))
 
@@ -375,7 +375,7 @@ KNOBS = tuple(name for name, kind in ENGINES.items() if kind.has_knobs)
 
 
 def names(wanted: list[str], jar: str) -> list[str]:
-    """The engines of a run: those that are wanted, or all that there are. Raises BadInput for an unknown one."""
+    """The engines of a run: those that are wanted, or all that there are. Raise BadInput for an unknown one."""
     known = [name for name in ENGINES if jar or name != Ddt.name]
     for name in wanted:
         if name == Ddt.name and not jar:

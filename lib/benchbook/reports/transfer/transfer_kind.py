@@ -78,7 +78,7 @@ def _wanted(levels: dict[str, Any], parameters: TransferParameters) -> bool:
 
 
 def _refuse_unpublished(parameters: TransferParameters, points: Sequence[dict[str, Any]]) -> None:
-    """Raises BadInput for a cache or a pair that no published combination has: it would silently be left out."""
+    """Raise BadInput for a cache or a pair that no published combination has: it would silently be left out."""
     caches = {levels["cache_bucket_size"] for levels in points}
     pairs = {_pair(levels) for levels in points}
     for key, asked, known in (("caches", parameters.caches, caches), ("threads", parameters.threads, pairs)):
@@ -156,7 +156,7 @@ class TransferKind(Kind[TransferParameters]):
     def experiment(
         self, published: Published, parameters: TransferParameters, profile: Profile, inventory: Inventory
     ) -> Transfer:
-        """Raises BadInput for an unknown engine, a role that no host has, or a second client."""
+        """Raise BadInput for an unknown engine, a role that no host has, or a second client."""
         inventory.require_one("client")
         mongo.check(inventory, parameters.server)
         check_probes(profile, [])
@@ -183,7 +183,7 @@ class TransferKind(Kind[TransferParameters]):
         return SCALED if _levels_from(parameters, profile) == "scaled" else ()
 
     def check_cells(self, cells: Sequence[Cell]) -> None:
-        """Raises BadInput for a level in place of which DDT would quietly use another one."""
+        """Raise BadInput for a level in place of which DDT would quietly use another one."""
         for cell in cells:
             engines.check_levels(cell.system, cell.levels)
 
