@@ -38,7 +38,7 @@ def test_the_pipeline_is_quoted_and_fails_with_either_half() -> None:
 def test_passwords_are_in_files() -> None:
     here = MongoEndpoint("mongodb://me@127.0.82.1/", "geheim")
     sizes = {"parallel_collections": 4, "batch_size": 1000}
-    command = mongodump.command(TOOLS, here, here, database="ddt", configs=(Path("/run/s.yaml"), None), **sizes)
+    command = engines.mongodump_command(TOOLS, here, here, database="ddt", configs=(Path("/run/s.yaml"), None), **sizes)
     assert "geheim" not in command[2]
     assert command[2].count("--config=/run/s.yaml") == 1
 
@@ -50,7 +50,7 @@ def test_real_output_has_counts_by_collection() -> None:
 
 
 def test_failures_are_counted() -> None:
-    result = mongodump.parse("x\t7 document(s) restored successfully. 3 document(s) failed to restore.\n")
+    result = engines.parse_mongodump("x\t7 document(s) restored successfully. 3 document(s) failed to restore.\n")
     assert (result.documents, result.failures) == (7, 3)
 
 
