@@ -532,8 +532,8 @@ def test_a_report_has_a_badge_a_feed_and_words_to_cite(tmp_path: Path, profile: 
     links = [entry.find(f"{atom}link") for entry in feed.findall(f"{atom}entry")]
     assert [link.get("href") for link in links if link is not None] == ["tidb/c2/index.html", "tidb/c1/index.html"]
     cited = BeautifulSoup((page.parent / "tidb/c1/index.html").read_text(), "html.parser").select_one("footer pre")
-    assert "title = {A & B: restaged}" in text(cited)
-    assert "note = {Benchbook campaign c1, run on 2025-06-12}" in text(cited)
+    assert r"title = {A \& B, restaged}" in text(cited)
+    assert "note = {Benchbook campaign c1, 11 trials, run on 2025-06-12" in text(cited)
 
 
 def luminance(colour: str) -> float:

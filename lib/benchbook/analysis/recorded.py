@@ -154,7 +154,7 @@ class Recorded(ABC):
         """Return two entries for a bibliography: the published report, and this campaign."""
         campaign, setting = self.campaign, summary.of_campaign(self.published, self.campaign)
         about = self.published.report
-        return bibtex(about.name, about.title, campaign.id, len(self.records), campaign.plan.made[:4], setting)
+        return bibtex(about.name, about.title, campaign.id, len(self.records), campaign.plan.made[:10], setting)
 
     def claims_frame(self) -> pd.DataFrame:
         """Return a row per claim and system: verdict, effect, its interval, the claimed range, n, p_value, leaning."""

@@ -178,7 +178,7 @@ class Circumstances(_Strict):
     published_load: list[str] = []
 
 
-def bibtex(report: str, title: str, campaign: str, trials: int, year: int | str, setting: Circumstances) -> str:
+def bibtex(report: str, title: str, campaign: str, trials: int, run_on: str, setting: Circumstances) -> str:
     """Return two entries for a bibliography: the published report, and the campaign that restages it."""
     kit = f"; Benchbook {', then '.join(setting.measured_by)}" if setting.measured_by else ""
     published = {
@@ -188,8 +188,8 @@ def bibtex(report: str, title: str, campaign: str, trials: int, year: int | str,
     }
     restaged = {
         "title": f"{title}, restaged",
-        "note": f"Benchbook campaign {campaign}, {trials} trials{kit}",
-        "year": str(year),
+        "note": f"Benchbook campaign {campaign}, {trials} trials, run on {run_on}{kit}",
+        "year": run_on[:4],
     }
     entries = ((f"techreport{{{report}", published), (f"misc{{{report}_{campaign}", restaged))
     return "\n".join(f"@{head},\n{_bibtex_fields(fields)}}}\n" for head, fields in entries)

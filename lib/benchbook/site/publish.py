@@ -180,8 +180,8 @@ def _page_html(built: page.Page, found: Results, place: PagePlace | None) -> str
     own = place.own if place else ""
     built = replace(built, body=built.body.replace('href="figures/', f'href="{own}figures/'))
     alone = place is None
-    year = found.started.year
-    cited = results.bibtex(found.report, found.title, found.campaign, found.trials.done, year, found.setting)
+    run_on = found.started.date().isoformat()
+    cited = results.bibtex(found.report, found.title, found.campaign, found.trials.done, run_on, found.setting)
     return template.render(
         page=built, results=found, place=place or PagePlace(), alone=alone, origin=of_this_checkout(), bibtex=cited
     )
