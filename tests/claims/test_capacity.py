@@ -183,19 +183,23 @@ def test_imported_logs_say_nothing_of_the_report(of_threads: Published) -> None:
     assert found.reason == "these are imported logs, circumstances unknown"
 
 
-@pytest.mark.parametrize(("claim", "speaks"), [(RISES, "both ways"), (FALLS, "nothing")])
-def test_scaled_levels_say_nothing_of_what_hangs_on_how_many_there_are(
-    of_threads: Published, claim: dict[str, Any], speaks: str
+@pytest.mark.parametrize(("truth", "here"), [(RISE, "holds"), (FLAT, "fails")])
+@pytest.mark.parametrize(("ran", "speaks"), [({"1": 1, "8": 8}, "both ways"), ({"1": 1, "8": 2}, "nothing")])
+def test_levels_that_ran_as_others_say_nothing_of_the_report_whatever_came_out(
+    of_threads: Published, truth: list[float], here: str, ran: dict[str, int], speaks: str
 ) -> None:
-    """A rate that rises does so on as many cores; a queue, a lock or a knee hangs on the number of clients."""
-    scaling = LevelScaling(cores_here=2, cores_published=8, levels={"threads": {"threads": {"1": 1, "8": 2}}})
-    own = {**claim, "own_table": "It rises there."} if claim is FALLS else claim
+    scaling = LevelScaling(cores_here=2, cores_published=8, levels={"threads": {"threads": ran}})
     (found,) = judge.judge(
-        ledger(own), of_threads, measured(RISE), judge.JudgedSystem("s"), busy=busy(0.5, 0.5, 0.5, 0.5), scaling=scaling
+        ledger(RISES),
+        of_threads,
+        measured(truth),
+        judge.JudgedSystem("s"),
+        busy=busy(0.5, 0.5, 0.5, 0.5),
+        scaling=scaling,
     )
-    assert found.speaks == speaks
+    assert (found.here, found.speaks) == (here, speaks)
     if speaks == "nothing":
-        assert found.reason == "it hangs on how many threads there are, of which 1 for 1 and 2 for 8 were run"
+        assert found.reason == "threads were scaled to the cores here: 2 for 8"
         assert "-p levels=published" in found.decide
 
 
@@ -207,7 +211,19 @@ def test_levels_that_stand_for_different_ones_are_told(toy: Published) -> None:
         scaling=LevelScaling(cores_here=2, cores_published=8, levels=levels),
     )  # fmt: skip
     assert (found.here, found.speaks) == ("holds", "nothing")
-    assert found.reason == "x 8 stand for 3 here in one table and for 4 in another"
+    assert found.reason == "x were scaled to the cores here: 3 for 8 and 4 for 8"
+
+
+def test_ranks_over_scaled_levels_say_nothing(toy: Published) -> None:
+    claim = {"hypothesis": "correlates", "tables": ["a"], "x": "y", "y": "z"}
+    cells = [BusyCell("a", "s", {"x": x}, [Machine(0.5, 2, True, True)]) for x in (1, 2, 4, 8)]
+    (found,) = judge.judge(
+        ledger(claim), toy, evidence({"a": {"y": RISE, "z": RISE}}), judge.JudgedSystem("s"), busy=cells,
+        scaling=LevelScaling(cores_here=2, cores_published=8, levels={"a": {"x": {"4": 1, "8": 2}}}),
+    )  # fmt: skip
+    assert (found.here, found.speaks, found.reason) == (
+        "holds", "nothing", "x were scaled to the cores here: 1 for 4 and 2 for 8",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("share", "speaks"), [(0.7, "both ways"), (0.95, "nothing")])

@@ -44,4 +44,5 @@ def test_the_verdict_that_the_docs_recompute(tmp_path: Path) -> None:
     (judged,) = [claim for claim in report.claims() if claim.id == "rises-read-write"]
     # The kit counts as well that rates are rounded to 0.01.
     assert judged.interval == pytest.approx((low, high), rel=1e-6)
-    assert (judged.verdict, judged.speaks, judged.n) == ("open", "confirm only", 2)
+    assert (judged.verdict, judged.here, judged.speaks, judged.n) == ("needs a bigger machine", "open", "nothing", 2)
+    assert judged.reason == "threads were scaled to the cores here: 1 for 50 and 5 for 200"

@@ -51,13 +51,13 @@ def cores(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_by_hand(home: Home, cores: Any) -> None:
     cores(2)
-    made = forecast(asked(TIDB, workloads=["oltp_point_select"], repetitions=4))
+    made = forecast(asked(TIDB, workloads=["oltp_point_select"], repetitions=4, levels="published"))
     # 30 s before the first of 12 trials, 4 blocks of 5 s, each trial 2 s of load and 4 s beside it.
     assert made.wall_s == 30 + 4 * 5 + 12 * 6
     claim = next(each for each in made.claims if each.claim == "rises-point-select")
-    # 50, 100, 200 threads are 1, 2, 4 here, of which 2 clients fill 2 cores: a rise would be larger on more.
-    assert (claim.speaks, claim.reason) == ("confirm only", "100% of 2 cores may be busy at 4 threads")
-    assert claim.needs.startswith("more than 5 cores ")
+    # 50 clients fill 2 cores: a rise would be larger on more. 200 / 0.9 are 222.2.
+    assert (claim.speaks, claim.reason) == ("confirm only", "100% of 2 cores may be busy at 200 threads")
+    assert claim.needs.startswith("more than 223 cores ")
     # Of a ratio of two figures that vary by 15% the interval must be narrower than what is printed is above 1.2. Holm
     # begins with 2 x 5% over all claims that this plan measures.
     tables = published.load(TIDB).tables["oltp_point_select"].frame.set_index("threads").tps
@@ -68,6 +68,15 @@ def test_by_hand(home: Home, cores: Any) -> None:
     assert claim.repetitions == needed
     # Three cells of 6 s and a block of 5 s each time.
     assert claim.minutes == pytest.approx(needed * 23 / 60)
+
+
+def test_scaled_levels_are_said_to_say_nothing(home: Home, cores: Any) -> None:
+    cores(2)
+    claims = forecast(asked(TIDB, workloads=["oltp_point_select"])).claims
+    (rises,) = [each for each in claims if each.claim == "rises-point-select"]
+    assert (rises.speaks, rises.repetitions) == ("nothing", None)
+    assert rises.reason == "threads were scaled to the cores here: 1 for 50 and 4 for 200"
+    assert rises.needs.startswith("the published levels (-p levels=published)")
 
 
 def test_cores_that_the_report_had_not_show_what_its_own_did_not(home: Home, cores: Any) -> None:
@@ -125,7 +134,7 @@ def test_a_recorded_campaign_takes_the_place_of_what_is_usual(home: Home, cores:
 
 def test_a_budget_goes_to_what_it_decides(home: Home, cores: Any) -> None:
     cores(2)
-    asking = asked(TIDB, workloads=["oltp_point_select", "oltp_read_write"])
+    asking = asked(TIDB, workloads=["oltp_point_select", "oltp_read_write"], levels="published")
     plan_s = forecast(asking).wall_s
     made = forecast(asking, budget_s=plan_s + 120)
     within = [each for each in made.claims if each.budgeted]
@@ -146,7 +155,7 @@ def test_a_budget_goes_to_what_it_decides(home: Home, cores: Any) -> None:
 def test_repetitions_that_are_added_share_the_error_rate(home: Home, cores: Any) -> None:
     """A plan of so many repetitions is looked at once; what a budget adds is looked at again, as the run will."""
     cores(2)
-    asking = asked(TIDB, workloads=["oltp_point_select"], repetitions=4)
+    asking = asked(TIDB, workloads=["oltp_point_select"], repetitions=4, levels="published")
     once, looked_at = forecast(asking), forecast(asking, budget_s=3600)
     needed = [{each.claim: each.repetitions or 0 for each in made.claims} for made in (once, looked_at)]
     assert needed[1]["rises-point-select"] > needed[0]["rises-point-select"]

@@ -15,7 +15,7 @@ had, the published figures are the bound: these would show a rate between X / W 
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -75,7 +75,7 @@ class Capacity:
         """Return what these hosts can say of a claim, from their cores and the published figures alone."""
         if claim.in_tables():
             return self._of_ranks(claim)
-        if said := next(self._silent(claim, contrasts), None):
+        if said := next(self._silent(contrasts), None):
             return said
         unbounded = [self.withheld(contrast) for contrast in contrasts]
         if not any(map(any, unbounded)):
@@ -89,10 +89,9 @@ class Capacity:
         speaks: Speaks = "confirm only" if confirms else "refute only" if refutes else "nothing"
         return self._full(speaks, [term for contrast in contrasts for term in self._slowed(contrast)])
 
-    def _silent(self, claim: Hypothesis, contrasts: Sequence[Contrast]) -> Iterator[Scope]:
-        """Yield why nothing that these hosts can show says anything of a claim."""
-        for contrast in contrasts:
-            yield from self._scaled(claim, contrast)
+    def _silent(self, contrasts: Sequence[Contrast]) -> Iterator[Scope]:
+        """Yield why nothing that these hosts can show says anything of the report."""
+        yield from self._scaled((term.table, term.rows) for contrast in contrasts for term in contrast.terms)
         slowed = [term for contrast in contrasts for term in self._slowed(contrast)]
         for term in slowed:
             if not self._machines(term):
@@ -236,32 +235,29 @@ class Capacity:
         cell = self._cells(term)[0]
         return {name: cell.ran.get(name, value) for name, value in term.rows.items() if not isinstance(value, str)}
 
-    def _scaled(self, claim: Hypothesis, contrast: Contrast) -> Iterator[Scope]:
-        """That scaled levels tell nothing of what hangs on how many there are: a knee, a lock, a queue."""
-        ran: dict[str, dict[object, set[int]]] = {}
-        for term in contrast.terms:
-            for name, value in term.rows.items():
-                level = self.scaling.here(term.table, name, value) if self.scaling else None
-                if level is not None:
-                    ran.setdefault(name, {}).setdefault(value, set()).add(level)
-        needs = "the published levels (-p levels=published), on a machine with the cores for them"
-        for name, levels in ran.items():
-            if all(here == {value} for value, here in levels.items()):
-                # On as many cores as were published, each level stands for itself.
-                continue
-            apart = next(((value, here) for value, here in levels.items() if len(here) > 1), None)
-            if apart:
-                few, many = min(apart[1]), max(apart[1])
-                said = f"{counted({name: apart[0]})} stand for {few} here in one table and for {many} in another"
-                yield Scope("nothing", said, needs)
-            if len(levels) > 1 and claim.hangs_on_count(self.arm.published):
-                pairs = sorted((min(here), str(value)) for value, here in levels.items())
-                shown = " and ".join(f"{here} for {value}" for here, value in (pairs[0], pairs[-1]))
-                said = f"it hangs on how many {name.replace('_', ' ')} there are, of which {shown} were run"
-                yield Scope("nothing", said, needs)
+    def _scaled(self, tables: Iterable[tuple[str, Mapping[str, object]]]) -> Iterator[Scope]:
+        """That a level which ran as another says nothing: locks, queues and caches hang on how many there are.
+
+        Each of `tables` comes with the levels that a figure names; where it names none, it speaks of all that ran.
+        """
+        scaled = self.scaling.levels if self.scaling else {}
+        ran: dict[str, set[tuple[int, int]]] = {}
+        for table, rows in tables:
+            for name, levels in scaled.get(table, {}).items():
+                for published, here in levels.items():
+                    if str(rows.get(name, published)) == published != str(here):
+                        ran.setdefault(name, set()).add((int(published), here))
+        for name, pairs in ran.items():
+            ends = dict.fromkeys((min(pairs), max(pairs)))
+            shown = " and ".join(f"{here} for {published}" for published, here in ends)
+            said = f"{name.replace('_', ' ')} were scaled to the cores here: {shown}"
+            needs = "the published levels (-p levels=published), on a machine with the cores for them"
+            yield Scope("nothing", said, needs)
 
     def _of_ranks(self, claim: Hypothesis) -> Scope:
         """Of a rank correlation over cells: what one full machine withholds moves ranks by an unknown amount."""
+        if scaled := next(self._scaled((table, {}) for table in sorted(claim.in_tables())), None):
+            return scaled
         cells = [c for c in self.busy if c.system == self.arm.system and c.table in claim.in_tables()]
         if not cells or not any(machine.server for cell in cells for machine in cell.machines):
             said = "how busy the servers' CPU was is not known"

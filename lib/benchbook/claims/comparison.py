@@ -82,10 +82,6 @@ class MeanRatio(Hypothesis, Figure):
     def check(self, published: Published, file: Path) -> None:
         check_factors(self, [self.factor], self.levels, published, self.id, file)
 
-    def hangs_on_count(self, published: Published) -> bool:
-        # Both sides are at the same levels.
-        return False
-
     def tested_as(self) -> str:
         reference = "no change" if self.same else "the published ratio"
         return f"{reference}, within {self.tolerance:.0%}, on average over {self.factor.replace('_', ' ')}"

@@ -153,10 +153,6 @@ class Hypothesis(Strict, ABC):
     def tested_as(self) -> str:
         """Return the test with its bounds, as a clause: "at least 1.2x from the fewest to the most threads"."""
 
-    def hangs_on_count(self, published: Published) -> bool:
-        """Return whether more clients on more cores could show another thing, as of a knee, a queue, a lock."""
-        return True
-
     def in_tables(self) -> set[str]:
         """Return, where `speaks_of` names no figure, the tables that the claim is about as a whole."""
         return set()

@@ -19,7 +19,6 @@ from benchbook.claims.figures import (
     name,
     refuse,
     step,
-    time_power,
 )
 from benchbook.claims.hypothesis import Arm, AtLeast, Hypothesis, Share
 from benchbook.claims.verdict_text import bound
@@ -102,10 +101,6 @@ class Increases(Along):
 
     def compared(self, curve: FigureCurve) -> list[Contrast]:
         return [curve.compare(curve.last, 0, at_least(self.at_least))]
-
-    def hangs_on_count(self, published: Published) -> bool:
-        # A rate that rises does so by what its cores do: clients and cores are scaled together.
-        return self.over is not None or time_power(self.terms()[0], published) != -1
 
     def tested_as(self) -> str:
         return f"{bound(self.at_least)} {self.from_to()}"
