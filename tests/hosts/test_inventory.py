@@ -138,6 +138,8 @@ def test_hosts_of_an_ansible_inventory_get_the_roles_of_their_groups(home: Home)
         ("[tidb]\na ansible_connection=local\n", {}, "hosts.ini", "line 2, a.ansible_connection: hosts are reached"),
         ("[tidb]\na ansible_host='{{ ip }}'\n", {}, "hosts.ini", "line 2, a.ansible_host: a template is not filled in"),
         ("[tidb]\n[x:why]\n", {}, "hosts.ini", r"line 2, the inventory: .*Section \[x:why\] has unknown type"),
+        ("[tidb]\na ansible_ssh_port=ssh\n", {}, "hosts.ini", "line 2, a.ansible_ssh_port: a port is a number"),
+        ("[tidb]\na ansible_ssh_args='sshpass -p x7'\n", {}, "hosts.ini", "line 2, a.ansible_ssh_args: this is not"),
         ("[tidb]\na ansible_port=70000\n", {}, "hosts.ini", "hosts.a.ssh_port: .*less than or equal to 65535"),
         ("[tidb]\na\n[clent]\nb\n", {}, "hosts.ini|mine.yaml", "nothing asks for this name.*write client"),
     ],

@@ -90,7 +90,7 @@ class _Imported:
             place = {}  # the ssh_config knows it by its name
         port, user = self._said("port"), self._said("user")
         if isinstance(port, str) and not port.isdigit():
-            raise self._refused("ansible_port", "a port is a number", "write the number")
+            raise self._refused(self._key("port"), "a port is a number", "write the number")
         return {
             **place,
             **({} if port is None else {"ssh_port": int(port)}),
@@ -102,16 +102,20 @@ class _Imported:
         key = self.known.get("ansible_private_key_file", self._said("private_key_file"))
         return {} if key is None else {self.name: str(key)}
 
-    def _said(self, what: str) -> Any:
+    def _key(self, what: str) -> str:
         # The older of its two names counts less.
-        key = next((k for k in (f"ansible_{what}", f"ansible_ssh_{what}") if self.known.get(k) is not None), "")
+        return next((k for k in (f"ansible_{what}", f"ansible_ssh_{what}") if self.known.get(k) is not None), "")
+
+    def _said(self, what: str) -> Any:
+        key = self._key(what)
         value = self.known.get(key)
         if isinstance(value, str) and "{{" in value:
             raise self._refused(key, "a template is not filled in here", "write the value itself")
         return value
 
     def _refused(self, key: str, problem: str, fix: str) -> BadInput:
-        value = HIDDEN if _SECRET.search(key) else self.known[key]
+        # As in `-o ProxyCommand="sshpass -p ..."`.
+        value = HIDDEN if _SECRET.search(f"{key} {self.known[key]}") else self.known[key]
         line = _line(self.source, self.name)
         return BadInput(problem, file=self.source, line=line, key=f"{self.name}.{key}", value=value, fix=fix)
 
