@@ -4,8 +4,6 @@ from __future__ import annotations
 
 # A short command, unless its caller says how long it may take.
 COMMAND_S = 60.0
-# Large folders are removed, and large files hashed.
-LONG_COMMAND_S = 600.0
 # A server behind a host takes a connection within this time.
 FORWARD_S = 10.0
 # Between two signs of life on a connection that nobody uses.

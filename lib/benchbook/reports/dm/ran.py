@@ -193,7 +193,7 @@ class FullRan:
             command="dm-ctl start-task task.yaml",
             # By DM's own log: what stands before and after is asking and waiting, and would pass for idle cores.
             started=dump.began,
-            # Machines are sampled twice as often as DM (see observed): in so many seconds one sample begins and ends.
+            # Machines are sampled twice as often as DM (see pipeline): in so many seconds one sample begins and ends.
             ended=min(self.ran.ended, max(load.ended or self.ran.ended, dump.began + self.sample_s)),
             exit_status=None,
             summary=summary,
