@@ -308,6 +308,8 @@ END = {"host": "db.invalid", "port": 4000, "user": "u", "password_env": "P"}
         (["endpoint:one", "endpoint:same"], {"endpoint:same": "endpoint:one"}),
         (["endpoint:here", "endpoint:localhost"], {"endpoint:localhost": "endpoint:here"}),
         (["endpoint:one", "endpoint:other_port"], {}),
+        (["endpoint:cloud", "endpoint:cloud_too"], {"endpoint:cloud_too": "endpoint:cloud"}),
+        (["endpoint:cloud", "endpoint:other_cluster"], {}),
         (["tidb", "tidb:6.5", "tidb:7.1"], {"tidb:6.5": "tidb"}),
         (["mariadb", "mariadb:pool", "mariadb:plain"], {"mariadb:plain": "mariadb"}),
         (["mysql57", "mysql8", "mariadb"], {}),
@@ -315,7 +317,9 @@ END = {"host": "db.invalid", "port": 4000, "user": "u", "password_env": "P"}
 )
 def test_systems_that_run_alike_are_known_before_the_run(home: Home, names: list[str], alike: dict[str, str]) -> None:
     ends = {"one": END, "same": {**END, "user": "v"}, "here": {**END, "host": "127.0.0.1"},
-            "localhost": {**END, "host": "localhost"}, "other_port": {**END, "port": 4001}}  # fmt: skip
+            "localhost": {**END, "host": "localhost"}, "other_port": {**END, "port": 4001},
+            "cloud": {**END, "tls": True}, "cloud_too": {**END, "tls": True},
+            "other_cluster": {**END, "tls": True, "user": "other.u"}}  # fmt: skip
     own = {"mariadb": {"port": 3306}, "mariadb:plain": {"port": 3307},
            "mariadb:pool": {"settings": {"innodb_buffer_pool_size": "1G"}}}  # fmt: skip
     where = load_inventory(str(home.write("mine.yaml", inventory("127.0.90", endpoints=ends, systems=own))))

@@ -188,7 +188,10 @@ def _alike(arm: Arm, like: Mapping[str, str], compared: Sequence[Contrast]) -> s
             if len({each.table for each in contrast.terms}) > 1:
                 designs = [each for each in arm.published.report.design if each.table == term.table]
                 rows = {**(designs[0].fixed if len(designs) == 1 else {}), **rows}
-                tables = [(each.workload, each.load, each.options) for each in designs] or term.table
+                several = len(designs) > 1
+                tables = [
+                    (each.workload, each.load, each.options, each.fixed if several else {}) for each in designs
+                ] or term.table
             ran = str((like.get(system, system), term.metric, sorted(rows.items(), key=str), tables))
             weighed[ran] = weighed.get(ran, 0.0) + weight
         if weighed and max(map(abs, weighed.values())) < 1e-9:

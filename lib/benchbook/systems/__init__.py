@@ -117,8 +117,13 @@ def _runs_as(name: str, inventory: Inventory) -> object:
     kind, _, which = name.partition(":")
     if kind == EndpointSystem.name:
         _, existing = EndpointSystem.choose(inventory, which)
+        if existing.tls:
+            # One gateway of a managed service may lead to many clusters, by the name it is called by or the account.
+            return at(existing.host, existing.port), existing.user
         with suppress(OSError, UnicodeError):
-            return socket.getaddrinfo(existing.host, existing.port, type=socket.SOCK_STREAM)[0][4]
+            found = socket.getaddrinfo(existing.host, existing.port, type=socket.SOCK_STREAM)
+            # Names come with their addresses in any order.
+            return min((each[4] for each in found), key=str)
         return at(existing.host, existing.port)
     settings, server = inventory.settings(name), _service(name, inventory)
     built = () if settings.binary or server is None else server.builds_for(inventory)
