@@ -4,7 +4,7 @@ A report is printed from closed queueing networks on many cores: CPU, a lock, a 
 same system, or one that is broken in a way that the report does not show, on a few cores. Whether a claim is true *of
 the machine that runs* and *of the report's machine* follows from the networks, without noise; what the engine says
 follows from noisy repetitions. `python -m benchmarks.verdicts_simulation --all` prints the tables of
-docs/how-a-verdict-is-reached.md and draws its pictures.
+docs/how-often-a-verdict-is-wrong.md and draws the pictures of docs/how-a-verdict-is-reached.md.
 """
 
 from __future__ import annotations

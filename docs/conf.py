@@ -18,7 +18,7 @@ exclude_patterns = ["_build", "nightly"]
 html_theme = "furo"
 html_title = f"Benchbook {release}"
 html_show_copyright = False
-# Links to files of the checkout, which are no pages; a chart in Mermaid, whose renderer would have to be fetched.
-suppress_warnings = ["myst.xref_missing", "misc.highlighting_failure"]
+# Links to files of the checkout, which are no pages.
+suppress_warnings = ["myst.xref_missing"]
 
 generate.write(Path(__file__).parent / "reference")
