@@ -17,6 +17,7 @@ from benchbook.analysis import checks, cpu_use
 from benchbook.analysis.trials import cells, figures_of, interval, of_records
 from benchbook.campaign.design import Cell, Trial, plan
 from benchbook.campaign.environment import Environment
+from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.hosts.about import HostFacts
 from benchbook.probes.samples import COLUMNS
@@ -164,3 +165,13 @@ def test_a_column_that_is_printed_in_another_unit_than_it_is_measured_in_is_refu
         tabled.figures(LoadKind(), wrong, [record()])
     # What was not measured is in no unit.
     assert len(tabled.beside(LoadKind(), wrong, [], planned("tidb")))
+
+
+def test_a_probe_that_failed_is_a_check_that_failed() -> None:
+    """Each by its name: of a check the page shows one example, and of two probes it showed one."""
+    failed = {"mine@b": "KeyError: 'x' (line 3 of mine.py)", "yours@c": "none came in time"}
+    assert checks.failed_probes(Record.model_construct(id="r01", proof={"failed_probes": failed})) == [
+        checks.Check("r01", "probe mine@b", False, "took no sample: KeyError: 'x' (line 3 of mine.py)"),
+        checks.Check("r01", "probe yours@c", False, "took no sample: none came in time"),
+    ]
+    assert checks.failed_probes(Record.model_construct(id="r01", proof={"probe_cores": {}})) == []

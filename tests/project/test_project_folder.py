@@ -64,6 +64,14 @@ def test_outside_of_a_project_folder_it_says_so(installed: Path, tmp_path: Path)
         assert "benchbook init" in done.stderr
 
 
+def test_nothing_is_overwritten(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text("mine")
+    done = run(installed, tmp_path, "init")
+    assert done.returncode == 2
+    assert "it is there already, and is not overwritten" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["Makefile"]
+
+
 def test_try_audits_a_document_and_makes_a_page_of_a_recorded_campaign(installed: Path, tmp_path: Path) -> None:
     done = run(installed, tmp_path, "try")
     assert done.returncode == 0, done.stderr
