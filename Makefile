@@ -12,7 +12,7 @@ INVENTORY ?=
 # What `make new` lays down: sysbench, or versions.
 KIND ?=
 BENCH ?=
-# What a batch runs: a YAML file (README.md, `Many reports, many hosts`).
+# What a batch runs: a YAML file (docs/batches.md).
 PLAN ?=
 # Which campaign is packed: a report (its latest), an id, a folder.
 CAMPAIGN ?=
