@@ -41,6 +41,17 @@ def test_a_drift_that_one_cell_hardly_shows_is_told_of_all_together() -> None:
     assert "1 of oltp_insert tidb" in farthest
 
 
+def test_cells_that_were_measured_once_or_twice_hide_no_drift() -> None:
+    """As of a profile with `repetitions_unjudged`: 20 cells beside 3 that fall by 2% a repetition."""
+    rates = np.outer([100.0] * 23, 0.98 ** np.arange(5) * np.array([1.001, 1, 0.999, 1, 1.001]))
+    records = [one for one in campaign(rates) if one.levels["threads"] <= 3 or one.repetition <= 2]
+    drift, _ = checks.repetitions_in_words(PUBLISHED, records)
+    assert drift.startswith("Rates fall by 2.0% from one repetition to the next")
+    assert "over 3 cells" in drift
+    once = [one for one in campaign(noisy(3, 3)) if one.levels["threads"] == one.repetition]
+    assert len(checks.repetitions_in_words(PUBLISHED, once)) == 1
+
+
 def test_repetitions_that_differ_as_a_whole_are_no_drift() -> None:
     """Up and down by 10%, every cell alike: the five repetitions are the units, not the fifty trials."""
     rates = noisy(10, 5) * np.exp([0.1, -0.1, 0.05, -0.1, 0.0])

@@ -188,6 +188,10 @@ def _as_speed(quantity: Quantity) -> float:
 
 def _drift(frame: pd.DataFrame) -> list[str]:
     """Test the slope of a line through the repetitions, each the mean of its cells: they are the units, no trials."""
+    # Cells of which less was measured than of others would pull the first repetitions towards no effect.
+    frame = frame[frame.groupby("cell").value.transform("size") >= LEAST_REPETITIONS]
+    if frame.empty:
+        return []
     logs = np.log(frame.value)
     effects = (logs - logs.groupby(frame.cell).transform("mean")).groupby(frame.repetition).mean()
     line = stats.linregress(effects.index.to_numpy(float), effects)
