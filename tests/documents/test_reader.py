@@ -84,6 +84,8 @@ def test_bounds_ranges_and_estimates_are_no_measurements(printed: str, kind: str
         "c6a.2xlarge",
         "5.7.25-log",
         "us-east-2",
+        "5−",
+        "(5-)",
     ],
 )
 def test_what_is_no_measurement_gives_no_figure(text: str) -> None:

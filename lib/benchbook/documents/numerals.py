@@ -228,6 +228,8 @@ def _number(match: re.Match[str], text: str, style: Style) -> Figure | None:
         return None
     if rest in set(".,·⋅•") and text[end + 1 : end + 2].isdigit():  # 1.2.3, 12,3456, 2·100: not understood
         return None
+    if rest and rest in MINUS and not text[end - 1].isspace() and text[end + 1 : end + 2].strip() in {"", ")"}:
+        return None  # 5−: a minus behind its number
     value, place, unit = scaled
     sign = match["sign"] or ""
     if sign and text[match.end("sign")].isspace() and text[: match.start("sign")].strip():
