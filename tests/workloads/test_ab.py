@@ -87,6 +87,12 @@ def test_a_rate_of_zero_is_refused() -> None:
         ab.parse(printed("success").replace("320.24", "0.00"))
 
 
+def test_a_table_of_percentiles_that_is_cut_is_refused() -> None:
+    whole = printed("success")
+    with pytest.raises(OutputNotParseable, match="latency_max_ms"):
+        ab.parse(whole[: whole.index(" 100%")])
+
+
 def test_one_request_has_no_percentiles() -> None:
     with pytest.raises(OutputNotParseable, match="percentiles"):
         ab.parse(printed("one_request"))

@@ -99,9 +99,10 @@ def parse(text: str) -> AbSummary:
     if run.problem:
         raise WorkloadFailed(run.problem)
     figures = {name: quantity.value for name, quantity in run.figures.items()}
+    if lacking := [name for name in ("p50_ms", "p95_ms", "p99_ms", "latency_max_ms") if name not in figures]:
+        needs = "it needs two requests or more"
+        raise OutputNotParseable(f"ab's output has no table of percentiles ({', '.join(lacking)}): {needs}")
     percentiles = {int(name[1:-3]): ms for name, ms in figures.items() if re.fullmatch(r"p\d+_ms", name)}
-    if not percentiles:
-        raise OutputNotParseable("ab's output has no table of percentiles: it needs two requests or more")
     return AbSummary(
         complete=int(figures["events"]),
         failed=int(figures["failed"]),
