@@ -139,6 +139,17 @@ def test_each_benchmark_of_db_bench_is_a_run_that_says_what_it_found() -> None:
     assert (read.figures["found"].value, read.figures["looked_for"].value) == (17302, 20000)
 
 
+def test_errors_that_go_tpc_passed_over_are_counted_and_others_end_it() -> None:
+    """Its own time stands before those that it passes over. 13,044 + 12,456 were done; 0.035 s are 35 ms."""
+    failed = "[Summary] NEW_ORDER_ERR - Takes(s): 79.9, Count: 3, TPM: 2.3, Sum(ms): 9, Avg(ms): 3\n"
+    plain = text("go_tpc").replace("tpmC", f"{failed}tpmC").replace("Avg(ms): 35", "Avg(s): 0.035")
+    (run,) = generator_output.runs(f"[2024-01-01 10:00:00] execute run failed, err Error 1205: Lock wait\n{plain}")
+    figures = {"events": 25_500, "failed": 3, "new_order_latency_mean_ms": 35}
+    _check(run, "go_tpc", {"threads": 16}, figures)
+    (ended,) = generator_output.runs(f"execute run failed, err Error 1205: Lock wait\n{plain}")
+    assert ended.problem.startswith("go-tpc says that it failed: execute run failed")
+
+
 def test_the_run_behind_one_that_was_given_up_is_whole() -> None:
     given_up = text("pgbench_12") + "pgbench: fatal: Run was aborted; the above results are incomplete.\n"
     assert [bool(run.problem) for run in generator_output.runs(given_up + text("pgbench_12"))] == [True, False]

@@ -32,10 +32,11 @@ _UNITS: pint.UnitRegistry[float] = pint.UnitRegistry()
 _ALIASES = {"m": "min"}
 # What stands before a line where others kept it: a time (`ts`, kubectl, pipelines; YCSB's own, with ":123", is none)
 # with what journalctl, syslog and CRI write behind it; a container's name (docker compose, kubectl --prefix); a quote.
+# go-tpc's own time before an error stays: without it the error ends a thread.
 _STAMP = re.compile(
     r"^\[?(?:\d{4}[-/]\d\d[-/]\d\d[T ]|(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} {1,2}\d{1,2} )?\d\d:\d\d:\d\d(?:[.,]\d+)?"
     r"(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?(?: \d{4})?\]?[:|]?(?!:)"
-    r"(?:[ \t](?:\S+ [^\s\[]+\[\d+\]:|std(?:out|err) [FP]))?(?:[ \t]|$)"
+    r"(?:[ \t](?:\S+ [^\s\[]+\[\d+\]:|std(?:out|err) [FP]))?(?:[ \t](?!execute \w+ failed, )|$)"
     r"|^\[?\d{10}\.\d{3,9}\]?:?[ \t]",
     re.MULTILINE,
 )
