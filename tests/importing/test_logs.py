@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from kit import FIXTURES, Home
+from records import record
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -16,10 +17,12 @@ import benchbook
 from benchbook import cli, published
 from benchbook.analysis.trials import cells
 from benchbook.campaign.environment import IMPORTED
+from benchbook.campaign.record import Quantity
 from benchbook.compare.pair import compare
 from benchbook.errors import BadInput
 from benchbook.importing import logs
 from benchbook.reports.kind import kind_of
+from benchbook.reports.logs_kind import LogsKind
 
 LEVELS = "{workload}/{threads}-{repetition}.txt"
 PRINTED = """\
@@ -82,6 +85,17 @@ def test_files_become_trials_and_cells_with_intervals(tmp_path: Path, said: Said
     assert "--mysql-password=<hidden>" in kept.read_text()
     assert kind_of("mine").record_checks(report.records[0])[0].check == "Little's law"
     assert published.validate("mine").report.restaged_by == "logs"
+
+
+def test_a_record_of_a_log_answers_for_its_errors_and_for_percentiles_that_are_bounds() -> None:
+    """etcd prints no count: 100/s for 10 s are 1,000, of which 1 is 0.10%. sysbench tells times up to 100 s."""
+    kind = LogsKind()
+    printed = {"tps": (100, "1/s"), "total_time_s": (10, "s"), "failed": (1, "1"), "p95_ms": (100_000, "ms")}
+    summary = {name: Quantity(value=value, unit=unit) for name, (value, unit) in printed.items()}
+    (errors,) = kind.record_checks(record(table="etcd_benchmark", levels={}, summary=summary))
+    assert (errors.ok, errors.found) == (True, "1 failed (0.10%)")
+    found = kind.record_checks(record(table="sysbench_by_rate", levels={}, summary=summary))
+    assert [(each.check, each.ok) for each in found] == [("errors", True), ("latency range", False)]
 
 
 def test_published_figures_that_are_typed_in_stay_at_the_next_import(tmp_path: Path, said: Said, home: Home) -> None:

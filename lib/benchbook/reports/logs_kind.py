@@ -13,6 +13,7 @@ from benchbook.profiles import Profile
 from benchbook.published import Published
 from benchbook.reports.kind import Kind
 from benchbook.stats import latency
+from benchbook.workloads import sysbench_output
 
 NAME = "logs"
 # Of the requests so many may fail before a record's check says so.
@@ -48,7 +49,7 @@ class LogsKind(Kind[LogsParameters]):
         return []
 
     def record_checks(self, record: Record) -> list[Check]:
-        """Return Little's law and failed requests, where what they need was printed."""
+        """Return Little's law, failed requests and percentiles beyond a histogram, where what they need was printed."""
         value = {name: quantity.value for name, quantity in record.summary.items()}
         found = []
         threads = record.levels.get("threads")
@@ -57,8 +58,12 @@ class LogsKind(Kind[LogsParameters]):
             found.append(Check(record.id, "Little's law", law.holds, f"{law.in_flight:.1f} of {threads} threads busy"))
         failed = value.get("failed", value.get("ignored_errors"))
         if failed is not None:
-            share = failed / max(1.0, value.get("events", failed))
+            # etcd's benchmark, YCSB and memtier_benchmark do not print how many were answered.
+            answered = value.get("events", value.get("tps", 0.0) * value.get("total_time_s", 0.0))
+            share = failed / max(1.0, answered or failed)
             found.append(Check(record.id, "errors", share <= MOST_FAILED, f"{failed:g} failed ({share:.2%})"))
+        if record.table.startswith("sysbench"):
+            found += sysbench_output.latency_range(record)
         return found
 
 

@@ -22,7 +22,7 @@ from benchbook.systems.base import CONNECTIONS, STATEMENTS
 from benchbook.systems.statements import reading_s
 from benchbook.workloads import sysbench_output
 from benchbook.workloads.base import Load, LoadGenerator, Outcome, Ran, Store, one_port
-from benchbook.workloads.sysbench_output import LONGEST_MS, QUEUE_FULL_AFTER_S
+from benchbook.workloads.sysbench_output import QUEUE_FULL_AFTER_S
 
 # sysbench's name of the driver for each protocol that it speaks; its options of a connection begin like it.
 DRIVERS = {"mysql": "mysql", "pgsql": "pgsql"}
@@ -365,6 +365,4 @@ class Sysbench(LoadGenerator[SysbenchSize]):
         if (after_s := record.proof.get(QUEUE_FULL_AFTER_S)) is not None:
             found = f"full after {after_s:g} s: more was offered than the server takes"
             return [Check(record.id, "queue", ok=True, found=found)]
-        capped = [name for name, each in record.summary.items() if name[0] == "p" and each.value >= LONGEST_MS]
-        beyond = f"{', '.join(capped)}: 100 s is where sysbench's histogram ends, so that it took this long or longer"
-        return [*checks.of_sysbench(record), *([Check(record.id, "latency range", False, beyond)] if capped else [])]
+        return [*checks.of_sysbench(record), *sysbench_output.latency_range(record)]

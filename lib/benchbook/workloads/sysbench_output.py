@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from benchbook.campaign.record import Quantity
+from benchbook.analysis.checks import Check
+from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import OutputNotParseable, WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Ended
@@ -200,6 +201,13 @@ def _merged_seconds(parts: Sequence[Seconds]) -> Seconds:
 
 
 # -- for the record -------------------------------------------------------------------------------------------------
+
+
+def latency_range(record: Record) -> list[Check]:
+    """Return a failed check where a percentile is the end of sysbench's histogram: it took this long or longer."""
+    capped = [name for name, each in record.summary.items() if name[0] == "p" and each.value >= LONGEST_MS]
+    beyond = f"{', '.join(capped)}: 100 s is where sysbench's histogram ends, so that it took this long or longer"
+    return [Check(record.id, "latency range", False, beyond)] if capped else []
 
 
 def quantities(output: Output) -> dict[str, Quantity]:
