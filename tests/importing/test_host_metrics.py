@@ -114,6 +114,15 @@ def test_a_clock_that_goes_back_has_passed_midnight() -> None:
     assert found.samples[-1].t - found.samples[0].t == 2
 
 
+def test_a_german_clock_of_iostat_is_read_and_a_date_that_is_none_is_refused() -> None:
+    """5 June: the day comes first where points stand between."""
+    found = host_metrics.read(IOSTAT.replace("06/07/2018 06:09:17 PM", "05.06.2018 18:09:17"))
+    assert found is not None
+    assert found.samples[0].t == at(2018, 6, 5, 18, 9, 17)
+    with pytest.raises(OutputNotParseable, match="a time that cannot be read"):
+        host_metrics.read(IOSTAT.replace("06/07/2018 06:09:17 PM", "46.77.2018 18:09:17"))
+
+
 def test_samples_without_times_are_refused_by_name_and_other_text_is_none_of_it() -> None:
     with pytest.raises(OutputNotParseable, match=r"iostat without the times of its samples .*-x -t"):
         host_metrics.read(IOSTAT.replace("06/07/2018 06:09:1", "x"))

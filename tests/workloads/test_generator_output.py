@@ -199,6 +199,20 @@ def test_a_time_before_the_lines_of_the_seconds_alone() -> None:
     assert found.seconds == generator_output.runs(plain)[0].seconds
 
 
+def test_lines_of_seconds_that_were_wrapped_are_counted() -> None:
+    plain = (FIXTURES / "sysbench/read_write.txt").read_text()
+    (whole,) = generator_output.runs(plain)
+    (found,) = generator_output.runs(plain.replace(" lat (ms", " lat\n(ms", 1))
+    assert (whole.unread, found.unread, len(found.seconds)) == (0, 1, len(whole.seconds) - 1)
+
+
+def test_times_of_a_clock_become_seconds_of_the_run() -> None:
+    """pgbench --progress-timestamp of 30 s: 5 s before the last line is second 25."""
+    lines = "".join(f"progress: {t}.0 s, 1200.0 tps, lat 6.6 ms stddev 1.0\n" for t in (1704103255, 1704103260))
+    (run,) = generator_output.runs(lines + text("pgbench_12"))
+    assert [t for t, _ in run.seconds] == [25.0, 30.0]
+
+
 FILEIO = """sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta2)
 
 Number of threads: 4

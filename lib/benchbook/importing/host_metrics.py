@@ -59,22 +59,29 @@ class HostMetrics(NamedTuple):
 
 def read(text: str) -> HostMetrics | None:
     """Return the samples of a text; None where none of these programs printed it. Raise OutputNotParseable."""
-    start = text.lstrip()
-    head = _HEAD.match(start)
-    if head and "avg-cpu:" in start:
-        found = HostMetrics("iostat", head["host"], list(_iostat(start)))
-    elif head:
-        found = HostMetrics("sar", head["host"], list(_sar(start, _date(head["date"]))))
-    elif re.match(r"procs -+memory", start):
-        found = HostMetrics("vmstat", "host", list(_vmstat(start)))
-    elif re.match(r'"(?:Dstat|pcp-dstat|dool)\b', start):
-        found = HostMetrics("dstat", "host", list(_dstat(start)))
-    else:
+    try:
+        found = _read(text.lstrip())
+    except ValueError as problem:
+        raise OutputNotParseable(f"host metrics with a time that cannot be read: {problem}") from problem
+    if found is None:
         return None
     if not found.samples:
         option = {"iostat": "-x -t", "vmstat": "-t", "dstat": "--epoch --output FILE"}.get(found.tool, "-u, or -d")
         raise OutputNotParseable(f"{found.tool} without the times of its samples (it prints them with {option})")
     return found
+
+
+def _read(text: str) -> HostMetrics | None:
+    head = _HEAD.match(text)
+    if head and "avg-cpu:" in text:
+        return HostMetrics("iostat", head["host"], list(_iostat(text)))
+    if head:
+        return HostMetrics("sar", head["host"], list(_sar(text, _date(head["date"]))))
+    if re.match(r"procs -+memory", text):
+        return HostMetrics("vmstat", "host", list(_vmstat(text)))
+    if re.match(r'"(?:Dstat|pcp-dstat|dool)\b', text):
+        return HostMetrics("dstat", "host", list(_dstat(text)))
+    return None
 
 
 def _date(said: str) -> datetime:
@@ -83,7 +90,9 @@ def _date(said: str) -> datetime:
 
 
 def _when(said: str) -> float:
-    return float(pd.to_datetime(said).to_pydatetime().timestamp())
+    day, clock = re.split("[ T]", said, maxsplit=1)
+    clock = re.sub(r"(?<=\d\d)[,.](?=\d\d)", ":", clock)
+    return float(pd.to_datetime(f"{day} {clock}", dayfirst="." in day).to_pydatetime().timestamp())
 
 
 def _samples(t: float, row: str, names: Sequence[str], values: Sequence[str]) -> Iterator[HostSample]:

@@ -128,7 +128,7 @@ def run(sources: Sequence[str], levels: str, system: str, name: str, console: Co
     logs, notes = _cells_of(found)
     campaign = _recorded(report, logs, version, beside)
     lay_down(report, title=f"{report}: imported logs")
-    for said in notes:
+    for said in [*notes, *_unread(logs)]:
         console.print(said, markup=False)
     cells = counted(len({log.cell.key for log in logs}), "cell")
     console.print(f"{campaign.id}: {counted(len(logs), 'record')} in {cells} of {report}; {UNKNOWN}", markup=False)
@@ -136,6 +136,16 @@ def run(sources: Sequence[str], levels: str, system: str, name: str, console: Co
         f"look at it: benchbook.open_campaign('{report}').trials(), or: benchbook site {report}", markup=False
     )
     return BadInput.exit_status if left else 0
+
+
+def _unread(logs: Sequence[Log]) -> list[str]:
+    """Return a sentence per load generator of which lines of seconds were wrapped or cut."""
+    found = grouped([log for log in logs if log.run.unread], lambda log: log.run.title)
+    return [
+        f"{counted(sum(log.run.unread for log in part), 'line')} that {title} printed while it ran cannot be read, "
+        f"wrapped or cut as they are (first in {part[0].file}): their seconds are left out"
+        for title, part in found.items()
+    ]
 
 
 def _default_name(sources: Sequence[str]) -> str:

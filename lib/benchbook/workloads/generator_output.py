@@ -97,9 +97,13 @@ class Columns(Strict):
 
 
 class Progress(Strict):
-    """A line while it ran: the group `t` is the second, the others are figures with these units."""
+    """A line while it ran: the group `t` is the second, the others are figures with these units.
+
+    `begins`: a line that begins so, and does not match, is one that was wrapped or cut.
+    """
 
     pattern: Pattern
+    begins: Pattern | None = None
     units: dict[str, str]
 
 
@@ -133,6 +137,9 @@ class Program(Strict):
 
 
 Level = str | int | float
+Seconds = list[tuple[float, dict[str, float]]]
+# No run takes so long: what is more is a time since the epoch.
+_EPOCH_S = 1e9
 
 
 @dataclass(frozen=True)
@@ -140,7 +147,8 @@ class GeneratorRun:
     """One run of a load generator, as it is printed; `problem` says why it does not count, where it does not.
 
     `cut`: because something is not there that a whole one prints.
-    `seconds` holds (second of the run, {figure: value}), with their units in `units`.
+    `seconds` holds (second of the run, {figure: value}), with their units in `units`; `unread` counts the lines of
+    seconds that were wrapped or cut.
     """
 
     program: str
@@ -149,10 +157,11 @@ class GeneratorRun:
     version: str = ""
     levels: dict[str, Level] = field(default_factory=dict)
     figures: dict[str, Quantity] = field(default_factory=dict)
-    seconds: list[tuple[float, dict[str, float]]] = field(default_factory=list)
+    seconds: Seconds = field(default_factory=list)
     units: dict[str, str] = field(default_factory=dict)
     problem: str = ""
     cut: bool = False
+    unread: int = 0
 
 
 @cache
@@ -272,7 +281,9 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
     whole = f"{before}{report}"
     version = _first([form.version], report, before, head) if form.version else None
     figures, levels = _figures(form, report), _levels(form, report, before, head)
-    seconds = [line for each in form.progress for line in _seconds(each, whole)]
+    told = [(each, list(_seconds(each, whole))) for each in form.progress]
+    begun_lines = [(re.findall(each.begins, whole, re.MULTILINE), lines) for each, lines in told if each.begins]
+    seconds = _since_its_begin([line for _, lines in told for line in lines], figures)
     units = {figure: unit for each in form.progress for figure, unit in each.units.items()}
     failed = re.search(form.failed, whole, re.MULTILINE) if form.failed else None
     lacking = [figure for figure in form.required if figure not in figures]
@@ -292,9 +303,19 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
             f"{figures[n].value:g} {n}" for n in ("ignored_errors", "failed") if n in figures and figures[n].value
         ]
         problem = f"{title} prints no rate above 0{', and ' if errors else ''}{' and '.join(errors)}"
+    unread = sum(max(0, len(begun) - len(lines)) for begun, lines in begun_lines)
     return GeneratorRun(
-        name, title, whole, version or "", levels, figures, seconds, units, problem, is_cut and not failed
+        name, title, whole, version or "", levels, figures, seconds, units, problem, is_cut and not failed, unread
     )
+
+
+def _since_its_begin(seconds: Seconds, figures: Mapping[str, Quantity]) -> Seconds:
+    """With --progress-timestamp pgbench prints times of a clock: the last is taken for its end."""
+    if not seconds or seconds[0][0] < _EPOCH_S:
+        return seconds
+    (first, _), (last, _) = seconds[0], seconds[-1]
+    lasted = figures["total_time_s"].value if "total_time_s" in figures else last - first
+    return [(t - last + lasted, each) for t, each in seconds]
 
 
 def _distinct(figure: FigurePattern, report: str) -> set[str]:
