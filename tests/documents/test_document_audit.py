@@ -142,6 +142,16 @@ def test_tables_with_the_same_headings_are_held_against_each_other(tmp_path: Pat
     ]
 
 
+def test_a_whole_table_of_another_load_is_no_slip_of_its_figures(tmp_path: Path) -> None:
+    """A transaction of 20 statements in eight rows, and one of 16 in a table of its own; 20.5 in a row of the first is one."""
+    head = "| Threads | QPS | TPS |\n|--|--|--|\n"
+    mixed = [(threads, 20 * tps, tps) for threads, tps in enumerate((101, 153, 207, 262, 318, 371, 409, 466), start=1)]
+    rows = "".join(f"| {threads} | {qps:,} | {tps} |\n" for threads, qps, tps in mixed)
+    document = f"# Load\n\n## Mixed\n\n{head}{rows}\n## Reads\n\n{head}| 8 | 9,856 | 616 |\n"
+    assert found(tmp_path, document) == []
+    assert {line for _, line in found(tmp_path, document.replace("5,240", "5,371"))} == {10}
+
+
 GROUPS = """| Statement | Count | Sum (ms) | Avg (ms) | QPS | TPS | Time (s) |
 |--|--|--|--|--|--|--|
 | a | 1,202 | 60,701 | 50.5 | 2,000.4 | 100.0 | 11 |

@@ -65,12 +65,21 @@ def relations(read: Reading) -> Iterator[Outcome]:
         yield from shares(read, table)
         yield from curves(read, table)
     for table in together(read.tables):
-        for outcome in (
+        yield from _against_others(table, [
             *percentages(read, table), *sums(read, table), *rates(read, table), *constants(read, table), *multiples(read, table),
-        ):  # fmt: skip
-            if isinstance(outcome, Finding):
-                yield outcome
+        ])  # fmt: skip
     yield from repeated(read)
+
+
+def _against_others(table: Table, outcomes: Sequence[Outcome]) -> Iterator[Finding]:
+    """Yield the findings among the rows of several tables, without those of a whole table: it is of another set-up.
+
+    Where each table has one row, a row is held against the others all the same.
+    """
+    rows = Counter(part.name for part, _ in table.parts)
+    found = [one for one in outcomes if isinstance(one, Finding)]
+    off = Counter((where, kind) for where, kind, _ in {(one.where, one.kind, one.line) for one in found})
+    yield from (one for one in found if max(rows.values()) == 1 or off[one.where, one.kind] < rows[one.where])
 
 
 def finding(  # noqa: PLR0913, PLR0917 - the fields of a finding
@@ -339,7 +348,7 @@ def _amount_scale(unit: str, wanted: str) -> float | None:
 
 def _told(read: Reading, table: Table, unit: str) -> Iterator[tuple[Figure, float]]:
     """Yield the one amount that the text of a table's section tells, if there is one alone."""
-    if not unit:
+    if not unit or table.parts:  # tables of several sections, each with a text of its own
         return
     text = " ".join(sentence.text for sentence in split(read) if sentence.section == table.section)
     found = {match[0]: figures(match[0]) for match in _AMOUNT.finditer(text)}

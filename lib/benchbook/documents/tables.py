@@ -142,10 +142,10 @@ def _is_metric(heading: str) -> bool:
 
 
 def together(tables: Sequence[Table]) -> list[Table]:
-    """Return a table of all rows of each group of tables that have the same headings: what relates one relates all."""
-    groups: dict[tuple[str, ...], list[Table]] = {}
+    """Return a table of all rows of each group of tables with the same headings and units: what relates one relates all."""
+    groups: dict[tuple[tuple[str, str], ...], list[Table]] = {}
     for table in tables:
-        groups.setdefault(tuple(one.heading for one in table.columns), []).append(table)
+        groups.setdefault(tuple((one.heading, one.unit) for one in table.columns), []).append(table)
     return [
         replace(
             group[0],
