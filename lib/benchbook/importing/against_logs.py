@@ -89,7 +89,7 @@ def _printed(document: str, table: Table, row: int, place: int, figure: Figure, 
     # Of repetitions the last one is the last by its number, else by its name.
     runs = sorted(mine, key=lambda log: (log.repetition, str(log.file), log.number))
     values = [log.run.figures[metric].value * times for log in runs if metric in log.run.figures]
-    best = min if unit in ("ms", "s") or metric.endswith("failed") else max
+    best = min if unit in ("ms", "s") or metric.endswith(("failed", "errors")) else max
     found = {"mean": fmean(values), "median": median(values), "best": best(values), "last": values[-1]}
     found = found if len(values) > 1 else {"the only run": values[0]}
     given = [f"{name}{how}" for name, value in found.items() if (how := _given(figure, value)) is not None]
@@ -131,7 +131,7 @@ def _of_row(table: Table, row: int, column: Column, logs: Sequence[Log]) -> tupl
 
 def _fitting(heading: str, text: str, logs: Sequence[Log]) -> list[Log]:
     """Return the logs of which a level, or the system, is what a cell says: alike, else the one level that holds it."""
-    number, word = re.fullmatch(r"\D{0,3}([\d,]+)(?: ?[A-Za-z]+)?", text.strip()), _plain(text)
+    number, word = re.fullmatch(r"\D{0,3}(\d[\d,]*)(?: ?[A-Za-z]+)?", text.strip()), _plain(text)
     if number:
         value = int(number[1].replace(",", ""))
         names = ["threads"] if _CLIENTS.search(heading) else None
