@@ -94,6 +94,10 @@ def test_a_record_of_a_log_answers_for_its_errors_and_for_percentiles_that_are_b
     summary = {name: Quantity(value=value, unit=unit) for name, (value, unit) in printed.items()}
     (errors,) = kind.record_checks(record(table="etcd_benchmark", levels={}, summary=summary))
     assert (errors.ok, errors.found) == (True, "1 failed (0.10%)")
+    summary |= {name: Quantity(value=2, unit="1") for name in ("reconnects", "non_2xx")}
+    (errors,) = kind.record_checks(record(table="ab", levels={}, summary=summary))
+    assert (errors.ok, errors.found) == (False, "2 failed (0.20%), 2 reconnects")
+    del summary["reconnects"]
     found = kind.record_checks(record(table="sysbench_by_rate", levels={}, summary=summary))
     assert [(each.check, each.ok) for each in found] == [("errors", True), ("latency range", False)]
 

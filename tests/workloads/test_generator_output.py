@@ -93,6 +93,8 @@ def test_a_file_of_several_runs_is_cut_where_each_begins() -> None:
     ("whole", "said"),
     [
         (text("cut"), "the output of sysbench is cut: it has no events"),
+        (text("memtier_2").partition("62355.66")[0] + "62355.66 ", "memtier_benchmark is cut: it has no tps"),
+        ((FIXTURES / "etcd/put_50.txt").read_text().partition("  99% in")[0], "etcd's benchmark is cut: it has no end"),
         (
             (FIXTURES / "sysbench" / "server_died.txt").read_text(),
             "sysbench says that it failed: FATAL: mysql_drv_query",

@@ -56,12 +56,15 @@ class LogsKind(Kind[LogsParameters]):
         if isinstance(threads, int) and "rate" not in record.levels and {"tps", "latency_mean_ms"} <= value.keys():
             law = latency.little(threads, value["tps"], value["latency_mean_ms"], tolerance=LITTLE_TOLERANCE)
             found.append(Check(record.id, "Little's law", law.holds, f"{law.in_flight:.1f} of {threads} threads busy"))
-        failed = value.get("failed", value.get("ignored_errors"))
-        if failed is not None:
+        # One request may be counted as both of ApacheBench's.
+        counts = [value[name] for name in ("failed", "ignored_errors", "non_2xx") if name in value]
+        if counts:
+            failed, again = max(counts), value.get("reconnects", 0.0)
             # etcd's benchmark, YCSB and memtier_benchmark do not print how many were answered.
             answered = value.get("events", value.get("tps", 0.0) * value.get("total_time_s", 0.0))
             share = failed / max(1.0, answered or failed)
-            found.append(Check(record.id, "errors", share <= MOST_FAILED, f"{failed:g} failed ({share:.2%})"))
+            said = f"{failed:g} failed ({share:.2%})" + (f", {again:g} reconnects" if again else "")
+            found.append(Check(record.id, "errors", share <= MOST_FAILED and not again, said))
         if record.table.startswith("sysbench"):
             found += sysbench_output.latency_range(record)
         return found

@@ -398,9 +398,11 @@ def _of_columns(columns: Columns, report: str) -> dict[str, Quantity]:
     header, row = (re.search(pattern, report, re.MULTILINE) for pattern in (columns.header, columns.row))
     if not header or not row:
         return {}
-    headings = re.split(columns.between, header[0].strip())
+    headings, cells = re.split(columns.between, header[0].strip()), row[0].split()
+    if len(cells) < len(headings):  # cut
+        return {}
     found = {}
-    for heading, printed in zip(headings, row[0].split(), strict=False):
+    for heading, printed in zip(headings, cells, strict=False):
         for column in columns.figures:
             match = re.fullmatch(column.heading, heading)
             if match and re.fullmatch(r"[\d.]+", printed):
