@@ -62,6 +62,18 @@ def test_what_cannot_be_matched_is_said_and_is_no_finding(tmp_path: Path) -> Non
     assert {one.why for one in figures} == {"it does not say which threads its figures are of"}
 
 
+def test_a_run_that_does_not_print_a_figure_is_none_of_its_runs(tmp_path: Path) -> None:
+    """Without the first of 100, 110 and 120 at 4 threads the mean latency is that of 36.36 and 33.33 ms: 34.845."""
+    first = write(tmp_path / "some") / "insert" / "4-1.txt"
+    first.write_text(first.read_text().replace(" avg: ", " gone: "))
+    (tmp_path / "report.md").write_text(REPORT)
+    words = ["audit", str(tmp_path / "report.md"), "--logs", str(tmp_path / "some"), "--json"]
+    done = CliRunner().invoke(cli.app, [*words, "--levels", "{workload}/{threads}-{repetition}.txt"])
+    figures = [Printed(**each) for each in json.loads(done.stdout)[0]["figures"]]
+    (found,) = [one for one in figures if one.row == "Threads 4" and one.column == "Avg latency (ms)"]
+    assert (len(found.logs), found.statistics["mean"]) == (2, pytest.approx(34.845))
+
+
 def test_columns_may_be_systems_and_digits_may_be_cut_off(tmp_path: Path) -> None:
     """36.36 is printed as 36.3, which is neither rounded nor wrong."""
     report = "Average latency in ms\n\n| Threads | one | two |\n|---|---|---|\n| 4 | 40.0 | 36.3 |\n"

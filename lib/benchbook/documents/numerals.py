@@ -187,12 +187,6 @@ def figures(text: str, style: Style = "point") -> list[Figure]:
     return found
 
 
-def value_of(printed: str) -> Figure | None:
-    """Return the one figure of a text, None where there is none or several: what `x_printed` columns hold."""
-    found = figures(printed.strip())
-    return found[0] if len(found) == 1 else None
-
-
 def _parts(numeral: str, style: Style) -> tuple[float, float]:
     """Return the value of a numeral and its last printed place."""
     mark = "." if style == "point" else ","

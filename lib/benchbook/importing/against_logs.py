@@ -82,13 +82,15 @@ def _printed(document: str, table: Table, row: int, place: int, figure: Figure, 
     metric = _metric(column if column.quantity else _of_all(table, document), mine, words)
     if not metric:
         return said.model_copy(update={"why": "the logs have no figure of this name and unit"})
+    # Not every run prints every figure.
+    mine = [log for log in mine if metric in log.run.figures]
     unit, own = mine[0].run.figures[metric].unit, figure.unit or column.unit
     times = factor(unit, own) if own else 1.0
     if times is None:
         return said.model_copy(update={"why": f"{own} is not the unit of {metric}, {unit}"})
     # Of repetitions the last one is the last by its number, else by its name.
     runs = sorted(mine, key=lambda log: (log.repetition, str(log.file), log.number))
-    values = [log.run.figures[metric].value * times for log in runs if metric in log.run.figures]
+    values = [log.run.figures[metric].value * times for log in runs]
     best = min if unit in ("ms", "s") or metric.endswith(("failed", "errors")) else max
     found = {"mean": fmean(values), "median": median(values), "best": best(values), "last": values[-1]}
     found = found if len(values) > 1 else {"the only run": values[0]}
