@@ -114,6 +114,23 @@ def test_a_clock_that_goes_back_has_passed_midnight() -> None:
     assert found.samples[-1].t - found.samples[0].t == 2
 
 
+def test_the_tables_of_a_day_s_file_are_of_one_day_and_those_of_networks_are_no_disks() -> None:
+    """`sar -A -f`: CPUs at 10:00:00, disks and network at 10:00:01; live, a disk's sample stands behind the CPU's."""
+    cpu = "10:00:00  CPU  %user  %idle\n10:00:01  all  {0}  90\n10:00:02  all  7  93\n\n"
+    net = "\n10:00:00  IFACE  rxpck/s\n10:00:01  eth0  5.00\n"
+    head, _, disks = SAR_D.partition("\n\n")
+    found = host_metrics.read(f"{head}\n\n{cpu.format(10)}{disks}{net}")
+    assert found is not None
+    first = at(2026, 11, 27, 10, 0, 1)
+    assert {each.t for each in found.samples} == {first, first + 1}
+    assert {each.metric.rpartition(".")[0] for each in found.samples} == {"cpu", "disk.sda", "disk.sdb"}
+    live = "23:59:5{0}  CPU  %user\n{1}  all  5\n\n23:59:5{0}  DEV  tps\n{1}  sda  9\n\n"
+    found = host_metrics.read(f"{head}\n\n{live.format(8, '23:59:59')}{live.format(9, '00:00:00')}")
+    assert found is not None
+    midnight = at(2026, 11, 28)
+    assert [each.t for each in found.samples] == [midnight - 1, midnight - 1, midnight, midnight]
+
+
 def test_a_german_clock_of_iostat_is_read_and_a_date_that_is_none_is_refused() -> None:
     """5 June: the day comes first where points stand between."""
     found = host_metrics.read(IOSTAT.replace("06/07/2018 06:09:17 PM", "05.06.2018 18:09:17"))

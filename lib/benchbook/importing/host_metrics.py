@@ -76,7 +76,8 @@ def _read(text: str) -> HostMetrics | None:
     if head and "avg-cpu:" in text:
         return HostMetrics("iostat", head["host"], list(_iostat(text)))
     if head:
-        return HostMetrics("sar", head["host"], list(_sar(text, _date(head["date"]))))
+        rows = sorted(_sar(text, _date(head["date"])), key=lambda each: each.t)
+        return HostMetrics("sar", head["host"], rows)
     if re.match(r"procs -+memory", text):
         return HostMetrics("vmstat", "host", list(_vmstat(text)))
     if re.match(r'"(?:Dstat|pcp-dstat|dool)\b', text):
@@ -103,21 +104,30 @@ def _samples(t: float, row: str, names: Sequence[str], values: Sequence[str]) ->
 
 
 def _sar(text: str, day: datetime) -> Iterator[HostSample]:
-    """Of `all` CPUs, and of each disk; a clock that goes back has passed midnight."""
+    """Of `all` CPUs, and of each disk; a clock that goes back has passed midnight.
+
+    Of a day's file (-f) one table stands behind the other: the next one begins with the day anew.
+    """
     names: list[str] = []
+    row, told = "", set[datetime]()
     last = day
     for line in text.splitlines():
         match = re.match(rf"({_CLOCK})\s+(\S.*)", line)
         if match is None:
             continue
         first, *rest = match[2].split()
-        if first in ("CPU", "DEV"):
-            names, row = rest, first
+        if not any(word[0].isdigit() for word in rest):
+            if first in ("CPU", "DEV") and first != row:
+                last, row, told = day if len(told) > 1 else last, first, set()
+            names = rest if first in ("CPU", "DEV") else []
+            continue
+        if not names:
             continue
         clock = pd.to_datetime(re.sub(r"[,.]", ":", match[1]))
         at = last.replace(hour=clock.hour, minute=clock.minute, second=clock.second)
         last = at + timedelta(days=1) if at < last else at
-        if names and (row == "DEV" or first == "all"):
+        told.add(last)
+        if row == "DEV" or first == "all":
             yield from _samples(last.timestamp(), "cpu" if first == "all" else f"disk.{first}", names, rest)
 
 
