@@ -137,6 +137,7 @@ class Program(Strict):
 
 
 Level = str | int | float
+# What one second of a load, or of one client's part of it, tells: (second since it began, {figure: value}).
 Seconds = list[tuple[float, dict[str, float]]]
 # No run takes so long: what is more is a time since the epoch.
 _EPOCH_S = 1e9
@@ -303,7 +304,7 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
             f"{figures[n].value:g} {n}" for n in ("ignored_errors", "failed") if n in figures and figures[n].value
         ]
         problem = f"{title} prints no rate above 0{', and ' if errors else ''}{' and '.join(errors)}"
-    unread = sum(max(0, len(begun) - len(lines)) for begun, lines in begun_lines)
+    unread = sum(max(0, len(each) - len(lines)) for each, lines in begun_lines)
     return GeneratorRun(
         name, title, whole, version or "", levels, figures, seconds, units, problem, is_cut and not failed, unread
     )

@@ -20,6 +20,7 @@ from benchbook.probes import samples
 from benchbook.stats.latency import merge_histograms, percentile
 from benchbook.workloads import generator_output
 from benchbook.workloads.base import Outcome, Ran, check_end
+from benchbook.workloads.generator_output import Seconds
 
 # sysbench's histogram ends here, and what took longer is counted in its last bucket: a percentile that reads so is a
 # lower bound.
@@ -38,8 +39,6 @@ _SUMMED = ("transactions", "tps", "queries", "qps", "reads", "writes", "other", 
            "events", "latency_sum_ms")  # fmt: skip
 # Of clients together these are the highest; all others are sums.
 _HIGHEST = ("latency_ms",)
-# What one second of a load, or of one client's part of it, tells: (second since it began, {figure: value}).
-Seconds = list[tuple[float, dict[str, float]]]
 
 
 @dataclass(frozen=True)
