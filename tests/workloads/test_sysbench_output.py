@@ -95,6 +95,11 @@ def test_output_that_stops_anywhere_is_never_taken_for_a_run(name: str) -> None:
     assert parse(text).summary["events"] > 0
 
 
+def test_a_figure_that_is_not_printed_is_named() -> None:
+    with pytest.raises(OutputNotParseable, match="the output of sysbench has no threads, ignored_errors;"):
+        parse(printed("read_write").replace("Number of threads", "gone").replace("ignored errors", "gone"))
+
+
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_run_without_its_histogram_is_refused(name: str) -> None:
     text = printed(name)

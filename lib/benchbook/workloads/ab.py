@@ -95,7 +95,7 @@ def parse(text: str) -> AbSummary:
     """
     if "Benchmarking " in text and not _WHOLE.search(text):
         raise WorkloadFailed(f"ab was ended before its run was over: {failure(text) or 'it does not say why'}")
-    run = generator_output.run_of("ab", text)
+    run = generator_output.run_of("ab", text, "threads")
     if run.problem:
         raise WorkloadFailed(run.problem)
     figures = {name: quantity.value for name, quantity in run.figures.items()}

@@ -206,16 +206,19 @@ def begun(name: str, text: str) -> GeneratorRun:
     raise OutputNotParseable(f"this is not the output of {programs()[name].title}{_tail(text)}", output=text)
 
 
-def run_of(name: str, text: str) -> GeneratorRun:
+def run_of(name: str, text: str, *needed: str) -> GeneratorRun:
     """Return the run that this program has printed, whole; its `problem` is that it did nothing, if that is so.
 
-    Raise WorkloadFailed where the program says that it failed, OutputNotParseable for what is cut.
+    Raise WorkloadFailed where the program says that it failed, OutputNotParseable for what is cut, or lacks a figure or
+    a level that is needed.
     """
     if said := failure(name, text):
         raise WorkloadFailed(f"{programs()[name].title}: {said}", output=text)
     run = begun(name, text)
     if run.cut:
         raise OutputNotParseable(f"{run.problem}{_tail(text)}", output=text)
+    if lacking := [each for each in needed if each not in run.figures and each not in run.levels]:
+        raise OutputNotParseable(f"the output of {run.title} has no {', '.join(lacking)}{_tail(text)}", output=text)
     return run
 
 

@@ -72,6 +72,8 @@ FAILED = "_ERR"
 # Its histograms (measurement.go: one significant figure, from 1 ms on) tell times in steps of half a millisecond, wider
 # above 16 ms: up to 6%. The sum of the times is exact.
 MOST_SHOWN = 5
+# Figures that a record has as they are printed.
+PRINTED = ("tpmc", "tpm_total", "efficiency_percent", *(f"new_order_{p}_ms" for p in ("p50", "p90", "p95", "p99")))
 # Half of the last digit that it prints of a time in seconds.
 _HALF_S = 0.05
 
@@ -126,7 +128,7 @@ def parse(text: str) -> GoTpcOutput:
         why = "; ".join(f"{text} ({count:,} times)" for text, count in errors.items()) or "it tells of no error"
         raise WorkloadFailed(f"go-tpc: {why}: not one new order was done")
     return GoTpcOutput(
-        figures=generator_output.run_of("go_tpc", text).figures,
+        figures=generator_output.run_of("go_tpc", text, *PRINTED, "new_order_latency_max_ms").figures,
         summary=_operations(summary),
         told=[(at, _operations(rows)) for at, rows in tables if _is(rows, "[Current]")],
         errors=errors,
@@ -550,7 +552,6 @@ def _summary(output: GoTpcOutput) -> dict[str, Quantity]:
     every, new_orders = output.summary, output.summary[NEW_ORDER]
     total_s = max(each.lasted_s for each in every.values())
     events, failed = succeeded(every), unsuccessful(every)
-    printed = ("tpmc", "tpm_total", "efficiency_percent", *(f"new_order_{p}_ms" for p in ("p50", "p90", "p95", "p99")))
     values = {
         "tps": events / total_s,
         "events": events,
@@ -566,7 +567,7 @@ def _summary(output: GoTpcOutput) -> dict[str, Quantity]:
     }
     units = {name: UNITS.get(name, "ms" if name.endswith("_ms") else "1") for name in values}
     counted = {name: Quantity(value=float(value), unit=units[name]) for name, value in values.items()}
-    return {**{name: output.figures[name] for name in printed}, **counted}
+    return {**{name: output.figures[name] for name in PRINTED}, **counted}
 
 
 def _count(operations: Operations, name: str) -> int:

@@ -87,7 +87,7 @@ def failure(text: str) -> str | None:
 
 def parse(text: str) -> PgbenchOutput:
     """Raises WorkloadFailed and OutputNotParseable, naming what is missing."""
-    run = generator_output.run_of("pgbench", text)
+    run = generator_output.run_of("pgbench", text, "threads", "latency_mean_ms")
     figures = {name: quantity.value for name, quantity in run.figures.items()}
     figures = {**figures, "threads": float(run.levels["threads"]), "tps_connecting": _with_connecting(figures)}
     histogram, ended = _added(text)

@@ -37,6 +37,7 @@ _OLD = re.compile(r"^ *approx\. +\d+ percentile:|, response time: [\d.]+ms|^sysb
 
 _SUMMED = ("transactions", "tps", "queries", "qps", "reads", "writes", "other", "ignored_errors", "reconnects",
            "events", "latency_sum_ms")  # fmt: skip
+_TIMES = ("total_time_s", "latency_min_ms", "latency_max_ms")
 # Of clients together these are the highest; all others are sums.
 _HIGHEST = ("latency_ms",)
 
@@ -85,7 +86,7 @@ def parse(text: str) -> Output:
     """
     if _OLD.search(text):
         raise OutputNotParseable("this is the output of sysbench 0.5 or older, which has no histogram: use 1.0 or 1.1")
-    found = generator_output.run_of("sysbench", text)
+    found = generator_output.run_of("sysbench", text, "threads", *_SUMMED, *_TIMES)
     summary = {name: quantity.value for name, quantity in found.figures.items()}
     if summary["events"] == 0:
         raise WorkloadFailed(_nothing_done(summary))
