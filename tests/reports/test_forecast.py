@@ -92,7 +92,7 @@ def test_cores_that_the_report_had_not_show_what_its_own_did_not(home: Home, cor
 def test_a_run_never_says_less_than_its_forecast(home: Home, cores: Any) -> None:
     """However busy the cores are below the bound, the rule that judges the run says as much, or more."""
     cores(2)
-    asking = asked(ETCD)
+    asking = asked(ETCD, levels="published")
     before = {(each.claim, each.system): each.speaks for each in forecast(asking).claims}
     found = planning.as_run_here(asking)
     experiment = asking.kind.experiment(asking.published, asking.parameters, asking.profile, asking.inventory)
