@@ -74,3 +74,15 @@ def test_asyncssh_is_told_what_the_inventory_says_and_reads_no_file_of_the_user_
         "port": 2222, "known_hosts": str(home.path / ".lab" / "known_hosts"), "config": None, "connect_timeout": 10.0,
         "client_keys": keys, "passphrase": None,
     }  # fmt: skip
+
+
+def test_asyncssh_is_told_what_the_ssh_config_says_of_a_host_known_by_name(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "known").write_text("")
+    config = tmp_path / "config"
+    config.write_text(f"Host db\n  HostName 127.0.0.1\n  Port 2301\n  UserKnownHostsFile {tmp_path}/known /nowhere\n")
+    said = {"ssh": {"config": str(config)}, "hosts": {"db": {"roles": ["server"]}}}
+    host = Host(load_inventory(str(home.write("mine.yaml", said))), "db")
+    told = cluster._login(host)
+    assert (cluster._address(host), told["port"], told["config"]) == ("db", 2301, str(config))
+    assert told["known_hosts"][0] == str(tmp_path / "known")
+    assert "/nowhere" not in told["known_hosts"]

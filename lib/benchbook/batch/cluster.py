@@ -19,6 +19,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import dask
@@ -28,8 +29,10 @@ from benchbook import paths
 from benchbook.batch.cell import CellOrder, CellRan, batches_dir, run_cell
 from benchbook.errors import BadInput, one_line, writing
 from benchbook.hosts import lab
+from benchbook.hosts.connection import find_route
 from benchbook.hosts.fanout import on_each, try_on_each
 from benchbook.hosts.host import Host
+from benchbook.hosts.imported_hosts import ssh_settings
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.paths import resolve
 
@@ -241,7 +244,7 @@ def _cluster(inventory: Inventory, hosts: Sequence[Host], security: Security) ->
     places = [hosts[0], *hosts]
     try:
         cluster = SSHCluster(
-            [_door(host)[0] for host in places],
+            [_address(host) for host in places],
             connect_options=[_login(host) for host in places],
             remote_python=[_python(host) for host in places],
             scheduler_options={
@@ -266,21 +269,25 @@ def _cluster(inventory: Inventory, hosts: Sequence[Host], security: Security) ->
         yield cluster
 
 
-def _door(host: Host) -> tuple[str, int]:
-    described, ssh = host.host, host.inventory.ssh
-    return described.ssh_address or described.address, described.ssh_port or ssh.port
+def _address(host: Host) -> str:
+    return host.host.ssh_address or host.address
 
 
 def _login(host: Host) -> dict[str, Any]:
     """What asyncssh is to do: only this key where one is named, and only hosts that are known."""
     ssh = host.inventory.ssh
     options: dict[str, Any] = {
-        "port": _door(host)[1],
+        "port": find_route(host.inventory, host.name).port,
         "known_hosts": str(resolve(ssh.known_hosts)),
         # Without a name it would read the user's own, which the kit does not.
         "config": str(resolve(ssh.config)) if ssh.config else None,
         "connect_timeout": ssh.connect_timeout_s,
     }
+    if ssh.config and "known_hosts" not in ssh.model_fields_set:
+        # Named: where an ssh_config names none, asyncssh would trust any host.
+        known = ssh_settings(("-F", options["config"]), _address(host), host.inventory.file, ssh.config)
+        files = f"{known['userknownhostsfile'][0]} {known['globalknownhostsfile'][0]}".split()
+        options["known_hosts"] = [file for file in map(os.path.expanduser, files) if Path(file).is_file()]
     if user := host.host.user or ssh.user:
         options["username"] = user
     if ssh.key:
