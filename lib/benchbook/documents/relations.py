@@ -436,23 +436,23 @@ def constants(read: Reading, table: Table) -> Iterator[Outcome]:
         # Cores and memory of machines for sale are a ratio in most of them, and need not be in all.
         if "level" in {one.role, other.role} and not {one.quantity, other.quantity} & _MEASURED:
             continue
-        for words, of in (("x", lambda x, y: x * y), ("/", lambda x, y: x / y)):
-            if words == "x" and not _is_work(table.columns[a], table.columns[b]):
+        for words, of in (("{} x {}", lambda x, y: x * y), ("{} / {}", lambda x, y: x / y)):
+            if words == "{} x {}" and not _is_work(table.columns[a], table.columns[b]):
                 continue
             # A count over a rate is a time: where times are printed, that they differ is no slip.
-            if words == "/" and timed and is_rate(one.unit) != is_rate(other.unit):
+            if words == "{} / {}" and timed and is_rate(one.unit) != is_rate(other.unit):
                 continue
             rows = _products(table, (a, b), of)
             off = _odd_one(rows, 0.004)
             if off is None or not _varies(table, (a, b), [row for row, *_ in rows]):
                 continue
             related.add((a, b))
-            yield from _odd(read, table, (a, b), f" {words} ", rows, off, "ratio", "contradiction")
+            yield from _odd(read, table, (a, b), words, rows, off, "ratio", "contradiction")
     for whole, first, second in _triples(table, places, related):
         rows = _products(table, (whole, first, second), lambda x, y, z: x / (y * z))
         off = _odd_one(rows, 0.004)
         if off is not None:
-            yield from _odd(read, table, (whole, first, second), " / (", rows, off, "ratio", "contradiction")
+            yield from _odd(read, table, (whole, first, second), "{} / ({} x {})", rows, off, "ratio", "contradiction")
     for clients, rate, latency in permutations(places, 3):
         law = table.columns[clients].quantity == "concurrency" and is_rate(table.columns[rate].unit)
         scale = factor(table.columns[latency].unit, "s")
@@ -466,7 +466,8 @@ def constants(read: Reading, table: Table) -> Iterator[Outcome]:
         rows = _products(table, (clients, rate, latency), lambda n, x, t, s=scale: n / (x * t * s))
         off = _odd_one(rows, 0.05)
         if off is not None and len({table.rows[row][clients].text for row, *_ in rows}) > 1:
-            yield from _odd(read, table, (clients, rate, latency), " against ", rows, off, "Little's law", "suspicious")
+            words = "{} against {} against {}"
+            yield from _odd(read, table, (clients, rate, latency), words, rows, off, "Little's law", "suspicious")
 
 
 def _triples(table: Table, places: Sequence[int], related: set[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
@@ -571,19 +572,15 @@ def _odd(
 ) -> Iterator[Outcome]:
     yield Passed(kind, len(rows) - len(off))
     middle = median(value for _, _, value, _ in rows)
-    heads = _spelled([table.columns[place].heading for place in places], words)
+    heads = words.format(*(table.columns[place].heading for place in places))
     for row, low, value, high in off:
-        printed = _spelled([table.rows[row][place].text for place in places], words)
+        printed = words.format(*(table.rows[row][place].text for place in places))
         yield finding(
             read, table, row, places[-1], kind, severity,
             f"{heads} is {shown(middle)} in {len(rows) - len(off)} rows, but {shown(value)} for {table.label(row)}: one of its figures is wrong.",
             [f"{printed} = {shown(value)} ({shown(low)} to {shown(high)} within rounding); elsewhere {shown(middle)}"],
             0.8,
         )  # fmt: skip
-
-
-def _spelled(parts: Sequence[str], words: str) -> str:
-    return f"{parts[0]} / ({parts[1]} x {parts[2]})" if words == " / (" else words.join(parts)
 
 
 def multiples(read: Reading, table: Table) -> Iterator[Outcome]:
