@@ -20,7 +20,7 @@ from benchbook.documents.findings import figure as shown
 from benchbook.documents.numerals import Figure, figures
 from benchbook.documents.sentences import split
 from benchbook.documents.tables import Reading, Table, together, with_rows_as_columns
-from benchbook.documents.units import factor, is_rate
+from benchbook.documents.units import SECONDS, factor, is_rate
 
 FEWEST = 3
 """The fewest rows in which a relation must hold, before another row is held against it."""
@@ -327,7 +327,7 @@ def rates(read: Reading, table: Table) -> Iterator[Outcome]:
         [place for place, column in columns if is_rate(column.unit) and column.role == "metric"], times
     ):
         of_rate, _, per = table.columns[rate].unit.rpartition("/")
-        unit, per_s = {"1": "", "": ""}.get(of_rate, of_rate), 60.0 if per == "min" else 1.0
+        unit, per_s = of_rate.removeprefix("1"), SECONDS[per]
         amounts: list[tuple[str, Callable[[int], Figure | None], float]] = [
             (column.heading, lambda row, place=place: table.number(row, place), scale)  # type: ignore[misc]
             for place, column in columns

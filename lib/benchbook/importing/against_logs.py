@@ -20,7 +20,7 @@ from rich.markup import escape
 from benchbook.documents.columns import Column, percent_of, rule_of, unit_of
 from benchbook.documents.numerals import Figure
 from benchbook.documents.tables import Reading, Table
-from benchbook.documents.units import factor
+from benchbook.documents.units import factor, is_time
 from benchbook.errors import counted
 from benchbook.grouping import grouped
 from benchbook.importing.logs import Log
@@ -91,7 +91,7 @@ def _printed(document: str, table: Table, row: int, place: int, figure: Figure, 
     # Of repetitions the last one is the last by its number, else by its name.
     runs = sorted(mine, key=lambda log: (log.repetition, str(log.file), log.number))
     values = [log.run.figures[metric].value * times for log in runs]
-    best = min if unit in ("ms", "s") or metric.endswith(("failed", "errors")) else max
+    best = min if is_time(unit) or metric.endswith(("failed", "errors")) else max
     found = {"mean": fmean(values), "median": median(values), "best": best(values), "last": values[-1]}
     found = found if len(values) > 1 else {"the only run": values[0]}
     given = [f"{name}{how}" for name, value in found.items() if (how := _given(figure, value)) is not None]
