@@ -80,12 +80,11 @@ def files_of(sources: Sequence[str]) -> list[str]:
     kinds = {".md", ".markdown", ".html", ".htm", ".txt", ".csv", ".tsv", ".pdf", ".xlsx"}
     found: list[str] = []
     for source in sources:
-        inside = sorted(Path(source).rglob("*")) if Path(source).is_dir() else None
-        found += (
-            [source]
-            if inside is None
-            else [str(path) for path in inside if path.suffix.lower() in kinds and path.is_file()]
-        )
+        if Path(source).is_dir():
+            inside = sorted(Path(source).rglob("*"))
+            found += [str(path) for path in inside if path.suffix.lower() in kinds and path.is_file()]
+        else:
+            found.append(source)
     return found
 
 
