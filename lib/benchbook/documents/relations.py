@@ -163,12 +163,6 @@ def percentages(read: Reading, table: Table) -> Iterator[Outcome]:
 
 def _pairs(table: Table, place: int, printed: dict[int, Figure]) -> Iterator[Pairs]:
     """Yield what a column of changes may compare: two columns, two rows."""
-    metrics = {
-        other: numbers
-        for other, one in enumerate(table.columns)
-        if other != place and one.role in {"metric", "level"} and one.unit != "%"
-        and len(numbers := {row: number for row in range(len(table.rows)) if (number := table.number(row, other))}) >= 2
-    }  # fmt: skip
     sides = [
         other
         for other, one in enumerate(table.columns)
@@ -176,7 +170,10 @@ def _pairs(table: Table, place: int, printed: dict[int, Figure]) -> Iterator[Pai
     ]
     for a, b in permutations(sides, 2):
         yield [(row, *both) for row in printed if (both := _in_one_unit(table, row, a, b))]
-    for numbers in metrics.values():
+    for side in sides:
+        numbers = {row: number for row in range(len(table.rows)) if (number := table.number(row, side))}
+        if len(numbers) < 2:
+            continue
         rows = sorted(numbers)
         best, least = max(rows, key=lambda row: numbers[row].value), min(rows, key=lambda row: numbers[row].value)
         bases_of = [{row: at for row in rows if row != at} for at in dict.fromkeys([rows[0], rows[-1], best, least])]
@@ -484,20 +481,12 @@ def _triples(table: Table, places: Sequence[int], related: set[tuple[int, int]])
         for one, other in combinations([place for place in values if place != whole], 2):
             if any((min(pair), max(pair)) in related for pair in combinations((whole, one, other), 2)):
                 continue
-            found = sorted(
-                x / (y * z) for x, y, z in zip(wholes, values[one], values[other], strict=True) if x and y and z
-            )
-            middle = found[len(found) // 2] if found else 0.0
-            meant = (
-                any(abs(middle / unit / 10 ** round(log10(middle / unit)) - 1) < 0.005 for unit in _UNITY)
-                if middle
-                else False
-            )
-            if (
-                meant
-                and len(found) > CONSTANT
-                and sum(abs(one / middle - 1) < 0.02 for one in found) >= 0.8 * len(found)
-            ):
+            found = [x / (y * z) for x, y, z in zip(wholes, values[one], values[other], strict=True) if x and y and z]
+            if len(found) <= CONSTANT:
+                continue
+            middle = median(found)
+            meant = any(abs(middle / unit / 10 ** round(log10(middle / unit)) - 1) < 0.005 for unit in _UNITY)
+            if meant and sum(abs(ratio / middle - 1) < 0.02 for ratio in found) >= 0.8 * len(found):
                 yield whole, one, other
 
 
