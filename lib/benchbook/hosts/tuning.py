@@ -12,11 +12,10 @@ from benchbook.errors import HostUnusable, SettingsLost
 from benchbook.hosts.about import Tuned
 from benchbook.hosts.agent import LONGEST_S, Command, Ended, Job, program_on
 from benchbook.hosts.fanout import on_each
-from benchbook.hosts.host import with_retry
+from benchbook.hosts.host import Host, with_retry
 
-# Named in annotations only: a chain of imports ends here.
+# Named in annotations only: a session sets its hosts anew, by what is here.
 if TYPE_CHECKING:
-    from benchbook.hosts.host import Host
     from benchbook.hosts.session import Session
 
 SET_WITHIN_S = 30.0
