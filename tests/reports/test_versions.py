@@ -323,7 +323,7 @@ def test_systems_that_run_alike_are_known_before_the_run(home: Home, names: list
     own = {"mariadb": {"port": 3306}, "mariadb:plain": {"port": 3307},
            "mariadb:pool": {"settings": {"innodb_buffer_pool_size": "1G"}}}  # fmt: skip
     where = load_inventory(str(home.write("mine.yaml", inventory("127.0.90", endpoints=ends, systems=own))))
-    assert systems.alike(names, where) == alike
+    assert systems.run_alike(names, where) == alike
     if len(names) == 2:
         said = KIND.asked(REPORT, asked(*names), load_profile("smoke"), where)
         assert said.get("alike", {}) == alike

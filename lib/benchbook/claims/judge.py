@@ -165,7 +165,7 @@ def scope_of(claim: Hypothesis, system: JudgedSystem, capacity: Capacity, compar
     stand_ins = system.stand_ins_of(claim, capacity.arm)
     unrun = claim.unrun(system.name, system.asked, stand_ins)
     if unrun is None:
-        if sides := _alike(capacity.arm, system.asked.get(ALIKE, {}), compared):
+        if sides := _sides_that_run_alike(capacity.arm, system.asked.get(ALIKE, {}), compared):
             needs = "servers, or settings, that differ as those of the report did"
             return Scope("nothing", f"not testable: what it compares runs alike here ({sides})", needs, "not run")
         return capacity.scope(claim, compared)
@@ -173,7 +173,7 @@ def scope_of(claim: Hypothesis, system: JudgedSystem, capacity: Capacity, compar
     return Scope("nothing", why, unrun.needs, "not run")
 
 
-def _alike(arm: Arm, like: Mapping[str, str], compared: Sequence[Contrast]) -> str:
+def _sides_that_run_alike(arm: Arm, like: Mapping[str, str], compared: Sequence[Contrast]) -> str:
     """Return the sides of a contrast that chance alone sets apart: systems or tables; "" where there is none.
 
     All that a figure's trial ran with is weighed: where the weights of each cancel out, nothing is left to compare.

@@ -22,7 +22,7 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import Parameters
 from benchbook.profiles import Profile, Repeating
 from benchbook.published import Published
-from benchbook.systems import alike as run_alike
+from benchbook.systems import run_alike
 
 P = TypeVar("P", bound=Parameters)
 

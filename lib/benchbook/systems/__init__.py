@@ -103,17 +103,18 @@ def _service(name: str, inventory: Inventory) -> type[Service] | None:
     return at_version(found, version, inventory) if found is not None and version else found
 
 
-def alike(names: Sequence[str], inventory: Inventory) -> dict[str, str]:
+def run_alike(names: Sequence[str], inventory: Inventory) -> dict[str, str]:
     """Return which of these systems would run as another one does, by the first one's name.
 
     They are one existing server under two names, or one program with the same settings.
     """
     first: dict[object, str] = {}
-    found = {name: first.setdefault(_runs_as(name, inventory), name) for name in dict.fromkeys(names)}
+    found = {name: first.setdefault(_what_runs(name, inventory), name) for name in dict.fromkeys(names)}
     return {name: other for name, other in found.items() if name != other}
 
 
-def _runs_as(name: str, inventory: Inventory) -> object:
+def _what_runs(name: str, inventory: Inventory) -> object:
+    """Return what is equal for two systems that run alike: where an endpoint is, else the build and its settings."""
     kind, _, which = name.partition(":")
     if kind == EndpointSystem.name:
         _, existing = EndpointSystem.choose(inventory, which)
