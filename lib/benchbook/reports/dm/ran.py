@@ -13,6 +13,7 @@ import pandas as pd
 
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.validity import declared_rates
+from benchbook.documents.units import SECONDS
 from benchbook.errors import OutputNotParseable, WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Ended
@@ -31,7 +32,8 @@ _HEAD = re.compile(
     r"\[(?P<time>\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3} [+-]\d\d:\d\d)\] \[(?P<level>[A-Z]+)\] \[[^\]]*\] ?"
 )
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+# Go writes minutes as `m`.
+_SECONDS = {**SECONDS, "m": SECONDS["min"]}
 
 # What DM says when a unit has done its work, with its own measure of the time.
 _DONE = ("dump data finished", "all data files have been finished")
