@@ -405,12 +405,11 @@ def statements(counted: Mapping[str, int]) -> int:
 
 def find(name: str, inventory: Inventory) -> type[MysqlServer]:
     """The class of this server. Raise BadInput for a system that is not of this family."""
-    known = plugins.find(systems.GROUP, name.partition(":")[0], key="system")
-    found = systems.find(name, inventory) if known else None
+    found = systems.find(name, inventory) if plugins.find(systems.GROUP, name.partition(":")[0], key="system") else None
     if isinstance(found, type) and issubclass(found, MysqlServer):
         return found
-    loaded = {known: plugins.find(systems.GROUP, known, key="system") for known in plugins.names(systems.GROUP)}
-    family = [known for known, each in loaded.items() if isinstance(each, type) and issubclass(each, MysqlServer)]
+    known = {each: plugins.find(systems.GROUP, each, key="system") for each in plugins.names(systems.GROUP)}
+    family = [each for each, kind in known.items() if isinstance(kind, type) and issubclass(kind, MysqlServer)]
     fix = f"use one of {', '.join(family)}"
     raise BadInput("this report runs on MySQL or MariaDB", key="system", value=name, fix=fix)
 
