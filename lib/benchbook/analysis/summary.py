@@ -100,8 +100,8 @@ def _slowed(records: Sequence[Record]) -> str:
         for number, one in enumerate(records)
         for host, speed in one.proof.get("speed", {}).items()
     ]
-    by_cell = pd.DataFrame(rows, columns=["cell", "host", "speed", "load"]).groupby(["cell", "host"]).speed
     found = pd.DataFrame(rows, columns=["cell", "host", "speed", "load"])
+    by_cell = found.groupby(["cell", "host"]).speed
     found["less"] = (1 - found.speed / by_cell.transform("median")).where(by_cell.transform("size") > ENOUGH)
     slow = found[found.less > SLOWED]
     if slow.empty:
