@@ -178,24 +178,6 @@ def test_what_a_killed_run_has_left_is_said_at_once_with_what_to_do(endpoint: En
     assert "a run that was killed has left" in str(caught.value.fix)
 
 
-@pytest.mark.parametrize(
-    ("identities", "tables", "has"),
-    [(["SMOKE"], ["Goods0"], True), (["SMOKE", "another"], ["Goods0"], False), (["SMOKE"], [], False)],
-)
-def test_a_marker_of_an_older_version_is_believed_where_it_cannot_be_wrong(
-    endpoint: Endpoint, identities: list[str], tables: list[str], has: bool
-) -> None:
-    """It named every dataset that was ever prepared, and no table."""
-    smoke = digest_of(endpoint, SMOKE)
-    endpoint.ask("CREATE DATABASE shop")
-    endpoint.ask(f"CREATE TABLE shop.{MARKER} (identity VARCHAR(64))")
-    for identity in identities:
-        endpoint.ask(f"INSERT INTO shop.{MARKER} VALUES ('{smoke if identity == 'SMOKE' else identity}')")
-    for table in tables:
-        endpoint.ask(f"CREATE TABLE shop.{table} (n INT)")
-    assert endpoint.system.has(smoke) == has
-
-
 def test_what_a_generator_fills_that_asks_for_no_database_is_known_by_its_last_identity(endpoint: Endpoint) -> None:
     """The marker's database is that of the inventory, and is made."""
     endpoint.system.keep("one")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any
 
 from benchbook.errors import BadInput, HostUnusable, SystemFailed
 from benchbook.hosts.agent import Command
@@ -110,8 +109,7 @@ class EndpointSystem(System):
     def make_database(self, client: Host, database: str) -> None:
         """It is to be filled: what it was filled with before goes, and is forgotten; nothing of anybody else's goes."""
         super().make_database(client, database)
-        filled = {str(row[0]) for row in self._marked(database) if len(row) > 2}
-        self._drop(database, [*sorted(filled - {MARKER}), MARKER])
+        self._drop(database, [*sorted({*self._marked(database)} - {MARKER}), MARKER])
         self._made, self._before = database, self._tables_of("table_schema", database, "table_name")
 
     def discard(self) -> None:
@@ -126,11 +124,11 @@ class EndpointSystem(System):
             self._via, self._sql, [f"DROP TABLE IF EXISTS {identifier(name)}" for name in tables], database=database
         )
 
-    def _marked(self, database: str) -> list[tuple[Any, ...]]:
-        """The rows of its marker, if it has one. Only newer ones, of three columns, tell whose the tables are."""
+    def _marked(self, database: str) -> dict[str, str]:
+        """Return the tables that its marker names, with the dataset that they hold; none without a marker."""
         if MARKER not in self._tables_of("table_schema", database, "table_name"):
-            return []
-        return query(self._via, self._sql, f"SELECT * FROM {MARKER}", database=database)
+            return {}
+        return dict(query(self._via, self._sql, f"SELECT held, identity FROM {MARKER}", database=database))
 
     def keep(self, dataset: str) -> None:
         """Remember in the database that was filled which dataset it holds, and in which tables: one at a time."""
@@ -150,11 +148,8 @@ class EndpointSystem(System):
         return any(self._holds(database, dataset) for database in self._tables_of("table_name", MARKER, "table_schema"))
 
     def _holds(self, database: str, dataset: str) -> bool:
-        rows = self._marked(database)
-        there = self._tables_of("table_schema", database, "table_name")
-        # An older marker has identities alone: one for each dataset that was ever prepared.
-        held = {str(row[0]) for row in rows if len(row) > 1}
-        return {row[:2][-1] for row in rows} == {dataset} and (held <= there if held else len(there) > 1)
+        held = self._marked(database)
+        return set(held.values()) == {dataset} and {*held} <= self._tables_of("table_schema", database, "table_name")
 
     def _tables_of(self, column: str, value: str, wanted: str) -> set[str]:
         """This column of the tables that the account sees."""
