@@ -245,10 +245,25 @@ def test_the_top_of_a_page_says_that_levels_are_scaled() -> None:
         "copy": {"source_threads": {"16": 1}, "cache": {"1024": 26, "2048": 51}},
     }
     given = results.parse(found(profile="lab", systems=[], setting={"scaled": scaled}))
-    assert summary.trust(given)[0] == (
+    assert summary.scaled(given) == (
         "Levels are scaled to the cores here: cache 1,024 to 2,048 were run as 26 to 51, source threads 16 were run as "
-        "1 and threads 50 to 400 were run as 1 to 5."
+        "1 and threads 50 to 400 were run as 1 to 5. What came out is about this machine and says nothing of the "
+        "report. To test the report, run its own levels (-p levels=published) on a machine with the cores for them."
     )
+    kept = results.parse(found(profile="lab", setting={"scaled": {"copy": {"cache": {"64": 64}}}}))
+    assert summary.scaled(kept) == ""
+
+
+def test_the_headline_says_what_came_out_here_where_it_says_nothing_of_the_report() -> None:
+    waiting = {"verdict": "needs a bigger machine"}
+    claims = [judged(id=f"c{n}", here=here, **waiting) for n, here in enumerate(("open", "holds", "open"))]
+    setting = {"where": "2 shared cores"}
+    given: dict[str, Any] = {"profile": "lab", "systems": [], "setting": setting}
+    every = results.parse(found(**given, claims=claims))
+    said = "need a bigger machine (here: 1 holds, 2 open)"
+    assert summary.headline(every) == f"On 2 shared cores, all 3 claims {said}."
+    some = results.parse(found(**given, claims=[*claims, *verdicts(not_run=1)]))
+    assert summary.headline(some) == f"On 2 shared cores, of 4 claims 3 {said} and 1 was not run."
 
 
 @pytest.mark.parametrize(

@@ -249,7 +249,7 @@ def _judged(
         n=shown.n,
         published=_finite(shown.shown(shown.published)),
         p_value=_finite(decision.p_value),
-        decide=" and ".join(filter(None, (verdict_text.decides(decision), scope.needs))),
+        decide="; for the report ".join(filter(None, (verdict_text.decides(decision), scope.needs))),
         needed=decision.needed,
         leaning=_finite(decision.probability),
         chances=decision.chances if verdict == "open" else (),

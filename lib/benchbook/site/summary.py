@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from benchbook.analysis.formatting import span
-from benchbook.analysis.results import JudgedClaim, Results, SystemSummary
+from benchbook.analysis.results import Here, JudgedClaim, Results, SystemSummary
 from benchbook.claims import section
 from benchbook.grouping import grouped
 
@@ -55,15 +55,30 @@ def _counted(found: Results, claims: Sequence[JudgedClaim]) -> str:
 
 
 def _counts(claims: Sequence[JudgedClaim]) -> str:
-    """Return "7 of 16 claims hold, 2 fail, 3 are open, 4 need a bigger machine"."""
+    """Return "7 of 16 claims hold, 2 fail, 3 are open, 4 need a bigger machine (here: 1 holds, 3 open)"."""
     found = Counter(map(section.state, claims))
     if len(found) == 1 and len(claims) > 1:
         every = "both" if len(claims) == 2 else f"all {len(claims)}"
-        return f"{every} claims {_DO[next(iter(found))][1]}"
+        return f"{every} claims {_DO[next(iter(found))][1]}{_here(claims)}"
+    others = [f"{found[s]} {_DO[s][0 if found[s] == 1 else 1]}" for s in section.STATES[1:] if found[s]]
+    others = [f"{said}{_here(claims)}" if "bigger machine" in said else said for said in others]
+    if len(claims) > 1 and found.keys() == {"needs a bigger machine", "not run"}:
+        # "None holds" would sound as if they failed.
+        return f"of {len(claims)} claims {' and '.join(others)}"
     noun = "claim" if len(claims) == 1 else "claims"
     first = f"{found['holds'] or 'none'} of {len(claims)} {noun} {'holds' if found['holds'] < 2 else 'hold'}"
-    others = [f"{found[s]} {_DO[s][0 if found[s] == 1 else 1]}" for s in section.STATES[1:] if found[s]]
     return ", ".join([first, *others])
+
+
+def _here(claims: Sequence[JudgedClaim]) -> str:
+    """ " (here: 2 hold, 4 open)": what came out here of the claims that need a bigger machine."""
+    found = Counter(claim.here for claim in claims if section.state(claim) == "needs a bigger machine")
+    said = [
+        f"{found[state]} {state if found[state] == 1 else section.PLURAL.get(state, state)}"
+        for state in get_args(Here)
+        if found[state]
+    ]
+    return f" (here: {', '.join(said)})" if said else ""
 
 
 # What one claim, and what several do.
@@ -139,12 +154,25 @@ def trust(found: Results) -> list[str]:
         f"{_joined([s.title or s.name for s in part])} stand{'s' if len(part) == 1 else ''} in for {original}."
         for original, part in replaced.items()
     ]
-    if found.setting.scaled:
-        said.append(f"Levels are scaled to the cores here: {_joined(_scaled(found.setting.scaled))}.")
     if "shared" in found.setting.where:
         said.append("Load generator and servers share the cores, so each slows the other.")
     said += [text for text in (_spoilt(found),) if text]
     return said
+
+
+def scaled(found: Results) -> str:
+    """That levels were scaled, that these then say nothing of the report, and what would; empty where none were."""
+    tables = {
+        table: {name: pairs for name, pairs in levels.items() if any(there != str(n) for there, n in pairs.items())}
+        for table, levels in found.setting.scaled.items()
+    }
+    if not any(tables.values()):
+        return ""
+    return (
+        f"Levels are scaled to the cores here: {_joined(_scaled(tables))}. What came out is about this machine and "
+        "says nothing of the report. To test the report, run its own levels (-p levels=published) on a machine with "
+        "the cores for them."
+    )
 
 
 def _lengths(found: Results) -> str:
