@@ -1,4 +1,4 @@
-# Is to build Benchbook and restage the first report, in a lab of its own inside the container. It has not been run yet.
+# Meant to build Benchbook and to restage the first report, in a lab of its own inside the container. It has not been run yet.
 #
 #   docker build -t benchbook .
 #   docker run --rm -v "$PWD/results:/benchbook/site" benchbook                       # the page: results/index.html

@@ -521,7 +521,9 @@ def audit(
     """
     if logs:
         if page or as_sarif:
-            raise BadInput("--logs is told as text or with --json", key="audit --logs", fix="leave --page, --sarif out")
+            raise BadInput(
+                "--logs prints text or, with --json, JSON", key="audit --logs", fix="leave --page, --sarif out"
+            )
         raise typer.Exit(_against_logs(sources or [], logs, levels, as_json=as_json))
 
     if not sources or all(re.fullmatch(r"\w+", source) and not Path(source).exists() for source in sources):

@@ -136,7 +136,7 @@ def test_hosts_of_an_ansible_inventory_get_the_roles_of_their_groups(home: Home)
         (ANSIBLE, {"store": "tidb"}, "mine.yaml", "roles.store: Ansible knows no group of this .*mean stores"),
         ("[tidb]\na\nb ansible_password=x7\n", {}, "hosts.ini", "line 3, b.ansible_password: this is not taken over"),
         ("[tidb]\na ansible_connection=local\n", {}, "hosts.ini", "line 2, a.ansible_connection: hosts are reached"),
-        ("[tidb]\na ansible_host='{{ ip }}'\n", {}, "hosts.ini", "line 2, a.ansible_host: a template is not filled in"),
+        ("[tidb]\na ansible_host='{{ ip }}'\n", {}, "hosts.ini", "line 2, a.ansible_host: Benchbook fills in"),
         ("[tidb]\n[x:why]\n", {}, "hosts.ini", r"line 2, the inventory: .*Section \[x:why\] has unknown type"),
         ("[tidb]\na ansible_ssh_port=ssh\n", {}, "hosts.ini", "line 2, a.ansible_ssh_port: a port is a number"),
         ("[tidb]\na ansible_ssh_args='sshpass -p x7'\n", {}, "hosts.ini", "line 2, a.ansible_ssh_args: this is not"),
@@ -510,7 +510,7 @@ def test_an_ssh_config_means_what_openssh_makes_of_it(
         ("Foo bar", "Bad configuration option: foo"),
         ("UseKeychain yes", "Bad configuration option: usekeychain"),
         ("Ciphers nosuch", "Bad SSH2 cipher spec"),
-        ("ProxyCommand nc -F %h %p\n ProxyUseFdpass yes", "hands its connection over"),
+        ("ProxyCommand nc -F %h %p\n ProxyUseFdpass yes", "passes an open socket"),
     ],
 )
 def test_an_ssh_config_that_cannot_be_followed_is_refused(home: Home, config: str, said: str) -> None:

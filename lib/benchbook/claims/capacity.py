@@ -236,7 +236,7 @@ class Capacity:
         return {name: cell.ran.get(name, value) for name, value in term.rows.items() if not isinstance(value, str)}
 
     def _scaled(self, tables: Iterable[tuple[str, Mapping[str, object]]]) -> Iterator[Scope]:
-        """That a level which ran as another says nothing: locks, queues and caches hang on how many there are.
+        """A level that ran as another says nothing: locks, queues and caches depend on how many clients there are.
 
         Each of `tables` comes with the levels that a figure names; where it names none, it speaks of all that ran.
         """

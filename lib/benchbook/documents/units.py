@@ -1,4 +1,4 @@
-"""Which units are times and which are rates (what more of a figure means hangs on it), and what one is in another."""
+"""Units of time and of rate, which tell whether more is better, and conversions between units."""
 
 from __future__ import annotations
 

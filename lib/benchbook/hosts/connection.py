@@ -127,7 +127,7 @@ def find_route(inventory: Inventory, name: str) -> Route:
     gateway = _gateway(inventory, options, settings)
     if gateway and settings.get("proxyusefdpass") == ["yes"]:
         raise BadInput(
-            "the ProxyCommand of this host hands its connection over, which the kit does not take",
+            "the ProxyCommand of this host passes an open socket (ProxyUseFdpass), which is not supported",
             file=inventory.file,
             key="ssh.config",
             value="ProxyUseFdpass yes",

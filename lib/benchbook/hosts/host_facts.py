@@ -141,7 +141,7 @@ def survey(session: Session, *, disk_gb: float, timed_here: bool = False) -> Sur
 
 
 def _unseen(hosts: Mapping[str, Host], facts: Mapping[str, HostFacts]) -> list[HostFinding]:
-    """Machines on which the disk use of others is nobody's to ask: /proc/PID/io is for root and the program's owner."""
+    """Machines where this login cannot see others' disk use: only root and a program's owner read /proc/PID/io."""
     return [
         _finding(name, "disk use of other accounts", "not seen: this login is not root", "root, or nobody else there")
         for name, host in _once_a_machine(hosts, facts).items()

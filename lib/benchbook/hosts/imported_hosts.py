@@ -60,7 +60,7 @@ def with_ansible(values: Mapping[str, Any], roles: Mapping[str, Sequence[str]], 
         if len(set(keys.values())) > 1:
             fix = f"name one for all as `ssh.key`, or {_IN_SSH_CONFIG}"
             raise BadInput(
-                "hosts with keys of their own",
+                "the hosts log in with different keys",
                 file=source,
                 key="ansible_ssh_private_key_file",
                 value=list(keys),
@@ -110,7 +110,7 @@ class _Imported:
         key = self._key(what)
         value = self.known.get(key)
         if isinstance(value, str) and "{{" in value:
-            raise self._refused(key, "a template is not filled in here", "write the value itself")
+            raise self._refused(key, "Benchbook fills in no templates", "write the value itself")
         return value
 
     def _refused(self, key: str, problem: str, fix: str) -> BadInput:
