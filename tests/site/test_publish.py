@@ -247,8 +247,8 @@ def test_the_top_of_a_page_says_that_levels_are_scaled() -> None:
     given = results.parse(found(profile="lab", systems=[], setting={"scaled": scaled}))
     assert summary.scaled(given) == (
         "Levels are scaled to the cores here: cache 1,024 to 2,048 were run as 26 to 51, source threads 16 were run as "
-        "1 and threads 50 to 400 were run as 1 to 5. What came out is about this machine and says nothing of the "
-        "report. To test the report, run its own levels (-p levels=published) on a machine with the cores for them."
+        "1 and threads 50 to 400 were run as 1 to 5. What came out at these is about this machine and says nothing of "
+        "the report. To test the report, run its own levels (-p levels=published) on a machine with the cores for them."
     )
     kept = results.parse(found(profile="lab", setting={"scaled": {"copy": {"cache": {"64": 64}}}}))
     assert summary.scaled(kept) == ""

@@ -169,9 +169,9 @@ def scaled(found: Results) -> str:
     if not any(tables.values()):
         return ""
     return (
-        f"Levels are scaled to the cores here: {_joined(_scaled(tables))}. What came out is about this machine and "
-        "says nothing of the report. To test the report, run its own levels (-p levels=published) on a machine with "
-        "the cores for them."
+        f"Levels are scaled to the cores here: {_joined(_scaled(tables))}. What came out at these is about this "
+        "machine and says nothing of the report. To test the report, run its own levels (-p levels=published) on a "
+        "machine with the cores for them."
     )
 
 
