@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -394,8 +395,13 @@ def lab_sshd(host: Host) -> int:
 def sshd_session(host: Host) -> list[psutil.Process]:
     """The sshd processes that serve this connection."""
     mine = host.connect().transport.sock.getsockname()
-    children = psutil.Process(lab_sshd(host)).children(recursive=True)
-    return [child for child in children if any(c.raddr == mine for c in child.net_connections(kind="inet"))]
+    serving = []
+    for child in psutil.Process(lab_sshd(host)).children(recursive=True):
+        # What has ended between two looks serves nothing.
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if any(c.raddr == mine for c in child.net_connections(kind="inet")):
+                serving.append(child)
+    return serving
 
 
 def test_a_job_s_output_and_end_come_back(session: Session) -> None:
