@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from seaborn.axisgrid import Grid
 
 from benchbook import paths, plots, published
-from benchbook.analysis import checks, cpu_use, scaling, summary
+from benchbook.analysis import checks, cpu_use, summary
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import JudgedClaim
 from benchbook.analysis.samples import series_of, shown, spread, told_apart
@@ -302,17 +302,15 @@ class Report(Recorded):
         trials = trials_as_published(self.campaign.trials, self.campaign.scaling)
         return self.kind.beside(self.published, self.kind.figures(self.published, self.figures()), trials)
 
-    def _scaled(self) -> list[HTML]:
-        """What stands for which published level, in a sentence; nothing where the published levels were run."""
-        return [show.paragraph(self.campaign.scaling.sentence())] if self.campaign.scaling else []
-
     def _between_repetitions(self) -> list[HTML]:
         """What the repetitions say of each other, a paragraph each."""
         return [show.paragraph(said) for said in checks.repetitions_in_words(self.published, self.records)]
 
     def published_and_measured(self) -> HTML:
         """Each published table beside what was measured, with intervals over repetitions."""
-        return show.stack([*self._scaled(), show.beside(self.beside(), self.published)])
+        scaling = self.campaign.scaling
+        scaled = [show.paragraph(scaling.sentence())] if scaling else []
+        return show.stack([*scaled, show.beside(self.beside(), self.published)])
 
     def save_figure(self, drawn: Figure | Grid, name: str, alt: str = "", caption: str = "") -> Figure:
         """Save what seaborn or `plots` drew as figures/<name>.png and .svg of the campaign; return its figure.
@@ -322,16 +320,6 @@ class Report(Recorded):
         figure = plots.described(drawn, alt, caption) if alt else drawn if isinstance(drawn, Figure) else drawn.figure
         output.save(figure, self.figure_file(name))
         return figure
-
-    def scaling(self, metric: str, *, x: str, panel: str) -> HTML:
-        """How the throughput `metric` scales along level `x`: where it is highest, and contention and coherency."""
-        found = scaling.scaling_of(
-            self.beside(), metric, x=x, panel=panel, relabelled=self.campaign.scaling is not None
-        )
-        if not found:
-            return show.paragraph(f"No curve has two levels of {x}.")
-        rows = scaling.in_rows(found, x=x, panel=panel)
-        return show.stack([*self._scaled(), show.table(rows), show.paragraph(scaling.about_the_law(found))])
 
     def trial_series(self, metric: str, *, source: str, row: str, column: str, label: str) -> HTML:
         """The series of every trial as small multiples, a figure per system; `metric` of "cpu" = cores in use."""

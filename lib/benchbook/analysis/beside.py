@@ -23,7 +23,6 @@ from benchbook.given.choices import one_of
 from benchbook.grouping import grouped
 from benchbook.published.tables import Published, PublishedTable
 
-PUBLISHED = "published"
 # Points along a curve: as many as can be read.
 MOST_POINTS = 20
 _COLUMNS = {column.name for column in BESIDE.columns}
@@ -129,19 +128,6 @@ def _printed(table: PublishedTable) -> pd.DataFrame:
     levels = [*names.values(), "line"]
     found = frame.melt(levels, var_name="metric", value_name="published")
     return found.astype(dict.fromkeys(levels, object)).where(found.notna(), np.nan)
-
-
-def curve_points(beside: pd.DataFrame, metric: str, *, x: str, panel: str) -> pd.DataFrame:
-    """Return [panel, x, who, value, low, high] of a metric, in its unit: who is "published", or the system.
-
-    beside : as `beside` returns it. A cell that stands in two tables is one point; where a `panel` would hold several
-        at one `x`, it is named by the other levels as well.
-    """
-    frame = beside[(beside.metric == metric) & beside[x].notna()]
-    frame = curves_apart(frame, x=x, panel=panel, levels=levels_of(beside))
-    printed = frame.assign(who=PUBLISHED, value=frame.published, low=np.nan, high=np.nan)
-    both = pd.concat([printed, frame.assign(who=frame.system.astype(str), value=frame.measured)])
-    return both[[panel, x, "who", "value", "low", "high"]].dropna(subset="value").drop_duplicates([panel, x, "who"])
 
 
 def levels_of(beside: pd.DataFrame) -> list[str]:

@@ -13,7 +13,6 @@ from benchbook.errors import BadInput
 from benchbook.given.choices import one_of
 from benchbook.grouping import grouped
 from benchbook.published.tables import Published
-from benchbook.stats.shapes import saturation_level
 
 MODES = ("no_dtm", "dtm", "dtm_barrier")
 
@@ -139,7 +138,7 @@ def _knee(records: Sequence[Record]) -> int:
 
 def _saturated(figures: pd.DataFrame) -> int:
     means = figures.groupby("concurrency").value.mean()
-    return int(saturation_level(means.index.to_numpy(float), means, tolerance=NEAR))
+    return int(means.index[means >= (1 - NEAR) * means.max()].min())
 
 
 def at_knee(records: Sequence[Record]) -> list[Record]:

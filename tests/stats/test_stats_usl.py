@@ -1,4 +1,4 @@
-"""Shapes of curves: peak and saturation by hand, the USL recovered within its intervals."""
+"""The Universal Scalability Law is recovered within its intervals."""
 
 import math
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from benchbook.errors import BadInput
-from benchbook.stats.shapes import peak_level, saturation_level
 from benchbook.stats.usl import usl_fit
 
 LEVELS = np.array([1.0, 2, 4, 8, 16, 32])
@@ -14,26 +13,6 @@ LEVELS = np.array([1.0, 2, 4, 8, 16, 32])
 
 def usl_throughput(workers, *, lam, sigma, kappa):
     return lam * workers / (1 + sigma * (workers - 1) + kappa * workers * (workers - 1))
-
-
-def test_a_peak_and_where_more_is_not_worth_it():
-    # 60 x 0.95 = 57: first passed at 8; the order of the rows says nothing.
-    levels, means = [8, 1, 2, 4, 16, 32], [57, 10, 20, 56.9, 60, 50]
-    assert peak_level(levels, means) == 16
-    assert saturation_level(levels, means, tolerance=0.05) == 8
-    assert saturation_level(levels, means, tolerance=0.06) == 4
-
-
-def test_of_equal_peaks_the_lowest_counts():
-    assert peak_level([400, 100, 200], [7, 5, 7]) == 200
-    assert saturation_level([100, 200], [7, 7], tolerance=0.05) == 100
-
-
-def test_a_curve_has_one_mean_per_level():
-    with pytest.raises(BadInput, match="one mean per level"):
-        peak_level([1, 1, 2], [1, 2, 3])
-    with pytest.raises(BadInput, match="one mean per level"):
-        peak_level([1, 2], [1, 2, 3])
 
 
 def test_usl_of_noiseless_data_is_exact():
