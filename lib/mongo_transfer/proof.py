@@ -7,26 +7,21 @@ multiset hashing: Bellare and Micciancio 1997, https://doi.org/10.1007/3-540-690
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import cast
 
 from mongo_transfer import raw
-from mongo_transfer.catalog import matching
+from mongo_transfer.catalog import Collection, matching
 from mongo_transfer.clients import Client, answering, connected
 from mongo_transfer.errors import ProofFailed
 from mongo_transfer.ranges import whole
 from mongo_transfer.settings import MongoEndpoint, Settings, cores
 
 _SCAN_DOCUMENTS = 1000
-# Below this many documents new processes take longer to start than they save.
-_WORTH_PROCESSES = 200_000
 _MODULUS = 2**128
-# A side, and database and collection on it.
-_Task = tuple[MongoEndpoint, tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -82,39 +77,22 @@ def digest(endpoint: MongoEndpoint, *, databases: str) -> list[Digest]:
 
 def _digests(sides: Sequence[MongoEndpoint], wanted: Settings) -> list[tuple[MongoEndpoint, Digest]]:
     """Of every selected collection of each side, several at a time."""
-    found = [_selected(side, wanted) for side in sides]
-    tasks = [(side, namespace) for side, names in zip(sides, found, strict=True) for namespace in names]
-    few = sum(sum(names.values()) for names in found) < _WORTH_PROCESSES
-    digests = _by_threads(tasks) if few else _by_processes(tasks)
-    return [(side, each) for (side, _), each in zip(tasks, digests, strict=True)]
+    with ExitStack() as stack, ThreadPoolExecutor(cores()) as pool:
+        clients = [stack.enter_context(connected(side)) for side in sides]
+        tasks = [
+            (side, client, each.database, each.name)
+            for side, client in zip(sides, clients, strict=True)
+            for each in _selected(side, client, wanted)
+        ]
+        return list(pool.map(lambda task: (task[0], _digest(*task)), tasks))
 
 
-def _selected(endpoint: MongoEndpoint, wanted: Settings) -> dict[tuple[str, str], int]:
-    with connected(endpoint) as client, answering(endpoint, ProofFailed):
-        found = matching(client, wanted)
-    return {(each.database, each.name): each.documents for each in found if each.kind == "collection"}
+def _selected(endpoint: MongoEndpoint, client: Client, wanted: Settings) -> list[Collection]:
+    with answering(endpoint, ProofFailed):
+        return [each for each in matching(client, wanted) if each.kind == "collection"]
 
 
-def _by_threads(tasks: Sequence[_Task]) -> list[Digest]:
-    """By one client of each side: to connect takes as long as to read a small collection."""
-    with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
-        clients = {side: stack.enter_context(connected(side)) for side in {side for side, _ in tasks}}
-        return list(pool.map(lambda task: _digest(clients[task[0]], *task), tasks))
-
-
-def _by_processes(tasks: Sequence[_Task]) -> list[Digest]:
-    with ProcessPoolExecutor(cores(), mp_context=multiprocessing.get_context("spawn")) as pool:
-        return list(pool.map(_in_process, tasks))
-
-
-def _in_process(task: _Task) -> Digest:
-    endpoint, namespace = task
-    with connected(endpoint) as client:
-        return _digest(client, endpoint, namespace)
-
-
-def _digest(client: Client, endpoint: MongoEndpoint, namespace: tuple[str, str]) -> Digest:
-    database, collection = namespace
+def _digest(endpoint: MongoEndpoint, client: Client, database: str, collection: str) -> Digest:
     with (
         answering(endpoint, ProofFailed),
         closing(whole(client, database, collection, _SCAN_DOCUMENTS)) as batches,
@@ -127,11 +105,7 @@ def summed(namespace: str, batches: Iterable[bytes]) -> Digest:
     documents = total = size = 0
     for batch in batches:
         size += len(batch)
-        for value in _values(batch):
+        for document in raw.split(batch):
             documents += 1
-            total += value
+            total += int.from_bytes(raw.digest(document))
     return Digest(namespace, documents, size, f"{total % _MODULUS:032x}")
-
-
-def _values(batch: bytes) -> Iterator[int]:
-    return (int.from_bytes(raw.digest(document)) for document in raw.split(batch))

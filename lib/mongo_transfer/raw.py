@@ -21,7 +21,6 @@ from bson.raw_bson import RawBSONDocument
 RAW = CodecOptions(document_class=RawBSONDocument)
 _LENGTH = Struct("<i")
 _EMPTY = b"\x05\x00\x00\x00\x00"
-DIGEST_BYTES = 16
 
 
 class Sequence:
@@ -98,4 +97,4 @@ def document_id(document: bytes) -> Any:
 
 def digest(document: bytes) -> bytes:
     """16 bytes of BLAKE2b over a document: two that differ collide with a chance of about 2**-128."""
-    return hashlib.blake2b(document, digest_size=DIGEST_BYTES).digest()
+    return hashlib.blake2b(document, digest_size=16).digest()

@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from typing import cast
 
-import numpy as np
 from pymongo.errors import ConnectionFailure, OperationFailure
 
 from mongo_transfer import raw
@@ -17,44 +17,14 @@ from mongo_transfer.clients import Client, patiently, reason
 from mongo_transfer.errors import TransferFailed
 from mongo_transfer.ranges import Range, RawBatches
 
-LIMIT = 4_000_000
-_Halves = np.dtype([("high", "<u8"), ("low", "<u8")])
+# Of documents that the target holds, so many are known at most: about 100 MB.
+LIMIT = 1_000_000
 
 
-class Known:
-    """The digests of documents on the target, at most `LIMIT`: 64 MB."""
-
-    def __init__(self, batches: Iterable[bytes]) -> None:
-        packed = bytearray()
-        for batch in batches:
-            packed += _digests(batch)
-            if len(packed) >= LIMIT * raw.DIGEST_BYTES:
-                break
-        table = np.frombuffer(bytes(packed), dtype=_Halves)
-        self._table = table[np.argsort(table["high"], kind="stable")]
-
-    def __len__(self) -> int:
-        return len(self._table)
-
-    def missing(self, batch: bytes) -> bytes:
-        """The batch without the documents that the target holds, byte for byte."""
-        if not len(self):
-            return batch
-        is_known = self._recognised(np.frombuffer(_digests(batch), dtype=_Halves))
-        return b"".join(_unless(is_known.tolist(), batch))
-
-    def _recognised(self, asked: np.ndarray) -> np.ndarray:
-        place = np.searchsorted(self._table["high"], asked["high"])
-        place[place == len(self)] = 0
-        return np.asarray(self._table[place] == asked)
-
-
-def _digests(batch: bytes) -> bytes:
-    return b"".join(map(raw.digest, raw.split(batch)))
-
-
-def _unless(is_known: list[bool], batch: bytes) -> Iterator[bytes]:
-    return (document for document, known in zip(raw.split(batch), is_known, strict=True) if not known)
+def digests(batches: Iterable[bytes]) -> set[bytes]:
+    """Return those of the documents in these batches, of the first LIMIT."""
+    documents = (document for batch in batches for document in raw.split(batch))
+    return {raw.digest(document) for document in islice(documents, LIMIT)}
 
 
 _SCAN_DOCUMENTS = 1000
@@ -113,7 +83,7 @@ class Reader:
         raise TransferFailed(f"{part.namespace}: lost {_ATTEMPTS} times while reading it")
 
     def _attempt(self, part: Range, progress: _Progress, *, is_repeated: bool) -> None:
-        known = self._known(part) if part.is_resumed or is_repeated else None
+        known = self._known(part) if part.is_resumed or is_repeated else set()
         progress.begin()
         with closing(part.cursor(self.source, self.batch_size * self.read_ahead)) as cursor:
             # Slots are taken before documents are asked for.
@@ -121,11 +91,11 @@ class Reader:
                 if not self._step(part, cursor, known, progress):
                     return
 
-    def _known(self, part: Range) -> Known:
+    def _known(self, part: Range) -> set[bytes]:
         with closing(part.cursor(self.target, _SCAN_DOCUMENTS)) as cursor:
-            return Known(cast(Iterator[bytes], cursor))
+            return digests(cast(Iterator[bytes], cursor))
 
-    def _step(self, part: Range, cursor: RawBatches, known: Known | None, progress: _Progress) -> bool:
+    def _step(self, part: Range, cursor: RawBatches, known: set[bytes], progress: _Progress) -> bool:
         # One answer of the source. Slots pass on with its batches; those that it does not need are given back here.
         batches: list[Batch] = []
         try:
@@ -137,13 +107,13 @@ class Reader:
             self._pass_on(batch)
         return data is not None
 
-    def _batches(self, part: Range, data: bytes, known: Known | None, progress: _Progress) -> list[Batch]:
+    def _batches(self, part: Range, data: bytes, known: set[bytes], progress: _Progress) -> list[Batch]:
         bounds = raw.offsets(data)
         self._refuse_long(part, data, bounds)
         again = progress.again(len(bounds) - 1)
         self.on_read(part, len(bounds) - 1 - again)
-        if known is not None:
-            before, first = known.missing(data[: bounds[again]]), known.missing(data[bounds[again] :])
+        if known:
+            before, first = _without(known, data[: bounds[again]]), _without(known, data[bounds[again] :])
             self.on_known(part, len(bounds) - len(raw.offsets(first)) - again)
             data = before + first
             bounds = raw.offsets(data)
@@ -184,6 +154,10 @@ class Reader:
     def _exists(self, part: Range) -> bool:
         listed = patiently(self.retry_seconds, self.stop.is_set)(self.source[part.database].list_collection_names)
         return part.collection in listed
+
+
+def _without(known: set[bytes], batch: bytes) -> bytes:
+    return b"".join(document for document in raw.split(batch) if raw.digest(document) not in known)
 
 
 def dropped(namespace: str) -> str:
