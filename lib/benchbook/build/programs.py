@@ -92,12 +92,8 @@ def go_program() -> str:
 
 
 def go_environment() -> dict[str, str]:
-    """Ours, without cgo: static programs need no C compiler here and no particular libc on the hosts.
-
-    A fifth of a build's CPU is the compiler's own garbage collection (etcd: 83 s, or 66): it is left for later, until a
-    process holds a gigabyte. Whoever has set it otherwise is heeded.
-    """
-    return {"GOGC": "800", "GOMEMLIMIT": "1GiB", **os.environ, "CGO_ENABLED": "0"}
+    """Ours, without cgo: static programs need no C compiler here and no particular libc on the hosts."""
+    return {**os.environ, "CGO_ENABLED": "0"}
 
 
 def go_platform(module: Path) -> dict[str, str]:
@@ -270,9 +266,7 @@ def _command(wanted: Recipe, out: Path, package: str) -> list[str]:
         f"-ldflags={wanted.ldflags}",
     ]
     tags = [f"-tags={','.join(wanted.tags)}"] if wanted.tags else []
-    # What the linker leaves out, the compiler need not make.
-    no_dwarf = ["-gcflags=all=-dwarf=false"] if "-w" in wanted.ldflags.split() else []
-    return [*command, *tags, *no_dwarf, "-o", str(out), package]
+    return [*command, *tags, "-o", str(out), package]
 
 
 def _compile(command: list[str], module: Path, scratch: Path, say: Say) -> None:
