@@ -18,10 +18,8 @@ import pandas as pd
 import pytest
 from fault_campaign import draw as balanced_draw
 from fault_campaign import process_table, small_disks
-from fault_campaign.catalogue import Fault, Phase
+from fault_campaign.catalogue import Fault
 from fault_campaign.checker import INVARIANTS, KeptRecords, RoundSeen, RunSeen, check
-from fault_campaign.home import RoundHome
-from fault_campaign.moments import RunSigns, moments
 from kit import until
 
 FAULTS = Path(process_table.__file__).parent
@@ -287,23 +285,6 @@ def test_a_seed_draws_the_same_again_and_another_one_something_else() -> None:
 )
 def test_a_reason_is_recognised_by_the_component_that_it_names(fault: Fault, said: str) -> None:
     assert re.search(fault.named_by, said, re.IGNORECASE)
-
-
-# -- signs ------------------------------------------------------------------------------------------------------------
-
-
-def job(home: RoundHome, host: str, name: str, **files: str) -> Path:
-    """The folder of a started job, as its host's supervisor leaves it."""
-    folder = home.work(host) / "jobs" / name
-    folder.mkdir(parents=True)
-    for file, text in {"pid": '{"supervisor": 1, "group": 2}', **files}.items():
-        (folder / file).write_text(text)
-    return folder
-
-
-def came(phase: Phase, home: RoundHome, signs: RunSigns, records: int = 0) -> list[str]:
-    """Names of the phase's moments whose sign is there."""
-    return [moment.name for moment in moments(phase) if moment.sign(signs, records)]
 
 
 # -- disks ------------------------------------------------------------------------------------------------------------

@@ -206,11 +206,7 @@ def _beside(part: pd.DataFrame, source: PublishedTable) -> HTML:
     ]
     held = "".join(f"; {name} {value}" if name != "n" else f", n = {value}" for name, value in constant.items())
     caption = f"{source.title}: published beside measured, mean [95% interval over n repetitions]{held}"
-    shown_lines = _most_telling(every)
-    if len(shown_lines) < len(lines):
-        which = f"{len(shown_lines)} of {len(lines):,} rows: those with a published figure, and others evenly between"
-        caption += f"; {which} (all stand in the JSON file)"
-    return table([{name: line.get(name, "–") for name in columns} for line in shown_lines], caption)
+    return table([{name: line.get(name, "–") for name in columns} for line in every], caption)
 
 
 def _interval(row: Mapping[str, Any]) -> Measured | None:
@@ -229,17 +225,3 @@ def _constants(lines: Sequence[Mapping[str, str]], names: Iterable[str]) -> dict
         return {}
     found = {name: {line.get(name, "–") for line in lines} for name in names}
     return {name: next(iter(values)) for name, values in found.items() if len(values) == 1}
-
-
-def _most_telling(lines: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """Of more lines than can be shown: those with a published figure, and others evenly over the rest."""
-    if len(lines) <= MOST_ROWS:
-        return list(lines)
-    printed = [
-        i for i, line in enumerate(lines) if any(line[key] != "–" for key in line if key.endswith(", published"))
-    ]
-    chosen = set(printed[:MOST_ROWS])
-    others = [i for i in range(len(lines)) if i not in chosen]
-    left = MOST_ROWS - len(chosen)
-    chosen |= {others[i * len(others) // left] for i in range(left)}
-    return [line for i, line in enumerate(lines) if i in chosen]

@@ -77,11 +77,8 @@ def where(frame: pd.DataFrame, **labels: str | Sequence[str]) -> pd.DataFrame:
     if not labels:
         return frame
     wanted = {name: {value} if isinstance(value, str) else set(value) for name, value in labels.items()}
-    # A series has one object for its labels in all of its samples: to hash those anew each time is what takes long.
-    column = frame.labels.to_numpy()
-    known = {id(each): each for each in column}
-    hits = {which for which, each in known.items() if all(v in wanted.get(name, {v}) for name, v in each)}
-    return frame[np.fromiter((id(each) in hits for each in column), dtype=bool, count=len(column))]
+    kept = [all(v in wanted.get(name, {v}) for name, v in each) for each in frame.labels]
+    return frame[np.array(kept, dtype=bool)]
 
 
 # -- counters -------------------------------------------------------------------------------------------------------
@@ -113,8 +110,6 @@ def histogram_quantile(frame: pd.DataFrame, metric: str, q: float, *, window: fl
     `histogram_quantile(q, sum by (le) (rate(metric_bucket[window])))`: `window` (s) ends at each scrape; None is the
     whole frame, one row at the last scrape.
     """
-    if not 0 <= q <= 1:
-        raise BadInput("a quantile lies between 0 and 1", key="q", value=q, fix="give 0.99 for the 99th percentile")
     times, series, grown = _grown(frame, f"{metric}_bucket")
     bounds = np.array([float(dict(labels)["le"]) for labels in series])
     edges = np.unique(bounds)

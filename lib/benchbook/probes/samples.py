@@ -71,7 +71,7 @@ def to_series(samples: Sequence[Json], host: str, source: str, metrics: Mapping[
 
 
 def _heartbeat(sample: Json) -> list[tuple[float, str, float, str]]:
-    """Samples of older kits have none."""
+    """A probe that could not be loaded has left one line without."""
     told = [(LATE, sample.get("late")), (STEP, sample.get("step") or None)]
     return [(sample["t"], name, float(value), "s") for name, value in told if value is not None]
 
