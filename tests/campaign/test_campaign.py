@@ -18,7 +18,6 @@ from in_memory import ASKED, CELLS, InMemory, begun, run
 from kit import Home
 from rendered import Rendered
 
-from benchbook.analysis import summary
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.design import Cell, Trial, another_block, blocks, plan
@@ -340,17 +339,6 @@ def test_a_failed_trial_is_recorded_with_its_reason_and_retried_alone(home: Home
     assert (made.folder / "failed" / f"{third}.1" / "record.json").exists(), "the failed attempt stays on record"
 
 
-def test_every_attempt_is_kept_and_the_last_one_is_shown(home: Home) -> None:
-    made = begun()
-    third = made.trials[2].id
-    for attempt in range(1, 12):
-        run(begun(), InMemory(**{third: WorkloadFailed(f"attempt {attempt}")}))
-    assert len(list((made.folder / "failed").iterdir())) == 11
-    (shown,) = made.failures()
-    assert shown.failure is not None
-    assert shown.failure.message == "attempt 11"
-
-
 def test_after_a_failure_the_rest_of_its_block_begins_anew(home: Home) -> None:
     made = begun()
     first = made.trials[0]
@@ -538,16 +526,6 @@ def test_of_tries_that_may_count_the_first_one_does(home: Home) -> None:
         f"{first.id}.1": [WHY],
         f"{first.id}.2": ["5% of the CPU was taken by other virtual machines"],
     }
-
-
-def test_what_was_disturbed_stands_nowhere_but_in_its_own_table(home: Home) -> None:
-    made = begun()
-    run(made, Disturbed(STOPPED))
-    rows = summary.of_disturbed(made.disturbed())
-    assert len(rows) == 8
-    assert {row["trial"] for row in rows} == {trial.id for trial in made.trials}
-    assert {(row["try"], row["why"]) for row in rows} == {("1", WHY)}
-    assert {record.status for record in made.records()} == {"done"}
 
 
 def test_a_defect_ends_the_campaign_and_stops_everything(home: Home) -> None:

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from kit import ASCII_ONLY, ROOT
 from pydantic import ValidationError
-from records import SUMMARY, failed, record, with_values
+from records import SUMMARY, record, with_values
 
 from benchbook.campaign import record as records
 from benchbook.campaign import store
@@ -66,26 +66,9 @@ def test_a_record_that_contradicts_itself_is_refused(changes: dict[str, Any]) ->
         record(**changes)
 
 
-def test_a_failed_record_holds_its_reason_and_no_figures() -> None:
-    assert failed().failure is not None
-    assert failed().summary == {}
-
-
 def test_a_disturbed_record_holds_its_reasons_and_what_was_measured() -> None:
     disturbed = record(status="disturbed", disturbed=["mariadb was stopped"])
     assert (disturbed.summary, disturbed.disturbed) == (SUMMARY, ["mariadb was stopped"])
-
-
-def test_a_record_of_the_first_version_is_read(tmp_path: Path) -> None:
-    folder = records.save(tmp_path, record(), SERIES, "")
-    old = {k: v for k, v in json.loads((folder / "record.json").read_text()).items() if k != "disturbed"}
-    (folder / "record.json").write_text(json.dumps({**old, "version": 1}))
-    assert records.load(folder) == record(version=1)
-
-
-def test_a_record_cannot_be_changed() -> None:
-    with pytest.raises(ValidationError):
-        record().status = "failed"
 
 
 def test_what_was_not_written_to_its_end_is_no_record(tmp_path: Path) -> None:
@@ -183,14 +166,6 @@ def test_a_broken_series_is_named(tmp_path: Path) -> None:
     (folder / "series.parquet").write_bytes(b"PAR1")
     with pytest.raises(records.RecordBroken, match=r"series\.parquet"):
         records.load_series(folder)
-
-
-def test_a_record_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
-    first, second = record(order=1), record(order=2)
-    folder = records.save(tmp_path, first, SERIES, "")
-    assert [records.load(folder), records.load(folder)] == [first, first]
-    records.save(tmp_path, second, SERIES, "")
-    assert records.load(folder) == second
 
 
 def test_a_load_begins_by_its_own_time_and_not_when_its_program_was_started() -> None:

@@ -230,10 +230,6 @@ def test_ddt_without_its_end_has_failed_by_its_first_cause_or_its_last_words(cli
         engine.read("", "Error: Unable to access jarfile /opt/execute.jar\n")
 
 
-def test_the_time_to_go_knows_that_ddt_splits_and_idles() -> None:
-    assert {name: kind.beside_s for name, kind in engines.ENGINES.items()} == {"pymongo": 2, "ddt": 180, "mongodump": 2}
-
-
 def test_the_jar_is_named_by_its_hash_and_its_ways_are_told(client: Host) -> None:
     engine = Ddt(client, "/opt/execute-1.1.0.jar", 256)
     engine.digest = "1e7f486a05f1" + "0" * 52
@@ -488,8 +484,3 @@ def test_a_transfer_begins_with_its_copying_and_not_so_much_later_as_its_program
     spans = {"total_time_s": 10.0, "idle_s": 20.0}
     ran = record("r1", summary={name: Quantity(value=value, unit="s") for name, value in spans.items()})
     assert ran.model_copy(update={"started": 100.0, "ended": 135.0}).load_began == 105.0
-
-
-def test_the_levels_of_the_peer_are_not_those_of_a_published_table(report: published.Published) -> None:
-    assert engines.PEER not in engines.KNOBS
-    assert transfer_kind.PEER_TABLE not in report.tables
