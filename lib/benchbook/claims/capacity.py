@@ -62,14 +62,18 @@ class Scope:
 class Capacity:
     """The busy cells of a campaign, with the published levels that they stand for, and how its levels were scaled.
 
-    `verb`: "were" of cores that were seen; "may be" before the run. `published_cores`: of the report's servers.
+    `planned`: it has not run yet, so that cores are as busy as they may be. `published_cores`: of the report's servers.
     """
 
     arm: Arm
     busy: Sequence[BusyCell]
     scaling: LevelScaling | None = None
-    verb: str = "were"
+    planned: bool = False
     published_cores: int | None = None
+
+    @property
+    def _were(self) -> str:
+        return "may be" if self.planned else "were"
 
     def scope(self, claim: Hypothesis, contrasts: Sequence[Contrast]) -> Scope:
         """Return what these hosts can say of a claim, from their cores and the published figures alone."""
@@ -227,7 +231,7 @@ class Capacity:
         machine, term = max(found, key=lambda each: _log_waiting(each[0]))
         clients = int(self.clients(term))
         at = f" at {said}" if (said := counted(self._ran(term))) else ""
-        because = f"{machine.share:.0%} of {machine.cores} cores {self.verb} busy{at}"
+        because = f"{machine.share:.0%} of {machine.cores} cores {self._were} busy{at}"
         cores = f"more than {math.ceil(clients / FULL)} cores" if clients else "more cores"
         return Scope(speaks, because, f"{cores} for these levels, or hosts of their own for what shares these")
 
@@ -265,7 +269,7 @@ class Capacity:
         unknown = "which moves ranks by an unknown amount"
         fullest = max((machine for cell in cells for machine in cell.machines), key=_log_waiting)
         if fullest.share >= FULL:
-            said = f"{fullest.share:.0%} of {fullest.cores} cores {self.verb} busy, {unknown}"
+            said = f"{fullest.share:.0%} of {fullest.cores} cores {self._were} busy, {unknown}"
             return Scope("nothing", said, "more cores, or hosts of their own for what shares these")
         theirs = max(map(self._as_published, cells), key=attrgetter("share"))
         if theirs.share >= FULL:
@@ -274,7 +278,7 @@ class Capacity:
         return Scope("both ways")
 
     def _of_theirs(self, machine: Machine) -> str:
-        return f"{machine.share:.0%} of the {machine.cores} cores that the report's servers had {self.verb} in use"
+        return f"{machine.share:.0%} of the {machine.cores} cores that the report's servers had {self._were} in use"
 
 
 def _log_waiting(machine: Machine) -> float:

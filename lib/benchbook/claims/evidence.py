@@ -43,7 +43,6 @@ class Evidence:
     cells: Sequence[Cell] = ()
     # Claims of a ledger ask for the same figures again and again.
     _known: dict[tuple[object, ...], "pd.Series[float]"] = field(default_factory=dict, repr=False)
-    _widths: dict[tuple[str, ...], Width] = field(default_factory=dict, repr=False)
 
     def values(self, term: Term, system: str) -> "pd.Series[float]":
         """Return the metric of `term` by repetition, each above 0. Raise NotMeasured."""
@@ -71,11 +70,8 @@ class Evidence:
 
     def rounding(self, term: Term, system: str, unit: str) -> float:
         """Return the variance that rounding gives the log of the metric of `term`, a column in `unit`."""
-        key = (term.table, term.metric, unit)
-        if key not in self._widths:
-            recorded = self.frames[term.table][term.metric].dropna().to_numpy(dtype=np.float64)
-            self._widths[key] = Width.of(recorded[recorded > 0], unit)
-        return self._widths[key].log_variance(float(self.values(term, system).mean()))
+        recorded = self.frames[term.table][term.metric].dropna().to_numpy(dtype=np.float64)
+        return Width.of(recorded[recorded > 0], unit).log_variance(float(self.values(term, system).mean()))
 
     def ran_by(self, term: Term) -> str:
         """Return the system that alone was to run these rows; "" where several were, or none."""

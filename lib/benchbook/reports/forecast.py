@@ -74,8 +74,8 @@ def forecast(
         busy = _busy(asking, found, experiment, last)
         for system in _systems(expected.systems, found, last):
             arm = Arm(asking.published, expected, system.name)
-            verb = "were" if last else "may be"
-            may = Capacity(arm, busy, of_plan(found.asked), verb, server_processors(asking.published.report))
+            cores = server_processors(asking.published.report)
+            may = Capacity(arm, busy, of_plan(found.asked), planned=last is None, published_cores=cores)
             likely = _Likely.of(known, arm, last, spread, looks)
             for claim in judge.judged_on(known, arm):
                 row = _says(claim, system, may, likely)

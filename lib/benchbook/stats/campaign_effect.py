@@ -82,7 +82,8 @@ class Repeats:
             raise BadInput("every campaign needs every cell", key="means", value=self.means.shape, fix="leave gaps out")
 
     @property
-    def freedom(self) -> int:
+    def df(self) -> int:
+        """Degrees of freedom: campaigns beyond the first of each stratum."""
         return len(self.means) - self.means.index.get_level_values(0).nunique()
 
     @property
@@ -99,16 +100,16 @@ def campaign_effects(groups: Mapping[K, Repeats], effect: float = STATED) -> dic
 
     A group in which no two campaigns repeat each other has none. `effect` is the prior's standard deviation.
     """
-    known = {name: group for name, group in groups.items() if group.freedom > 0}
+    known = {name: group for name, group in groups.items() if group.df > 0}
     if not known:
         return {}
-    found = [_covariance(group.residuals, group.freedom) for group in known.values()]
+    found = [_covariance(group.residuals, group.df) for group in known.values()]
     # The analysis of variance's moment estimator: Hedges & Olkin (1985), Statistical Methods for Meta-Analysis, ch. 9.
     between = np.array([np.diag(covariance).mean() for covariance in found])
-    own_df = np.array([g.freedom * _effective(covariance) for g, covariance in zip(known.values(), found, strict=True)])
+    own_df = np.array([g.df * _effective(covariance) for g, covariance in zip(known.values(), found, strict=True)])
     # A campaign that is slow in one table may be slow in all: groups are as many witnesses as all cells together.
     whole = pd.concat([group.residuals for group in known.values()], axis=1).fillna(0.0)
-    freedom = max(group.freedom for group in known.values())
+    freedom = max(group.df for group in known.values())
     others = np.clip(freedom * _effective(_covariance(whole, freedom)) - own_df, 0.0, None)
     alike = moderate(between, own_df)
     borrowed = np.where(alike.own, 0.0, np.minimum(others, alike.prior_df))
