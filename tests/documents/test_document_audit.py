@@ -73,6 +73,8 @@ SENTENCES = {
     "延迟降低了 120%。": "impossible",
     "QPS went from 1,200 to 1,500, an increase of 35%.": "sentence",
     "QPS 从 1200 提升到 1500，提升了 35%。": "sentence",
+    "吞吐量提升 35%：从 1,200 RPS 提升至 1,500 RPS": "sentence",
+    "The longest fell from 11.92s to 131.27ms, a reduction of 88.9%.": "sentence",
     "It reached 1,500 QPS vs 1,200 QPS (+35%).": "sentence",
 }
 TRUE = [
@@ -80,6 +82,9 @@ TRUE = [
     "QPS went from 1,200 to 1,500, an increase of 25%.",
     "QPS went from 1,500 to 1,200, a drop of 20%.",
     "QPS 从 1200 提升到 1500，提升了 25%。",
+    "吞吐量提升 25%：从 1,200 RPS 提升至 1,500 RPS",
+    "最大延迟：从 11.92s 降至 131.27ms（降低 98.9%）。",
+    "Memory dropped from 1.5 GB to 300 MB, a reduction of 80%.",
     "It is 111% faster.",
     "Throughput is not linear, and never was 100% of what was hoped for.",
 ]
@@ -263,6 +268,73 @@ def test_in_all_cases_is_held_against_each_row_of_two_versions(tmp_path: Path) -
 )
 def test_a_figure_said_of_one_level_must_stand_there(tmp_path: Path, words: str, kinds: list[str]) -> None:
     assert [kind for kind, _ in found(tmp_path, TWO.format("1,798.30", words))] == kinds
+
+
+PRODUCTS = """# Two stores
+
+## Insertion time
+
+| Store | mails (30k) | shops (300k) |
+|--|--|--|
+| Alpha | 0.629 s | 5.711 s |
+| Beta | 10.150 s | 108.569 s |
+| Gamma | 3.884 s | 18.938 s |
+
+{}
+
+## Threads
+
+| Threads | Alpha TPS | Beta TPS |
+|--|--|--|
+| 16 | 1,200 | 1,500 |
+| 64 | 2,000 | 3,000 |
+
+{}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kinds", "passed"),
+    [
+        ("With 64 threads, nothing else.", "At 64 threads, the TPS of Beta is 50% higher than that of Alpha.", [], 1),
+        ("", "At 64 threads, the TPS of Beta is 90% higher than that of Alpha.", ["sentence"], 0),
+        ("", "At 64 threads, the TPS of Alpha is 50% higher than that of Beta.", ["sentence"], 0),
+        ("", "At 64 threads, the TPS of Alpha is 33% lower than that of Beta.", [], 1),
+        ("", "Compared with Alpha, the TPS of Beta is 1.5x higher at 64 threads.", [], 1),
+        ("", "The TPS of Beta is 25% higher than that of Alpha.", [], 1),
+        ("", "If all goes well, at 64 threads the TPS of Beta could be 90% higher than that of Alpha.", [], 0),
+        ("Insertion: Alpha > Gamma > Beta.", "", [], 2),
+        ("Insertion: Beta > Gamma > Alpha.", "", ["sentence", "sentence"], 0),
+        ("Alpha outperforms Beta.", "", [], 1),
+        ("Gamma outperforms Alpha.", "", ["sentence"], 0),
+        ("Alpha takes 5.711 s to insert the shops.", "", [], 1),
+        ("Alpha takes 7.711 s to insert the shops.", "", ["quoted figure"], 0),
+        ("Alpha takes 7.711 s to read them all.", "", [], 0),
+        ("Beta is 5.7x slower than Gamma.", "", [], 1),
+    ],
+)  # fmt: skip
+def test_a_sentence_is_held_against_the_cells_that_its_words_name(
+    tmp_path: Path, first: str, second: str, kinds: list[str], passed: int
+) -> None:
+    audit = audited(tmp_path, PRODUCTS.format(first, second))
+    assert [one.kind for one in audit.findings if one.severity != "note"] == kinds
+    counted = audit.passed.get("sentence", 0) + audit.passed.get("quoted figure", 0)
+    assert bool(counted) == bool(passed)
+    assert bool(audit.not_bound) == ("could be" in second)
+
+
+def test_changes_beside_the_cells_and_sections_by_name_bind_a_sentence(tmp_path: Path) -> None:
+    beside = "## Writes\n\n| Clients | Target | write QPS |\n|--|--|--|\n| 1 | leader | 76 (+22%) |\n| 64 | leader | 2461 (+45%) |\n| 256 | leader | 4275 (+21%) |\n\n{}\n"
+    audit = audited(tmp_path, beside.format("The write QPS is increased by 20~30%."))
+    assert (audit.findings, audit.passed["sentence"], audit.not_bound) == ([], 1, [])
+    loads = "# Loads\n\n## Summary\n\n{}\n\n## Mail index\n\n| Metric | Old | New |\n|--|--|--|\n| Total time | 695 s | 446 s |\n| Total cost | $0.77 | $0.25 |\n\n## Shop index\n\n| Metric | Old | New |\n|--|--|--|\n| Total time | 51m 17s | 9m 58s |\n| Total cost | $3.42 | $0.30 |\n"
+    audit = audited(tmp_path, loads.format("Shop index: a 91% cost reduction.\n\nMail index: a 67% cost reduction."))
+    assert (audit.findings, audit.passed["sentence"], audit.not_bound) == ([], 2, [])
+
+
+def test_a_percentage_that_begins_the_next_change_is_not_that_of_the_one_before(tmp_path: Path) -> None:
+    assert found(tmp_path, "CPU 平均利用率从 925% 下降到 874%，另一项从 201% 上升到 250% 左右。") == []
+    assert found(tmp_path, "CPU 平均利用率从 925% 下降到 874%，另一项上升为 201%。") == []
 
 
 LOADED = "{}\n\n```\nsysbench oltp_insert --tables=32 --table-size=1000000 prepare\n```\n"

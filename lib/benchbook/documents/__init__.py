@@ -8,6 +8,7 @@ columns      what a heading says: quantity, unit, direction, role
 tables       blocks to tables of cells
 frames       all figures of a document as one tidy frame
 relations    what the figures of a table say of each other
+comparisons  cells found by the names that a sentence says
 sentences    sentences held against tables and against themselves
 setups       commands, hosts, versions and levels of a document
 findings     what an audit says of one thing

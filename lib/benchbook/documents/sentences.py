@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator
 from itertools import permutations
 from typing import NamedTuple
 
+from benchbook.documents.comparisons import Cells, claims
 from benchbook.documents.findings import Finding, Kind, Passed, Severity
 from benchbook.documents.findings import figure as shown
 from benchbook.documents.formats import Block
-from benchbook.documents.numerals import Figure, figures
+from benchbook.documents.numerals import UNITS, Figure, figures
 from benchbook.documents.tables import SAID, Reading, Table
 from benchbook.documents.units import factor
 
@@ -45,6 +46,10 @@ def _number(name: str) -> str:
 
 _PERCENT = r"(?P<percent>\d[\d,]*(?:\.\d+)?)\s?(?:%|percent|per cent|％)"
 _UNITS = r"(?:\s?(?!(?:to|per|and|or|in|of)\b)[A-Za-zµμ/%]{1,12}){0,2}"
+_FROM_TO = (
+    rf"(?:from|从|由)\s?(?:about |around |约)?{_number('a')}(?P<a_u>{_UNITS})\s?(?:to|down to|up to|到|至|提升到|提升至|增加到|增长到|下降到|降低到|降至|上升到|减少到)\s?"
+    rf"(?:about |around |约)?{_number('b')}(?P<b_u>{_UNITS})"
+)
 _DOWN = r"fewer|less|lower|smaller|reduc\w+|decreas\w+|declin\w+|drop\w*|cut|saves?|saving|下降|减少|降低|缩短|降幅"
 _UP = r"faster|higher|more|greater|larger|better|increas\w+|improv\w+|gains?|grow\w*|rais\w+|ris\w+|boost\w*|提升|提高|增加|增长|上升"
 
@@ -64,15 +69,17 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 PATTERNS = [
     Pattern(
         "from a to b by n%",
-        _compiled(
-            rf"(?:from|从|由)\s?(?:about |around |约)?{_number('a')}{_UNITS}\s?(?:to|down to|up to|到|至|提升到|提升至|增加到|增长到|下降到|降低到|降至|上升到|减少到)\s?"
-            rf"(?:about |around |约)?{_number('b')}{_UNITS}[^.。;；%\d]{{0,40}}?{_PERCENT}"
-        ),
+        _compiled(rf"{_FROM_TO}[^.。;；%\d]{{0,40}}?{_PERCENT}"),
         "Throughput rose from 1,200 to 1,500 QPS, an improvement of 25%",
     ),
     Pattern(
+        "n%: from a to b",
+        _compiled(rf"{_PERCENT}\s?\**\s?[:：(（]\s?{_FROM_TO}"),
+        "吞吐量提升 25%：从 1,200 RPS 提升至 1,500 RPS",
+    ),
+    Pattern(
         "a against b, n%",
-        _compiled(rf"{_number('a')}{_UNITS}\s(?:vs\.?|versus|compared (?:to|with)|against)\s{_number('b')}{_UNITS}\s?\(?,?\s?(?:an? |is |i\.e\. |which is )?(?P<sign>[+−-])?{_PERCENT}"),
+        _compiled(rf"{_number('a')}(?P<a_u>{_UNITS})\s(?:vs\.?|versus|compared (?:to|with)|against)\s{_number('b')}(?P<b_u>{_UNITS})\s?\(?,?\s?(?:an? |is |i\.e\. |which is )?(?P<sign>[+−-])?{_PERCENT}"),
         "1,500 QPS vs 1,200 QPS (+25%)",
     ),
     Pattern(
@@ -111,7 +118,7 @@ PATTERNS = [
 def sentences(read: Reading) -> Iterator[Outcome]:
     """Yield what the sentences of a document come to: findings, what was checked and held, what could not be bound."""
     checks: dict[str, Callable[[Reading, Sentence, re.Match[str]], Iterator[Outcome]]] = {
-        "from a to b by n%": _change, "a against b, n%": _change, "impossible percentage": _impossible, "linear": _linear,
+        "from a to b by n%": _change, "n%: from a to b": _change, "a against b, n%": _change, "impossible percentage": _impossible, "linear": _linear,
         "always": _always, "up to n%": _up_to, "n% on average": _average, "peak": _peak,
     }  # fmt: skip
     printed = {
@@ -121,11 +128,19 @@ def sentences(read: Reading) -> Iterator[Outcome]:
         for cell in cells
         for one in cell.figures
     }
+    cells = Cells(read)
     for sentence in split(read):
+        found: list[Outcome] = []
         for pattern in PATTERNS:
             for match in pattern.pattern.finditer(sentence.text):
-                yield from checks[pattern.name](read, sentence, match)
-        yield from _quoted(read, sentence, printed)
+                found += checks[pattern.name](read, sentence, match)
+        named = list(_named_cells(read, cells, sentence))
+        found += (
+            named if any(isinstance(one, Finding) for one in named) else [*_quoted(read, sentence, printed), *named]
+        )
+        # A sentence of which one part was bound is no longer one that was not.
+        bound = any(not isinstance(one, NotBound) for one in found)
+        yield from (one for one in found if not (bound and isinstance(one, NotBound)))
     yield from _told_alike(read)
 
 
@@ -187,10 +202,17 @@ def _change(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator
     a, b = _of(match, "a"), _of(match, "b")
     printed = figures(match["percent"])
     said = match[0]
+    # From 11.92s to 131ms: in one unit, where both have one.
+    units = [UNITS.get(match[f"{name}_u"].strip(), "") for name in ("a", "b")]
+    scale = factor(*units) if all(units) else 1.0
+    if a and scale:
+        a = a._replace(value=a.value * scale, low=a.low * scale, high=a.high * scale)
     # Another figure between them, a reference or a second clause: which change is meant is not sure.
     if (
-        a is None
+        re.search(r"(?:from|从|由)\s?$|[%％]\s?[,，;；].*\D", said[: match.start("percent") - match.start()])
+        or a is None
         or b is None
+        or scale is None
         or not printed
         or re.search(
             r"respectively|分别|每|per cent of|percentile|%\s?(?:of|confidence|percentile)",
@@ -532,6 +554,48 @@ def _quoted(read: Reading, sentence: Sentence, known: set[str]) -> Iterator[Outc
                 f"The text says {quoted.printed}; {table.columns[place].heading} of {table.label(row)} is {number.printed} in {table.name}: a digit may have slipped.",
                 [f"{quoted.printed} in the text, {number.printed} in the table"], 0.7,
             )  # fmt: skip
+
+
+def _named_cells(read: Reading, cells: Cells, sentence: Sentence) -> Iterator[Outcome]:
+    """Yield what comes of a sentence whose words name cells: how far they are apart, their order, a figure of one of them."""
+    if not cells.points:
+        return
+    bound = cells.compared(sentence.text, sentence.section)
+    for one in bound:
+        if one.holds:
+            yield Passed("sentence", 1)
+            continue
+        a, b = one.pairs[0]
+        more = f", and in no pair of the {len(one.pairs)} rows" if len(one.pairs) > 1 else ""
+        yield _finding(
+            read, sentence, "sentence", "suspicious",
+            f"The sentence says {one.claim.printed}; that is not what {a.table.columns[a.place].heading} of {a.table.name} gives{more}.",
+            [f"{a.table.label(a.row)}: {a.number.printed}; {b.table.label(b.row)}: {b.number.printed}; {shown(a.number.value / b.number.value)} times" for a, b in one.pairs[:5]], 0.7,
+        )  # fmt: skip
+    if claims(sentence.text) and not bound:
+        yield NotBound(sentence)
+    for order in cells.ordered(sentence.text, sentence.section):
+        if not order.wrong:
+            yield Passed("sentence", len(order.right))
+        elif len(order.wrong) > 1 and not order.right:
+            a, b = order.wrong[0]
+            yield _finding(
+                read, sentence, "sentence", "suspicious",
+                f"The sentence puts {order.first} before {order.last}; in all {len(order.wrong)} pairs of cells it is the other way round ({a.table.name}).",
+                [f"{a.table.label(a.row)}, {a.table.columns[a.place].heading}: {a.number.printed}; {b.table.label(b.row)}, {b.table.columns[b.place].heading}: {b.number.printed}"], 0.7,
+            )  # fmt: skip
+        else:
+            yield NotBound(sentence)
+    quoted = cells.quoted(sentence.text, sentence.section)
+    if quoted and quoted.holds:
+        yield Passed("quoted figure", 1)
+    elif quoted:
+        table, column = quoted.cell.table, quoted.cell.table.columns[quoted.cell.place]
+        yield _finding(
+            read, sentence, "quoted figure", "suspicious",
+            f"The text says {quoted.figure.printed}; {column.heading} of {table.label(quoted.cell.row)} is {quoted.cell.number.printed} in {table.name}.",
+            [f"{quoted.figure.printed} in the text, {quoted.cell.number.printed} in the table"], 0.7,
+        )  # fmt: skip
 
 
 def _at_level(text: str, quoted: Figure, tables: list[Table]) -> list[tuple[Table, int, int, Figure]]:
