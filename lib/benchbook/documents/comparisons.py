@@ -313,19 +313,18 @@ class Cells:
         ]
         if len(told) != 1 or _MOOD.search(text) or re.search(r"\bfrom \d|average|平均", text):
             return None
-        names = said_names(text, self.points[tables[0].id])
-        if len(names) < 2 or any(len({name for _, name in said}) > 1 for said in names.values()):
+        cells = self.points[tables[0].id]
+        metric = [one for one in cells if _about(text, one, exactly=True)]
+        names = said_names(text, cells)
+        if len(names) + bool(metric) < 2 or any(len({name for _, name in said}) > 1 for said in names.values()):
             return None
         kept = [
-            one
-            for one in self.points[tables[0].id]
-            if all(_short(one.names[dimension]) == said[0][1] for dimension, said in names.items())
+            one for one in metric or cells if all(_short(one.names[each]) == said[0][1] for each, said in names.items())
         ]
-        kept = [one for one in kept if _about(text, one, exactly=True)] or kept
         unit = tables[0].columns[kept[0].place].unit if kept else ""
         if (
             len(kept) != 1
-            or (unit and unit != told[0].unit)
+            or (unit or ("" if len(names) > 1 else "none")) not in {"", told[0].unit}
             or not 0.1 < told[0].value / (kept[0].number.value or 1) < 10
         ):
             return None

@@ -68,7 +68,11 @@ def _rows(table: Table, findings: list[tuple[int, Finding]]) -> list[list[tuple[
     marks = {(finding.line, finding.column, finding.printed): number for number, finding in findings}
     return [
         [
-            (cell.text, marks.get((cell.line, column.heading, cell.text), 0), bool(cell.figure) and len(cell.text) < 16)
+            (
+                cell.text,
+                marks.get((cell.line, column.heading, cell.text), 0),
+                bool(cell.figure) and (column.role in {"metric", "delta"} or column.unit == "1"),
+            )
             for column, cell in zip(table.columns, cells, strict=True)
         ]
         for cells in table.rows

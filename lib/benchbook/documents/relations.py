@@ -838,6 +838,9 @@ def _repeated(read: Reading) -> Iterator[Finding]:
             yield finding(read, other.table, other.row, place, "repeated figures", severity, sentence, lines, 0.8)
         elif len(same) >= 3 and one.label == other.label:
             odd = next(name for name in common if name not in same)
+            column = other.table.columns[other.texts[odd][0]]
+            if not column.quantity and not column.unit:
+                continue  # LS_ID, PORT: what tells the rows apart, and no measurement
             sentence = f"{places} have the same figures but for {odd}: they look like one measurement, of which one figure was printed wrongly."
             yield finding(
                 read,
