@@ -55,6 +55,11 @@ IDS = {
     "etcd_3_2_performance": [
         "write.keys_written", "write.light_load", "read.clients_busy", "read.lasts_a_second",
     ],
+    "rocksdb_readwhilewriting": [
+        "hot_keys.readers.threads", "all_keys.readers.threads", "hot_keys.command.threads",
+        "hot_keys.time_of_a_read", "all_keys.time_of_a_read",
+        "hot_keys.more_readers_read_more.8", "hot_keys.more_readers_read_more.1",
+    ],
 }  # fmt: skip
 
 
@@ -273,3 +278,13 @@ def test_etcds_readers_waited_for_the_tool() -> None:
     said = " ".join(found.arithmetic)
     assert "1,000 / 185,758 x 1,000 = 5.3833; printed 2.2" in said
     assert "1,000 / 141,578 x 1,000 = 7.0632; printed 5.5" in said
+
+
+# -- rocksdb_readwhilewriting -----------------------------------------------------------------------------------------
+
+
+def test_the_time_per_operation_of_db_bench_had_the_writers_in_it() -> None:
+    """437,230 reads/s by one reader are one per 2.287 us, and 4.574 are printed: those of two threads."""
+    found = the("rocksdb_readwhilewriting", "hot_keys.time_of_a_read")
+    assert about(found) == ("Little's law", "suspicious")
+    assert "threads 1: 1 / 437,230 x 1,000 = 0.0022871; printed 4.574" in " ".join(found.arithmetic)

@@ -84,7 +84,7 @@ def test_a_slip_in_any_program_that_is_asked_for_is_known() -> None:
     asking = re.compile(r'(?:require_program|inventory\.program)\("([\w-]+)"|psql\.program\(\w+, "([\w-]+)"')
     texts = [path.read_text() for path in (ROOT / "lib").rglob("*.py")]
     asked = {first or second for text in texts for first, second in asking.findall(text)}
-    asked |= {generator(name).program for name in ("etcd_benchmark", "go_tpc", "pgbench", "sysbench")}
+    asked |= {generator(name).program for name in ("db_bench", "etcd_benchmark", "go_tpc", "pgbench", "sysbench")}
     assert {"sysbench", "psql", "mydumper"} < asked
     assert asked - {*inventory_file._PROGRAMS} == {"ab"}
 

@@ -26,6 +26,7 @@ REPORT = {
 }
 # What one report alone needs.
 PGCAT = {"postgres", "pgbench", "pgbouncer"}
+ROCKSDB = {"db_bench", "ldb"}
 TEST = {"chromium", "redis-check-rdb", "redis-benchmark", "redis-cli", "mvn"}
 
 # Pretends to install: makes each program that the test says a package holds.
@@ -65,7 +66,7 @@ class Machine:
         self.bin.mkdir()
         for tool in TOOLS:
             (self.bin / tool).symlink_to(shutil.which(tool))
-        self.has(*(REPORT | PGCAT | TEST) - {"python3"})
+        self.has(*(REPORT | PGCAT | ROCKSDB | TEST) - {"python3"})
         (self.bin / "python3").symlink_to(os.path.realpath(sys.executable))
         self.program("id", "#!/bin/sh\necho 1000\n")
         self.program("go", "#!/bin/sh\necho go1.26.1\n")

@@ -23,6 +23,7 @@ REPORTS = [
     "dtm_mysql",
     "etcd_3_2_performance",
     "pgcat_pgbench",
+    "rocksdb_readwhilewriting",
     "tidb_v6_2_vs_v6_1_sysbench",
     "tidb_v7_1_3_sysbench",
     "tidb_v7_1_3_tpcc",
@@ -136,6 +137,23 @@ def test_etcd_numbers():
         (10000, 1, 1, "range_serializable", 2909, 0.3),
         (100000, 100, 1000, "range_linearizable", 141578, 5.5),
         (100000, 100, 1000, "range_serializable", 185758, 2.2),
+    ]
+
+
+def test_rocksdb_numbers():
+    """Both tables, which lie on their sides in the page; what is printed in microseconds is kept in milliseconds."""
+    columns = ("threads", "tps", "op_mean_ms", "p99_ms", "write_p99_ms", "l0_stall_s")
+    assert rows("rocksdb_readwhilewriting", "hot_keys", *columns) == [
+        (1, 437230, 0.004574, 0.00728, 0.01736, 10.381),
+        (8, 523286, 0.017198, 0.03165, 0.04724, 0),
+        (16, 437207, 0.038882, 0.07532, 0.09815, 0),
+        (32, 444108, 0.074306, 0.32851, 0.53374, 0),
+    ]
+    assert rows("rocksdb_readwhilewriting", "all_keys", *columns) == [
+        (1, 14338, 0.13946, 0.31469, 0.01581, 0),
+        (8, 36234, 0.248375, 0.44856, 0.02251, 0),
+        (16, 48749, 0.348658, 0.59198, 0.02919, 0),
+        (32, 56384, 0.585189, 2.52482, 0.04045, 0),
     ]
 
 

@@ -100,6 +100,7 @@ _PROGRAMS = (
     *("sysbench", "pgbench", "go-tpc", "benchmark", "java", "benchbook-python"),
     *("mongod", "mongodump", "mongorestore"),
     *("mariadbd", "mariadb-install-db", "my_print_defaults", "mydumper"),
+    *("db_bench", "ldb"),
     *("postgres", "initdb", "pg_ctl", "psql", "pgbouncer"),
 )
 # A key of a server's configuration file.

@@ -155,7 +155,7 @@ FACTS = [
         "a generator nobody has",
         FIRST,
         f"{FIRST}    load: nobody\n",
-        ("no such load generator", "nobody", "there are: etcd_benchmark"),
+        ("no such load generator", "nobody", "there are: db_bench, etcd_benchmark"),
     ),
     ("a workload with a newline", FIRST, '    workload: "a\\nb"\n', ("design.0.workload: ",)),
     ("an unknown table", "table: oltp_point_select", "table: gone", ("design.oltp_point_select: ", "(got 'gone')")),
