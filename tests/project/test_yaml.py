@@ -32,7 +32,6 @@ def test_what_the_kit_ships_says_the_same_to_readers_of_yaml_1_1() -> None:
         ("a: ['010', \"1:30\", 'yes']\nb: |\n  0x10\n", {"a": ["010", "1:30", "yes"], "b": "0x10\n"}),
         ("a: [127.0.0.1:4000, 1:99, y, a1_0, x#y]", {"a": ["127.0.0.1:4000", "1:99", "y", "a1_0", "x#y"]}),
         ("a: [true, False, ~, null]", {"a": [True, False, None, None]}),
-        ("a: [04000, 0x10, 1_000]\nb: [no, On, 1:30]", {"a": [4000, 16, 1000], "b": ["no", "On", "1:30"]}),
         ("\ufeffa: &x {k: 1}\nb: *x\nc:\n  <<: *x\n  l: 2\n", {"a": {"k": 1}, "b": {"k": 1}, "c": {"k": 1, "l": 2}}),
     ],
 )  # fmt: skip
@@ -40,11 +39,59 @@ def test_plain_values(text: str, value: object) -> None:
     assert yaml_text(text) == value
 
 
+@pytest.mark.parametrize(
+    ("written", "fix"),
+    [
+        ("04000", "write 4000, or"),
+        ("-010", "write -10, or"),
+        ("08", "write 8, or"),
+        ("00.5", "write 0.5, or"),
+        ("0x10", "write 16, or"),
+        ("0o17", "write 15, or"),
+        ("0b11", "write 3, or"),
+        ("0x_f", "write 15, or"),
+        ("0x" + "f" * 200, "write a decimal number, or"),
+        ("1_000", "write 1000, or"),
+        ("1_0.5", "write 10.5, or"),
+        ("1:30", "write a decimal number, or"),
+        ("12:30:45", "write a decimal number, or"),
+        ("yes", "write true, or"),
+        ("Off", "write false, or"),
+    ],
+)
+def test_what_readers_of_yaml_do_not_agree_on(written: str, fix: str) -> None:
+    for text in (f"a: 1\nport: {written}\n", f"a: 1\nports: [{written}]\n", f"a: 1\n{written}: 1\n"):
+        with pytest.raises(BadInput) as caught:
+            yaml_text(text, file="lab.yaml")
+        assert str(caught.value).startswith("lab.yaml: line 2, column ")
+        assert f"`{written}` is " in str(caught.value)
+        assert f'{fix} "{written}" in quotes where a text is meant' in str(caught.value.fix)
+    secrets = ["password: W\n", "password:\n- 1\n- W\n", "a:\n  token: {b: W}\n", "args: [--password, W]\n"]
+    for text in secrets:
+        with pytest.raises(BadInput, match=r"not shown: it may be a secret\).* Fix: put it in quotes") as caught:
+            yaml_text(text.replace("W", written))
+        assert written not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["1" + "_" * 90_000 + "x", "_1", "_", "1:" + "0" * 90_000 + "x"])
+def test_what_only_begins_as_a_number_is_a_text(text: str) -> None:
+    assert yaml_text(f"a: {text}") == {"a": text}
+
+
+@pytest.mark.parametrize("blank", ["\u00a0", "\u3000", "\u200b"])
+def test_a_blank_that_is_no_space_is_refused_where_it_stands(blank: str) -> None:
+    for text in (f"a:\n{blank}{blank}user: x\n", f"a:\n  user: {blank}x\n", f"a:\n  - x{blank}\n"):
+        with pytest.raises(BadInput, match=r"line 2, column .*: this only looks like a space"):
+            yaml_text(text)
+    assert yaml_text(f"a: 'x{blank}'\nb: x{blank}y") == {"a": f"x{blank}", "b": f"x{blank}y"}
+
+
 def test_what_is_written_is_read_again() -> None:
     texts = [
         "010",
         "1:30",
         "yes",
+        "Off",
         "0x10",
         "1_000",
         "true",
@@ -56,11 +103,23 @@ def test_what_is_written_is_read_again() -> None:
         "- a",
         "x\ny",
         "é",
+        "x\u200b",
+        "\u00a0x",
         "x" * 200,
     ]
     value = {"z": texts, "a": {"b": [], "c": [True, None, 1, 1.5]}}
-    assert yaml_text(as_yaml(value)) == value
+    assert yaml_text(as_yaml(value)) == yaml.safe_load(as_yaml(value)) == value
     assert as_yaml({"b": "plain", "a": ["1.2"]}) == "b: plain\na:\n- '1.2'\n"
+
+
+def test_a_spelling_beside_a_password_is_said_with_its_key_alone() -> None:
+    text = "systems:\n  tidb: {password: s3cret, port: 04000, password_file: own}\n"
+    with pytest.raises(BadInput) as caught:
+        yaml_text(text, file="lab.yaml")
+    assert str(caught.value) == (
+        "lab.yaml: line 2, column 34, systems.tidb.port: `04000` is a number that begins with 0, which some readers "
+        """of YAML take for octal (got '04000'). Fix: write 4000, or "04000" in quotes where a text is meant"""
+    )
 
 
 class Part(yamlfile.Strict):

@@ -1,10 +1,15 @@
-"""YAML (1.2, by ruamel.yaml) and JSON that a user wrote: no key twice, and nothing nested without end."""
+"""YAML and JSON that a user wrote: no key twice, nothing nested without end, and every number as it looks.
+
+ruamel.yaml reads YAML by the rules of version 1.2. What readers of 1.1 take for something else is refused (`04000` is
+2048 to them, `1:30` is 90, `no` is false): files of hosts are read by other programs, too. `1e3`, a text to some of
+them, is the number that it looks like.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any, NoReturn
@@ -14,8 +19,9 @@ from ruamel.yaml.composer import MaxDepthExceededError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
+from ruamel.yaml.representer import SafeRepresenter
 
-from benchbook.errors import BadInput, tells_secret
+from benchbook.errors import BadInput, names_secret, tells_secret
 
 DEEPEST, MOST_VALUES = 40, 100_000
 # Of a list of small numbers, its parser takes some ten seconds for this much.
@@ -23,10 +29,18 @@ MOST_YAML_BYTES = 150_000
 _MERGE = "tag:yaml.org,2002:merge"
 _SYNTAX = "mend the syntax at this place"
 _TOO_DEEP = f"nested more than {DEEPEST} deep"
+# Spellings of numbers and booleans that versions of YAML, or readers of it, take for different things.
+_BASED = re.compile(r"[-+]?0(?:x_*[0-9a-f][0-9a-f_]*|o_*[0-7][0-7_]*|b_*[01][01_]*)", re.IGNORECASE)
+_GROUPED = re.compile(r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)(?:e[-+]?[0-9]+)?", re.IGNORECASE)
+_ZEROS = re.compile(r"[-+]?0[0-9]+(?:\.[0-9]*)?(?:e[-+]?[0-9]+)?", re.IGNORECASE)
+_BASE_60 = re.compile(r"[-+]?[0-9]+(?::[0-5]?[0-9])+(?:\.[0-9]*)?")
+# No-break, thin and zero-width ones, and that of a Chinese keyboard.
+_NO_SPACES = "\u00a0\u2007\u2009\u202f\u200b\u2060\ufeff\u3000"
+_BOOLEANS = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 
 
 class _Refused(ValueError):
-    """What a parser lets through and a user does not mean; `mark`: its place in YAML, `key`: of a JSON object."""
+    """What a parser lets through and a user does not mean; `mark`: its place in YAML, `key`: the keys above it."""
 
     def __init__(self, problem: str, *, fix: str = "", mark: Any = None, key: str = "", value: object = None) -> None:
         super().__init__(problem)
@@ -41,7 +55,9 @@ def yaml_text(text: str, *, file: object = None, key: str = "", fix: str = _SYNT
         if node is None:
             return None
         _weigh(node, {})
-        _check_values(node, reader)
+        for scalar, under in _scalars(node, key):
+            _check_spelling(scalar, under)
+            _check_value(scalar, reader)
         return reader.constructor.construct_document(node)
     # Without their cause: it quotes the text, in which a password may stand.
     except (YAMLError, _Refused) as problem:
@@ -147,31 +163,95 @@ def _parts(node: Node) -> list[Node]:
     return [part for pair in node.value for part in pair]
 
 
+def _scalars(node: Node, under: str) -> Iterator[tuple[ScalarNode, str]]:
+    """Yield every plain value and key with the keys that it stands under."""
+    if isinstance(node, ScalarNode):
+        yield node, under
+    elif isinstance(node, MappingNode):
+        for key, value in node.value:
+            yield key, under
+            yield from _scalars(value, f"{under}.{key.value}".strip("."))
+    else:
+        option = ""
+        for place, part in enumerate(node.value):
+            yield from _scalars(part, f"{under}.{option or place}".strip("."))
+            # As in [--password, x].
+            option = part.value if isinstance(part, ScalarNode) and names_secret(part.value) else ""
+
+
+def _check_spelling(node: ScalarNode, under: str) -> None:
+    """Raise _Refused for a number or a boolean that readers of YAML understand in different ways."""
+    if node.style in ("'", '"', "|", ">"):
+        return
+    if node.value != node.value.strip(_NO_SPACES):
+        # As copied from a page: it looks like an indent, and YAML takes it for a letter.
+        raise _Refused("this only looks like a space", fix="write spaces", mark=node.start_mark, key=under)
+    unclear = _unclear(node.value)
+    if unclear is None:
+        return
+    what, meant = unclear
+    plain = f"write {meant}" if meant else "write a decimal number"
+    said, fix = f"`{node.value}` {what}", f'{plain}, or "{node.value}" in quotes where a text is meant'
+    if names_secret(under):
+        said, fix = f"what stands here {what}", "put it in quotes"
+    raise _Refused(said, fix=fix, mark=node.start_mark, key=under, value=node.value)
+
+
+def _unclear(text: str) -> tuple[str, str] | None:
+    """Return what some readers take a word for, and how to write what it says, if they do not agree on it."""
+    if text.lower() in _BOOLEANS:
+        return "is true or false to some readers of YAML, and a text to others", _BOOLEANS[text.lower()]
+    if _BASED.fullmatch(text):
+        # Python does not write numbers of thousands of digits.
+        meant = str(int(text.replace("_", ""), 0)) if len(text) < 100 else ""
+        return "is a number that is not decimal", meant
+    if "_" in text and _GROUPED.fullmatch(text):
+        return "is a number with _ in it", text.replace("_", "")
+    if _ZEROS.fullmatch(text):
+        meant = text[: text[0] in "+-"] + re.sub(r"^0+(?=[0-9])", "", text.lstrip("+-"))
+        return "is a number that begins with 0, which some readers of YAML take for octal", meant
+    if _BASE_60.fullmatch(text):
+        return "is a number in base 60 to some readers of YAML, and a text to others", ""
+    return None
+
+
+class _Writer(SafeRepresenter):
+    """Put every text in quotes that some reader would take for something else, or that `yaml_text` refuses."""
+
+    def represent_str(self, data: str) -> Any:
+        unclear = _unclear(data) or data != data.strip(_NO_SPACES)
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style='"' if unclear else None)
+
+
+_Writer.add_representer(str, _Writer.represent_str)
+
+
 def as_yaml(value: object) -> str:
     """Return the value as YAML in lines of at most 120 characters; `yaml_text` reads it again."""
     writer: Any = YAML(typ="safe", pure=True)
-    writer.default_flow_style, writer.width = False, 120
+    writer.Representer, writer.default_flow_style, writer.width = _Writer, False, 120
     writer.allow_unicode, writer.sort_base_mapping_type_on_output = True, False
     text = StringIO()
     writer.dump(value, text)
     return text.getvalue()
 
 
-def _check_values(node: Node, reader: YAML) -> None:
+def _check_value(node: ScalarNode, reader: YAML) -> None:
     """Raise _Refused for what only looks like a value: the 30th of February, a number of 5,000 digits."""
-    if not isinstance(node, ScalarNode):
-        for part in _parts(node):
-            _check_values(part, reader)
-    elif node.tag != _MERGE:
-        try:
-            reader.constructor.construct_object(node)
-        except (ValueError, OverflowError) as problem:
-            raise _Refused(f"not a value ({problem})", mark=node.start_mark) from problem
+    if node.tag == _MERGE:
+        return
+    try:
+        reader.constructor.construct_object(node)
+    except (ValueError, OverflowError) as problem:
+        raise _Refused(f"not a value ({problem})", mark=node.start_mark) from problem
 
 
 def _not_yaml(problem: YAMLError | _Refused, text: str, file: object, key: str, fix: str) -> BadInput:
     said, number, column = _where(problem, text)
     place = f"line {number + 1}, column {column + 1}"
+    if isinstance(problem, _Refused) and problem.fix:
+        where = problem.key if key else ", ".join(filter(None, [place, problem.key]))
+        return BadInput(said, file=file, key=where, value=problem.value, fix=problem.fix)
     lines = [_line(text, number - 1), _line(text, number)] if number else [_line(text, 0)]
     said = f"malformed YAML: {said}"
     if any(map(tells_secret, lines)) or tells_secret(f"{key}:"):
