@@ -26,7 +26,7 @@ from benchbook.hosts.agent import remote_program
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
-from benchbook.hosts.tuning import tune
+from benchbook.hosts.tuning import reach_again, tune
 from benchbook.probes.watch import watching
 
 TUNE = remote_program("hosts", "tune.py")
@@ -356,14 +356,14 @@ def test_what_is_put_back_in_mid_run_spoils_the_trial_and_is_set_again(
 ) -> None:
     with Session(allowing(lab, "swappiness"), lab.hosts) as session:
         tune(session)
-        session.reach()
+        reach_again(session)
         assert len(lab_home.processes("tune.py", "hold")) == 1, "what holds is left alone"
         with pytest.raises(SettingsLost, match="the settings of db1 was killed"), watching(session, []):  # noqa: PT012
             # A host does so too whose driver was asleep, or cut off, for longer than its lease.
             for process in lab_home.processes("agent.py", "tune-"):
                 process.kill()
             until(lambda: SWAPPINESS.read_text().strip() == lively, "what was there before is back")
-        session.reach()
+        reach_again(session)
         assert SWAPPINESS.read_text().strip() == "1"
         with watching(session, []):
             pass

@@ -32,8 +32,8 @@ from benchbook.hosts import lab
 from benchbook.hosts.connection import find_route
 from benchbook.hosts.fanout import on_each, try_on_each
 from benchbook.hosts.host import Host
-from benchbook.hosts.imported_hosts import ssh_settings
 from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.hosts.openssh import ssh_settings
 from benchbook.paths import resolve
 
 # dask-jobqueue ends the whole program at Ctrl-C once it is imported: here Ctrl-C stays what it was.

@@ -37,9 +37,9 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_r
 from benchbook.errors import BadInput, HostUnusable
 from benchbook.given import user_file
 from benchbook.hosts.endpoint import at
-from benchbook.hosts.imported_hosts import ssh_settings
 from benchbook.hosts.inventory import Inventory, is_public_key
 from benchbook.hosts.lab_host import lab_host
+from benchbook.hosts.openssh import key_file, proxy_command, ssh_settings
 from benchbook.hosts.timeouts import KEEPALIVE_S, silence_s
 from benchbook.paths import resolve
 
@@ -137,7 +137,7 @@ def find_route(inventory: Inventory, name: str) -> Route:
         hostname=found,
         port=int(settings["port"][0]),
         user=settings["user"][0],
-        keys=tuple(_key_file(key, settings) for key in settings.get("identityfile", []) if key != "none"),
+        keys=tuple(key_file(key, settings) for key in settings.get("identityfile", []) if key != "none"),
         agent=settings.get("identitiesonly") != ["yes"] and settings.get("identityagent") != ["none"],
         gateway=gateway,
         options=(*options, *login, "--", address),
@@ -183,7 +183,7 @@ def _settings(inventory: Inventory, options: Sequence[str], destination: str) ->
 def _gateway(inventory: Inventory, options: Sequence[str], settings: dict[str, list[str]]) -> str:
     """The command whose input and output are a connection to the host, "" where none is needed."""
     hops = _hops(inventory, options, settings)
-    command = _proxy_command(hops[0] if hops else settings)
+    command = proxy_command(hops[0] if hops else settings)
     for hop, following in pairwise([*hops, settings]):
         there = at(following["hostname"][0], following["port"][0])
         # The command is read once more by the ssh that runs it, which takes % for itself.
@@ -217,37 +217,6 @@ def _hops(
     # A `Host *` with a ProxyJump means the jump host itself as well.
     first = {**hops[0], "proxyjump": ["none"]} if hops[0].get("proxyjump") == [",".join(jumps)] else hops[0]
     return [*_hops(inventory, options, first, passed + 1), *hops]
-
-
-def _proxy_command(settings: dict[str, list[str]]) -> str:
-    command = settings.get("proxycommand", ["none"])[0]
-    return "" if command == "none" else _expanded(command, settings)
-
-
-def _key_file(text: str, settings: dict[str, list[str]]) -> Path:
-    """ssh_config(5), ENVIRONMENT VARIABLES."""
-    said = re.sub(r"\$\{(\w+)\}", lambda name: os.environ.get(name[1], name[0]), _expanded(text, settings))
-    return Path(said).expanduser()
-
-
-def _expanded(text: str, settings: dict[str, list[str]]) -> str:
-    """ssh_config(5), TOKENS."""
-    called = settings.get("host", settings["hostname"])[0]
-    values = {
-        "%": "%",
-        "h": settings["hostname"][0],
-        "p": settings["port"][0],
-        "r": settings["user"][0],
-        "n": called,
-        "k": settings.get("hostkeyalias", [called])[0],
-        "j": settings.get("proxyjump", [""])[0],
-        "i": str(os.getuid()),
-        "l": socket.gethostname(),
-        "L": socket.gethostname().partition(".")[0],
-        "d": str(Path.home()),
-        "u": os.environ.get("USER", settings["user"][0]),
-    }
-    return re.sub(r"%(.)", lambda token: values.get(token[1], token[0]), text)
 
 
 def trusted_key(inventory: Inventory, name: str, route: Route) -> HostKey:

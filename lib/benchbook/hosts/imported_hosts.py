@@ -18,6 +18,7 @@ from typing import Any
 
 from benchbook.errors import HIDDEN, BadInput
 from benchbook.given.choices import one_of
+from benchbook.hosts.openssh import ssh_settings
 from benchbook.paths import resolve
 
 Written = dict[str, Any]
@@ -193,32 +194,3 @@ def with_addresses(values: Mapping[str, Any], config: str, file: Path) -> Writte
 def _mappings(hosts: Mapping[str, Any]) -> dict[str, Any]:
     """Return copies; what is no mapping stays, for the model to refuse."""
     return {name: dict(host) if isinstance(host, dict) else host for name, host in hosts.items()}
-
-
-def ssh_settings(options: Sequence[str], destination: str, file: object, config: str) -> dict[str, list[str]]:
-    """Return what `ssh -G` says, by key in lower case. Raise BadInput with the words of ssh where it refuses."""
-    words = ["ssh", "-G", *options, "--", destination]
-    try:
-        said = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    except FileNotFoundError as problem:
-        fix = "install OpenSSH's client on this machine: sudo apt-get install openssh-client"
-        raise BadInput("the kit reaches hosts by way of ssh, which is not here", key="PATH", fix=fix) from problem
-    if said.returncode:
-        raise BadInput(
-            f"ssh refuses this configuration ({_complaint(said.stderr)})",
-            file=str(file),
-            key="ssh.config",
-            value=config,
-            fix=f"correct it; `ssh -G -F {config} {destination}` checks it",
-        )
-    settings: dict[str, list[str]] = {}
-    for line in said.stdout.splitlines():
-        key, _, value = line.partition(" ")
-        settings.setdefault(key, []).append(value)
-    return settings
-
-
-def _complaint(stderr: str) -> str:
-    """What ssh has against a configuration; that it ends is known."""
-    lines = [line for line in stderr.splitlines() if "terminating," not in line and not line.startswith("Pseudo-term")]
-    return "; ".join(lines[:3])

@@ -18,7 +18,6 @@ from benchbook.hosts.fanout import on_each, try_on_each
 from benchbook.hosts.host import Host, with_retry
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.reservation import Lease, Reservation, check_free
-from benchbook.hosts.tuning import tune_again
 
 T = TypeVar("T")
 # A lease is renewed this often, and at least every so many seconds: six signs of life may fail to come.
@@ -110,12 +109,8 @@ class Session:
         try_on_each(self.hosts.values(), lambda host: host.close(), timeout=130)
 
     def reach(self) -> None:
-        """Return once every host of the session is connected, within the lease, and set as it was for the run.
-
-        Raises HostUnreachable, and HostUnusable where a setting was lost and cannot be made again.
-        """
+        """Return once every host of the session is connected, within the lease. Raises HostUnreachable."""
         self.each("reaching the hosts", Host.connect, timeout=self.inventory.ssh.lease_s + 60)
-        tune_again(self)
         self.ask_clocks()
 
     def ask_clocks(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
@@ -13,10 +13,7 @@ from benchbook.hosts.about import Tuned
 from benchbook.hosts.agent import LONGEST_S, Command, Ended, Job, program_on
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.host import Host, with_retry
-
-# Named in annotations only: a session sets its hosts anew, by what is here.
-if TYPE_CHECKING:
-    from benchbook.hosts.session import Session
+from benchbook.hosts.session import Session
 
 SET_WITHIN_S = 30.0
 
@@ -42,11 +39,13 @@ def _left(host: Host) -> list[tuple[str, str, str]]:
     return [(str(file), str(now), str(before)) for file, now, before in json.loads(said)]
 
 
-def tune_again(session: Session) -> None:
-    """Set once more what was put back meanwhile: a host ends what holds it when no driver renews its lease, say.
+def reach_again(session: Session) -> None:
+    """Return once every host of the session is connected, within the lease, and set as it was for the run.
 
-    Raises HostUnusable where it cannot be set any more.
+    What was put back meanwhile is set once more: a host ends what holds it when no driver renews its lease, say. Raises
+    HostUnreachable, and HostUnusable where a setting cannot be made again.
     """
+    session.reach()
     lost = [session.hosts[name] for name in _lost(session)]
     for host in lost:
         session.end(session.tuning[host.name])

@@ -20,6 +20,7 @@ from benchbook.hosts.host import blaming_disks
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
+from benchbook.hosts.tuning import reach_again
 from benchbook.profiles import Profile
 from benchbook.reports.dm import ran
 from benchbook.reports.dm.pipeline import UPSTREAM, Pipeline, TaskWatch, observing
@@ -86,7 +87,7 @@ class DmReplication:
 
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         """Upstream with its prepared data, an empty target, and nothing of DM: whatever ran or broke before."""
-        self.pipeline.session.reach()
+        reach_again(self.pipeline.session)
         wanted = self._pipelines[block[0].cell.system]
         if wanted is not self.pipeline:
             # Their servers share hosts, and so ports: one upstream at a time.

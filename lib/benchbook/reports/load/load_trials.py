@@ -22,6 +22,7 @@ from benchbook.hosts.host import Host
 from benchbook.hosts.host_facts import gather, survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
+from benchbook.hosts.tuning import reach_again
 from benchbook.profiles import Profile
 from benchbook.reports.driving import Driver
 from benchbook.reports.starting_state import StartingState
@@ -119,7 +120,7 @@ class LoadTrials:
 
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         """The block's system, alone, in the state that the profile's `reset` names."""
-        self._driver.session.reach()
+        reach_again(self._driver.session)
         self._check_options(block)
         self._expect(block)
         brought = self._start.bring(block[0].cell.system, say)

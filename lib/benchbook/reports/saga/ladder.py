@@ -23,6 +23,7 @@ from benchbook.hosts.host import Host, blaming_disks
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
+from benchbook.hosts.tuning import reach_again
 from benchbook.probes.watch import watching
 from benchbook.profiles import Profile
 from benchbook.reports.driving import Driver
@@ -139,7 +140,7 @@ class SagaLadder:
 
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         """The store in its starting state, then DTM and the business service on it."""
-        self._session.reach()
+        reach_again(self._session)
         self._stop_services()
         if self._store is not self._stores[block[0].cell.system]:
             self._turn_to(block[0].cell.system)

@@ -21,6 +21,7 @@ from benchbook.hosts.host import Host
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
+from benchbook.hosts.tuning import reach_again
 from benchbook.probes.probe import Probe, make, of_documents, of_jobs, of_others, of_profile
 from benchbook.probes.watch import watching
 from benchbook.profiles import Profile
@@ -90,7 +91,7 @@ class Transfer:
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         """An empty target, started anew, and a source that holds the data set; the source is only ever read."""
         engine = self._engines[block[0].cell.system]
-        self._session.reach()
+        reach_again(self._session)
         with blaming(self._source, self._target):
             self._target.discard()
             self._target.start(fresh=True)

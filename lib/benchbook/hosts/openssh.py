@@ -1,0 +1,76 @@
+"""What OpenSSH's own client makes of its configuration: by `ssh -G`, and by ssh_config(5) for what that leaves."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchbook.errors import BadInput
+
+# By key in lower case; a key may stand several times.
+Settings = dict[str, list[str]]
+
+
+def ssh_settings(options: Sequence[str], destination: str, file: object, config: str) -> Settings:
+    """Return what `ssh -G` says, by key in lower case. Raise BadInput with the words of ssh where it refuses."""
+    words = ["ssh", "-G", *options, "--", destination]
+    try:
+        said = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    except FileNotFoundError as problem:
+        fix = "install OpenSSH's client on this machine: sudo apt-get install openssh-client"
+        raise BadInput("the kit reaches hosts by way of ssh, which is not here", key="PATH", fix=fix) from problem
+    if said.returncode:
+        raise BadInput(
+            f"ssh refuses this configuration ({_complaint(said.stderr)})",
+            file=str(file),
+            key="ssh.config",
+            value=config,
+            fix=f"correct it; `ssh -G -F {config} {destination}` checks it",
+        )
+    settings: Settings = {}
+    for line in said.stdout.splitlines():
+        key, _, value = line.partition(" ")
+        settings.setdefault(key, []).append(value)
+    return settings
+
+
+def _complaint(stderr: str) -> str:
+    """What ssh has against a configuration; that it ends is known."""
+    lines = [line for line in stderr.splitlines() if "terminating," not in line and not line.startswith("Pseudo-term")]
+    return "; ".join(lines[:3])
+
+
+def proxy_command(settings: Settings) -> str:
+    """Return the command that leads there, "" where none does."""
+    command = settings.get("proxycommand", ["none"])[0]
+    return "" if command == "none" else _expanded(command, settings)
+
+
+def key_file(text: str, settings: Settings) -> Path:
+    """Return the file that an IdentityFile names: with tokens, and variables of the environment."""
+    said = re.sub(r"\$\{(\w+)\}", lambda name: os.environ.get(name[1], name[0]), _expanded(text, settings))
+    return Path(said).expanduser()
+
+
+def _expanded(text: str, settings: Settings) -> str:
+    """ssh_config(5), TOKENS."""
+    called = settings.get("host", settings["hostname"])[0]
+    values = {
+        "%": "%",
+        "h": settings["hostname"][0],
+        "p": settings["port"][0],
+        "r": settings["user"][0],
+        "n": called,
+        "k": settings.get("hostkeyalias", [called])[0],
+        "j": settings.get("proxyjump", [""])[0],
+        "i": str(os.getuid()),
+        "l": socket.gethostname(),
+        "L": socket.gethostname().partition(".")[0],
+        "d": str(Path.home()),
+        "u": os.environ.get("USER", settings["user"][0]),
+    }
+    return re.sub(r"%(.)", lambda token: values.get(token[1], token[0]), text)
