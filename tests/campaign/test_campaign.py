@@ -201,6 +201,14 @@ def test_what_is_finished_stays_finished_unless_it_is_asked_for_again(home: Home
     assert opened().id == second.id, "one that was begun anew is gone on with"
 
 
+def test_a_name_that_is_not_resolved_today_begins_no_other_campaign(home: Home) -> None:
+    """Which systems run alike is asked of DNS when a run is planned."""
+    alike = {**ASKED, "alike": {"endpoint:b": "endpoint:a"}}
+    first = campaigns.start_or_continue("r", alike, plan(CELLS, 2, seed=1, asked=alike), seed=1)
+    then = campaigns.start_or_continue("r", ASKED, plan(CELLS, 2, seed=1, asked=ASKED), seed=1)
+    assert (then.id, then.asked) == (first.id, alike)
+
+
 def test_a_new_campaign_is_the_latest_whatever_the_clock_says(home: Home) -> None:
     """A clock that had been ahead was set right: for as long as it had been ahead, the older run was the latest one."""
     made = campaigns.start_or_continue("r", ASKED, plan(CELLS, 1, seed=1, asked=ASKED), seed=1)

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
+import psutil
 import pytest
+from kit import until
 from sshd import PORT, Server, Variant, new_key, serving
 
 from benchbook.errors import BadInput, HostUnusable
@@ -350,6 +352,9 @@ def test_a_host_of_an_ansible_inventory_is_reached(file: str, text: str, server:
         ('printf "Which environment? "; read answer; exec sh -c "$1"', "Which environment?"),
         ('echo "1) dev"; echo "2) prod"; printf "#? "; read choice; exec sh -c "$1"', "#?"),
         ('read -r silent; exec sh -c "$1"', ""),
+        ('echo "Press ENTER to accept the terms"; read -r enter; exec sh -c "$1"', "Press ENTER"),
+        ('seq 3000; printf "Vault passphrase: "; read -r p; exec sh -c "$1"', "it says: Vault passphrase:"),
+        ('echo "mounting home"; sleep 20; exec sh -c "$1"', "mounting home"),
     ],
 )
 def test_a_login_shell_that_waits_for_an_answer_is_named(
@@ -363,6 +368,8 @@ def test_a_login_shell_that_waits_for_an_answer_is_named(
         assert "hosts.db: the login shell of this host waits, and has run nothing within 2 s" in said
         assert words in said
         assert "Fix: let its profile ask in interactive shells only" in said
+        shells = psutil.Process(server.process.pid).children(recursive=True)
+        until(lambda: not any(map(psutil.Process.is_running, shells)), "its shell has ended", within_s=30)
         assert not (server.folder / "work").exists(), "nothing of ours ran there"
 
 

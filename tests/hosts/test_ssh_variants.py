@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -193,6 +194,18 @@ REFUSED = {
         Variant(["PubkeyAuthentication no", "PasswordAuthentication yes"]),
         r"SSH login refused: the host asks for more than a key \(password\).*PubkeyAuthentication yes",
     ),
+    "an account that is not let in": (
+        Variant(["Subsystem sftp internal-sftp", f"DenyUsers {getpass.getuser()}"]),
+        r"SSH login refused \(offered: .*/client\): .*Permission denied \(publickey\).*Fix: set ssh.user and ssh.key",
+    ),
+    "a key of no use there": (
+        Variant(["PubkeyAcceptedAlgorithms rsa-sha2-512"]),
+        r"SSH login refused \(offered: .*/client\): .*Permission denied \(publickey\).*Fix: set ssh.user and ssh.key",
+    ),
+    "a server that says why": (
+        Variant(["AuthorizedKeysFile none", "Banner {folder}/banner"]),
+        r"SSH login refused .*Permission denied \(publickey\)\.?; Bench hosts: ask ops@example\.org for access",
+    ),
     "a second factor": (
         Variant(["PasswordAuthentication yes", "AuthenticationMethods publickey,password"]),
         r"SSH login refused: the host asks for more than a key \(password\).*AuthenticationMethods publickey",
@@ -211,6 +224,8 @@ def test_a_host_that_is_slow_to_log_in_has_refused_nobody(tmp_path: Path, net: s
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_a_host_lacks_is_one_sentence(name: str, tmp_path: Path, net: str, keys: Path) -> None:
     variant, sentence = REFUSED[name]
+    (tmp_path / "banner").write_text("Bench hosts: ask ops@example.org for access\n")
+    variant = replace(variant, lines=[line.format(folder=tmp_path) for line in variant.lines])
     with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, variant) as server:
         said = refused(server.inventory())
         assert re.search(sentence, said), said

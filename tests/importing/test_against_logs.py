@@ -58,6 +58,10 @@ def test_what_cannot_be_matched_is_said_and_is_no_finding(tmp_path: Path) -> Non
     assert status == 0
     _, figures = audited(tmp_path, "| Run | TPS |\n|---|---|\n| a | 110 |\n| b | 200 |\n")
     assert {one.why for one in figures} == {"no log has Run a", "no log has Run b"}
+    # Eight nodes are not eight threads.
+    for heading in ("Nodes", "Hosts", "Table count", "Warehouses", "节点数"):
+        _, figures = audited(tmp_path, f"| {heading} | TPS |\n|---|---|\n| 4 | 110 |\n| 8 | 200 |\n")
+        assert not any(one.given_by or one.wrong for one in figures)
     _, figures = audited(tmp_path, "| Date | TPS |\n|---|---|\n|  | 110 |\n|  | 200 |\n")
     assert {one.why for one in figures} == {"it does not say which threads its figures are of"}
 

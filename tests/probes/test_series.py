@@ -57,6 +57,17 @@ def test_a_counter_that_was_reset_leaves_its_interval_out() -> None:
     assert [(t, value) for t, _, _, _, value, _ in rows(to_series(samples, "h", "s", COUNTERS))] == [(2, 60), (4, 20)]
 
 
+def test_a_last_sample_right_behind_a_tick_makes_no_rate_of_milliseconds() -> None:
+    """One more in 4 ms would be 250 a second; its level counts."""
+    samples = [sample(t, A=100.0 * t) for t in (1.0, 2.0, 3.0)] + [sample(3.004, A=301.0)]
+    found = to_series(samples, "h", "s", {"A": counter()})
+    assert found.value.tolist() == [100.0, 100.0]
+    levels = to_series(samples, "h", "s", {"A": level("1")})
+    assert levels.value.tolist() == [100.0, 200.0, 300.0, 301.0]
+    late = [sample(t, A=100.0 * t) for t in (1.0, 2.0, 2.996, 3.0, 4.0, 5.0)]
+    assert to_series(late, "h", "s", {"A": counter()}).value.tolist() == pytest.approx([100.0] * 4)
+
+
 def test_no_rate_is_drawn_across_a_gap() -> None:
     samples = [
         sample(1, Questions=0),

@@ -185,6 +185,7 @@ def test_what_says_the_same_in_other_words_is_no_difference(home: Home) -> None:
     ("overall", "instance", "expected"),
     [("/tidb-data", {}, "/tidb-data/benchbook"),
      ("/tidb-data", {"data_dir": "/nvme1"}, "/nvme1/benchbook"),
+     ("/tidb-data", {"data_dir": "/nvme1,/nvme2"}, "/nvme1/benchbook"),
      ("/tidb-data", {"data_dir": "mine"}, "/tidb-deploy/tikv-20160/mine/benchbook"),
      ("store", {}, "/tidb-deploy/tikv-20160/store/benchbook"),
      (None, {"deploy_dir": "/nvme2/tikv"}, "/nvme2/tikv/data/benchbook")],

@@ -6,6 +6,7 @@ what public threads show; each says where.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -132,6 +133,13 @@ def test_reports_without_their_first_lines() -> None:
     (several,) = generator_output.runs(
         text("wrk") + "\n  921 requests in 10.03s, 169.09KB read\nRequests/sec:     91.85\n"
     )
+    (pgbench,) = generator_output.runs(text("pgbench_12").partition("\n")[2])
+    _check(pgbench, "pgbench", {"threads": 8, "scale": 10}, {"tps": 1200.2, "events": 36000})
+    rate = "tps = 896.967014 (without initial connection time)\n"
+    (pgbench,) = generator_output.runs(f"latency average = 11.013 ms\ninitial connection time = 45.758 ms\n{rate}")
+    _check(pgbench, "pgbench", {}, {"tps": 896.967014, "latency_mean_ms": 11.013})
+    (fileio,) = generator_output.runs(FILEIO[FILEIO.index("File operations") :])
+    _check(fileio, "sysbench", {}, {"read_iops": 1234.56, "events": 46985})
     assert several.problem == "wrk begins once and ends several times: it has more than one tps"
 
 
@@ -180,12 +188,16 @@ def test_colours_of_a_terminal_are_no_text() -> None:
         "sysbench-1  | 2024-01-01T10:00:00.123Z ",
         "[pod/sysbench-x7k/main] ",
         "> ",
+        "> > ",
+        "# ",
+        "data: ",
+        "12:10:43 DEBUG| [stdout] ",
         "    ",
     ],
 )
 @pytest.mark.parametrize("name", ["sysbench/read_write.txt", "pgbench/tpcb_rate_15.txt", "logs/ycsb.txt"])
 def test_what_a_log_puts_before_each_line_is_not_the_program_s(name: str, before: str) -> None:
-    """`ts`, journalctl, kubectl logs --timestamps, CRI, docker compose, pipelines."""
+    """`ts`, journalctl, kubectl logs --timestamps, CRI, docker compose, pipelines, quotes, events, avocado."""
     plain = (FIXTURES / name).read_text()
     if name == "logs/ycsb.txt":
         plain = "2024-01-01 10:00:00:123 7 sec: 1000 operations; 100.5 current ops/sec; est completion\n" + plain
@@ -193,6 +205,66 @@ def test_what_a_log_puts_before_each_line_is_not_the_program_s(name: str, before
     assert expected.seconds
     (found,) = generator_output.runs("".join(before + line for line in plain.splitlines(keepends=True)))
     assert (found.figures, found.levels, found.seconds) == (expected.figures, expected.levels, expected.seconds)
+
+
+@pytest.mark.parametrize(
+    ("line", "around"),
+    [
+        ('{{"log":{},"stream":"stdout","time":"2024-01-01T10:00:00.123Z"}}', "{}"),
+        ("            {},", 'ok: [db1] => {{\n    "stdout_lines": [\n{}\n    ]\n}}'),
+        ("  - {}", "out:\n{}"),
+    ],
+)
+@pytest.mark.parametrize("name", ["sysbench/read_write.txt", "logs/go_tpc.txt"])
+def test_lines_that_are_kept_as_strings(name: str, line: str, around: str) -> None:
+    """Docker's json-file, Ansible's stdout_lines, a list in YAML."""
+    plain = (FIXTURES / name).read_text()
+    (expected,) = generator_output.runs(plain)
+    lines = "\n".join(line.format(json.dumps(each)) for each in plain.splitlines())
+    (found,) = generator_output.runs(around.format(lines))
+    assert (found.figures, found.levels, found.seconds) == (expected.figures, expected.levels, expected.seconds)
+
+
+def test_go_tpc_as_a_reply_quotes_it_with_blank_lines_between() -> None:
+    plain = text("go_tpc")
+    (found,) = generator_output.runs("".join(f"> {line}\n>\n" for line in plain.splitlines()))
+    assert found.figures == generator_output.runs(plain)[0].figures
+
+
+@pytest.mark.parametrize(
+    ("name", "last"),
+    [
+        ("logs/ycsb.txt", "[READ], AverageLatency(us), 1657.3425007610595\n"),
+        ("logs/ycsb.txt", "[OVERALL], Throughput(ops/sec), 47"),
+        ("logs/ycsb.txt", "[READ], Return=ERROR, 4\n[CLEA"),
+        ("logs/ycsb_ms.txt", "[UPDATE], Operations, 491\n"),
+        ("logs/db_bench.txt", "micros/op 901"),
+        ("logs/db_bench.txt", "0.444 seconds 40000 operations;    8"),
+        ("logs/db_bench.txt", "(17302 of 200"),
+        ("logs/db_bench.txt", "Count: 40000 Average: 21.8814  StdDev: 602.37\n"),
+        ("logs/fio.txt", "BW=57.3MiB/s"),
+        ("logs/fio.txt", "| 99.95th=[3260416], 99.99th=[7831552]\n"),
+        ("logs/fio_2.txt", "| 99.00th=[    3], 99.50th=[   15],"),
+        ("logs/go_ycsb.txt", "OPS: 351.8,"),
+        ("logs/go_tpc.txt", "tpmC: 9791.1, tpmTot"),
+        ("logs/hammerdb_4.txt", "96747 NOPM from 22"),
+        ("logs/redis_csv.txt", '"GET","12315.27","0.562","0.0'),
+        ("logs/redis_full.txt", "6.535    11.5"),
+        ("logs/redis_q.txt", "10593.22 requests per second, p50=0"),
+        ("logs/wrk.txt", "Requests/sec:    6"),
+        ("ab/success.txt", "Transfer rate:          39.09 "),
+        ("ab/success.txt", "  99%     56\n"),
+        ("etcd/put_50.txt", "  99% in 0.068166611 secs.\n"),
+    ],
+)
+def test_what_was_cut_late_is_refused(name: str, last: str) -> None:
+    """As a killed program leaves it, whose output goes to a file in pieces of 4,096 bytes."""
+    whole = (FIXTURES / name).read_text()
+    assert not any(run.problem for run in generator_output.runs(whole))
+    until = whole.rindex(last) + len(last) if last in whole else 0
+    assert until
+    run = generator_output.runs(whole[:until])[-1]
+    assert run.problem.startswith(f"the output of {run.title} is cut")
 
 
 def test_a_time_before_the_lines_of_the_seconds_alone() -> None:
@@ -250,3 +322,7 @@ def test_files_and_memory_have_their_rates() -> None:
 def test_any_other_text_is_refused() -> None:
     with pytest.raises(OutputNotParseable, match="not the output of a load generator that is known"):
         generator_output.runs("total: 12 transactions, 3 per sec\n{not json}")
+    with pytest.raises(
+        OutputNotParseable, match="the output of pgbench is cut: it has no report, and lines of seconds"
+    ):
+        generator_output.runs("progress: 9.0 s, 0.0 tps, lat 0.000 ms stddev 0.000\n")

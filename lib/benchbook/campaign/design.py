@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from benchbook.campaign.environment import Asked
+from benchbook.campaign.environment import ALIKE, Asked
 from benchbook.errors import BadInput
 from benchbook.hosts.about import Noted
 
@@ -134,6 +134,11 @@ def digest(value: object) -> str:
     return _hash(_canonical(value))
 
 
+def conditions_of(asked: Asked) -> dict[str, object]:
+    """Return what begins another campaign where it differs; which systems run alike is found out, by DNS for one."""
+    return {name: value for name, value in asked.items() if name != ALIKE}
+
+
 def _canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, default=str)
 
@@ -155,7 +160,7 @@ def plan(
     if len(cells) * repetitions > MOST_TRIALS:
         count, fix = len(cells) * repetitions, f"ask for fewer repetitions or levels: at most {MOST_TRIALS:,} trials"
         raise BadInput("a plan of so many trials is never run", key="repetitions", value=count, fix=fix)
-    conditions = _canonical(asked)
+    conditions = _canonical(conditions_of(asked))
     shared, trials = _shared(cells), list[Trial]()
     for repetition in range(1, repetitions + 1):
         mine = [cell for cell in cells if repetition <= fewer.get(cell.key, repetitions)] if fewer else cells
@@ -176,7 +181,7 @@ def plan(
 def another_block(trials: Sequence[Trial], cells: Sequence[Cell], *, seed: int, asked: Asked) -> list[Trial]:
     """One more repetition of these cells, in an order by lot, to follow `trials`."""
     repetition, order = max(t.repetition for t in trials) + 1, max(t.order for t in trials) + 1
-    conditions, shared = _canonical(asked), _shared([*(trial.cell for trial in trials), *cells])
+    conditions, shared = _canonical(conditions_of(asked)), _shared([*(trial.cell for trial in trials), *cells])
     mixed = _by_lot(cells, repetition, seed)
     return [_trial(cell, repetition, order + i, conditions, shared) for i, cell in enumerate(mixed)]
 
@@ -199,7 +204,7 @@ def _by_lot(cells: Sequence[Cell], repetition: int, seed: int) -> list[Cell]:
 
 def identities(plan: Plan) -> list[str]:
     """What the identities of a plan's trials must be, in its order: those that `plan` gives these cells."""
-    conditions = _canonical(plan.asked)
+    conditions = _canonical(conditions_of(plan.asked))
     return [_identity(trial.cell, trial.repetition, conditions) for trial in plan.trials]
 
 

@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from benchbook import paths
 from benchbook.campaign import record
-from benchbook.campaign.design import Block, Plan, RunForecast, Trial, digest
+from benchbook.campaign.design import Block, Plan, RunForecast, Trial, conditions_of, digest
 from benchbook.campaign.environment import IMPORTED, Asked, Environment
 from benchbook.campaign.record import Record, RecordBroken, RecordFolder, file_version, flush, in_short
 from benchbook.campaign.scaled_levels import LevelScaling, of_plan
@@ -224,7 +224,7 @@ def start_or_continue(report: str, asked: Asked, trials: Sequence[Trial], *, see
 
     Where all are finished: the latest of them, or with `again` a new one. A new one's plan is written.
     """
-    what = digest([asked, [trial.identity for trial in trials]])
+    what = digest([conditions_of(asked), [trial.identity for trial in trials]])
     alike = sorted(paths.runs_dir(report).glob(f"*-{what}"), key=_own_id_last, reverse=True)
     known = list(_planned(alike))
     for campaign in known:

@@ -178,7 +178,9 @@ class Section:
                 return f"{shared}/benchbook"
             if self.component == "tidb":
                 return None
-        return posixpath.join(self.deployed(overall, instance), instance.data_dir or shared, "benchbook")
+        # Of several folders, which TiFlash alone uses, TiUP hands on the first.
+        own = (instance.data_dir or shared).partition(",")[0]
+        return posixpath.join(self.deployed(overall, instance), own, "benchbook")
 
     def _common(self, key: str, values: Sequence[object]) -> object:
         if len(set(values)) > 1:

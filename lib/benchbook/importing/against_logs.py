@@ -136,13 +136,19 @@ def _fitting(heading: str, text: str, logs: Sequence[Log]) -> list[Log]:
     number, word = re.fullmatch(r"\D{0,3}(\d[\d,]*)(?: ?[A-Za-z]+)?", text.strip()), _plain(text)
     if number:
         value = int(number[1].replace(",", ""))
-        names = ["threads"] if _CLIENTS.search(heading) else None
-        return [log for log in logs if any(v == value for n, v in log.levels.items() if names is None or n in names)]
+        # Of a heading that is no level's name, eight nodes say, nothing tells which level it is.
+        said = "threads" if _CLIENTS.search(heading) else _plain(heading)
+        return [log for log in logs if any(v == value and _is_called(n, said) for n, v in log.levels.items())]
     alike = [log for log in logs if word in {_plain(str(value)) for value in (*log.levels.values(), log.system)}]
     if alike or not word:
         return alike
     holding = {str(value) for log in logs for value in (*log.levels.values(), log.system) if word in _plain(str(value))}
     return [log for log in logs if holding & {*map(str, log.levels.values()), log.system}] if len(holding) == 1 else []
+
+
+def _is_called(level: str, heading: str) -> bool:
+    name, said = _plain(level).removesuffix("s"), heading.removesuffix("s")
+    return name in said or (len(said) > 2 and said in name)
 
 
 def _named(words: str, logs: Sequence[Log]) -> list[Log]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchbook import published
 from benchbook.campaign import design, max_rate, record, store
-from benchbook.campaign.design import digest
+from benchbook.campaign.design import conditions_of, digest
 from benchbook.campaign.record import Record, RecordBroken
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput
@@ -54,7 +54,7 @@ def _check_name(found: Campaign) -> None:
         fix = f"copy data/published/{plan.report} and its notebook first"
         raise BadInput("of a report that is not here", file=found.folder.name, key="report", value=plan.report, fix=fix)
     first = [trial.identity for trial in found.trials[: found.planned]]
-    if named is None or digest([plan.asked, first]) != named["asked"]:
+    if named is None or digest([conditions_of(plan.asked), first]) != named["asked"]:
         raise _refused(found.folder, "plan.json", "the campaign's name is not that of its plan", found.id)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import pandas as pd
 
@@ -50,20 +51,25 @@ def to_series(samples: Sequence[Json], host: str, source: str, metrics: Mapping[
 
     `metrics` says of each sampled name what it is (a name that ends in `*`: of all that begin like it). A rate stands
     at the end of its interval. A counter that falls was reset: that interval is left out. A sample with an error ends
-    the interval before it, so that no rate is drawn across a gap. How late the probe woke (`heartbeat.late_s`) and by
-    how much the wall clock was set meanwhile (`clock.step_s`, where it was) stand beside. Raise OutputNotParseable for
-    a name not there, and for a value that is no number.
+    the interval before it, so that no rate is drawn across a gap; one that follows another at once (the last of a
+    trial, behind a tick) ends none, for a rate of milliseconds tells how coarsely is counted. How late the probe woke
+    (`heartbeat.late_s`) and by how much the wall clock was set meanwhile (`clock.step_s`, where it was) stand beside.
+    Raise OutputNotParseable for a name not there, and for a value that is no number.
     """
     rows: list[tuple[float, str, float, str]] = []
     before: Json | None = None
     known = {name: _declared(name, source, metrics) for sample in samples for name in sample.get("v", {})}
     _check_numbers(samples, source)
+    gaps = sorted(after["t"] - first["t"] for first, after in pairwise(samples))
+    at_once = gaps[len(gaps) // 2] / 10 if gaps else 0.0
     for sample in samples:
         rows += _heartbeat(sample)
         if "v" not in sample:
             before = None
             continue
         rows += [(sample["t"], name, float(v), known[name].unit) for name, v in _of(sample, known, counter=False)]
+        if before and sample["t"] - before["t"] < at_once:
+            continue
         rows += _rates(before, sample, known) if before else []
         before = sample
     frame = pd.DataFrame(rows, columns=["t", "metric", "value", "unit"])

@@ -31,7 +31,8 @@ _UNITS: pint.UnitRegistry[float] = pint.UnitRegistry()
 # wrk's minutes, which for pint are meters.
 _ALIASES = {"m": "min"}
 # What stands before a line where others kept it: a time (`ts`, kubectl, pipelines; YCSB's own, with ":123", is none)
-# with what journalctl, syslog and CRI write behind it; a container's name (docker compose, kubectl --prefix); a quote.
+# with what journalctl, syslog and CRI write behind it; a container's name (docker compose, kubectl --prefix); a quote,
+# a comment, a server-sent event, the stream's name.
 # go-tpc's own time before an error stays: without it the error ends a thread.
 _STAMP = re.compile(
     r"^\[?(?:\d{4}[-/]\d\d[-/]\d\d[T ]|(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} {1,2}\d{1,2} )?\d\d:\d\d:\d\d(?:[.,]\d+)?"
@@ -40,7 +41,13 @@ _STAMP = re.compile(
     r"|^\[?\d{10}\.\d{3,9}\]?:?[ \t]",
     re.MULTILINE,
 )
-_CONTAINER = re.compile(r"^(?:\[(?:pod|container)/[\w./-]+\] ?|[A-Za-z][\w.-]* +\| ?|> ?)", re.MULTILINE)
+_CONTAINER = re.compile(
+    r"^(?:\[(?:pod|container)/[\w./-]+\] ?|[A-Za-z][\w.-]* +\| ?|(?:[>#*]|--|data:) ?"
+    r"|(?:[A-Z]+\|? )?\[std(?:out|err)\] ?)+",
+    re.MULTILINE,
+)
+# Lines as strings of JSON, YAML or a program: `stdout_lines` of Ansible, json-file of Docker.
+_STRINGS = re.compile(r'^\s*(?:- )?(?:\{"log":)?("(?:[^"\\\n]|\\.)*")(?:,"stream":.*\}|,)?$', re.MULTILINE)
 
 
 def _compiles(pattern: str) -> str:
@@ -112,11 +119,12 @@ class Form(Strict):
 
     What stands before belongs to it as well: command line, seconds. With `shared_head` what stands before the first run
     belongs to all. Where the match of `begins` is all of the report, `itself` is set. `json`: it is JSON, of which the
-    patterns see a line `path.to.key = value` per value.
+    patterns see a line `path.to.key = value` per value. `cut` is what only a report that was cut has in it.
     """
 
     begins: Pattern
     ends: Pattern | None = None
+    cut: Pattern | None = None
     itself: bool = False
     shared_head: bool = False
     json_: bool = Field(default=False, alias="json")
@@ -177,9 +185,12 @@ def runs(text: str) -> list[GeneratorRun]:
     Raise OutputNotParseable where no known program printed it.
     """
     text = _plain(text)
-    if 2 * len(_CONTAINER.findall(text)) > text.count("\n"):
-        text = _CONTAINER.sub("", text)
+    lines = text.count("\n")
+    if 2 * len(_STRINGS.findall(text)) > lines:
+        text = "\n".join(json.loads(string, strict=False).rstrip("\n") for string in _STRINGS.findall(text)) + "\n"
     text = dedent(_STAMP.sub("", text))
+    if 2 * len(_CONTAINER.findall(text)) > lines:
+        text = dedent(_STAMP.sub("", _CONTAINER.sub("", text)))
     flat = _flat(text)
     found = [
         (match.start(), -len(match[0]), name, form)
@@ -188,10 +199,19 @@ def runs(text: str) -> list[GeneratorRun]:
         if (match := re.search(form.begins, flat if form.json_ else text, re.MULTILINE))
     ]
     if not found:
+        begun = next((each.title for each in programs().values() if _tells_of_seconds(each, text)), "")
+        if begun:
+            raise OutputNotParseable(
+                f"the output of {begun} is cut: it has no report, and lines of seconds alone", output=text
+            )
         titles = ", ".join(program.title for program in programs().values())
         raise OutputNotParseable(f"not the output of a load generator that is known ({titles})", output=text)
     *_, name, form = min(found, key=lambda each: each[:3])
     return [_run(name, form, *part) for part in _parts(form, flat if form.json_ else text)]
+
+
+def _tells_of_seconds(program: Program, text: str) -> bool:
+    return any(re.search(each.pattern, text, re.MULTILINE) for form in program.forms for each in form.progress)
 
 
 def begun(name: str, text: str) -> GeneratorRun:
@@ -291,7 +311,11 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
     units = {figure: unit for each in form.progress for figure, unit in each.units.items()}
     failed = re.search(form.failed, whole, re.MULTILINE) if form.failed else None
     lacking = [figure for figure in form.required if figure not in figures]
-    is_cut = bool(lacking) or bool(form.ends and not re.search(form.ends, report, re.MULTILINE))
+    is_cut = (
+        bool(lacking)
+        or bool(form.ends and not re.search(form.ends, report, re.MULTILINE))
+        or bool(form.cut and re.search(form.cut, report, re.MULTILINE))
+    )
     several = [
         name for name in form.required if name in form.figures and len(_distinct(form.figures[name], report)) > 1
     ]
