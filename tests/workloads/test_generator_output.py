@@ -98,7 +98,12 @@ def test_a_file_of_several_runs_is_cut_where_each_begins() -> None:
         ((FIXTURES / "etcd/put_50.txt").read_text().partition("  99% in")[0], "etcd's benchmark is cut: it has no end"),
         (
             (FIXTURES / "sysbench" / "server_died.txt").read_text(),
-            "sysbench says that it failed: FATAL: mysql_drv_query",
+            "errno = 2013, state = 'HY000': Lost connection to server during query (8 times); FATAL: mysql_drv_query",
+        ),
+        (
+            "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\nFATAL: mysql_stmt_prepare() failed\n"
+            + 'FATAL: MySQL error: 1461 "Can\'t create more than max_prepared_stmt_count statements"\n' * 2,
+            "sysbench says that it failed: FATAL: MySQL error: 1461 \"Can't create more than max_prepared_stmt_count",
         ),
         ((FIXTURES / "ab" / "interrupted.txt").read_text(), "ApacheBench says that it failed"),
         (text("hammerdb_4").replace("96747", "0").replace("224827", "0"), "prints no rate above 0"),
@@ -317,6 +322,13 @@ def test_files_and_memory_have_their_rates() -> None:
     memory = FILEIO.replace(", MiB/s", "").replace("Throughput:", "51200.00 MiB transferred (5120.00 MiB/sec)")
     (run,) = generator_output.runs(memory)
     assert run.figures["transferred_throughput"].value == 5120
+
+
+def test_json_of_fio_2_counts_in_microseconds() -> None:
+    whole = (FIXTURES / "logs/fio.json").read_text()
+    (now,) = generator_output.runs(whole)
+    (before,) = generator_output.runs(whole.replace("lat_ns", "lat"))
+    assert before.figures["write_p99_ms"].value == pytest.approx(1000 * now.figures["write_p99_ms"].value)
 
 
 def test_any_other_text_is_refused() -> None:

@@ -309,7 +309,7 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
     begun_lines = [(re.findall(each.begins, whole, re.MULTILINE), lines) for each, lines in told if each.begins]
     seconds = _since_its_begin([line for _, lines in told for line in lines], figures)
     units = {figure: unit for each in form.progress for figure, unit in each.units.items()}
-    failed = re.search(form.failed, whole, re.MULTILINE) if form.failed else None
+    failed = failure(name, whole)
     lacking = [figure for figure in form.required if figure not in figures]
     is_cut = (
         bool(lacking)
@@ -321,7 +321,7 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
     ]
     problem = ""
     if failed:
-        problem = f"{title} says that it failed: {failed[0].strip()[:200]}"
+        problem = f"{title} says that it failed: {failed[:400]}"
     elif several:
         problem = f"{title} begins once and ends several times: it has more than one {several[0]}"
     elif is_cut:
