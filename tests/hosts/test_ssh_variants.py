@@ -196,11 +196,11 @@ REFUSED = {
     ),
     "an account that is not let in": (
         Variant(["Subsystem sftp internal-sftp", f"DenyUsers {getpass.getuser()}"]),
-        r"SSH login refused \(offered: .*/client\): .*Permission denied \(publickey\).*Fix: set ssh.user and ssh.key",
+        r"SSH login refused \(offered: .*/client.*\): .*Permission denied \(publickey\).*Fix: set ssh.user and ssh.key",
     ),
     "a key of no use there": (
         Variant(["PubkeyAcceptedAlgorithms rsa-sha2-512"]),
-        r"SSH login refused \(offered: .*/client\): .*Permission denied \(publickey\).*Fix: set ssh.user and ssh.key",
+        r"SSH login refused \(offered: .*/client.*\): .*Permission denied \(publickey\).*Fix: set ssh.user and ssh.key",
     ),
     "a server that says why": (
         Variant(["AuthorizedKeysFile none", "Banner {folder}/banner"]),
