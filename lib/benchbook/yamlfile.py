@@ -71,11 +71,13 @@ def bad_input(
     elif first["type"] in {"model_type", "dict_type"}:
         # pydantic names a class of ours.
         said, fix = "Input should be keys and values", "write `key: value` lines below it"
+    elif first["type"] == "tuple_type":
+        said = "Input should be a list"
     more = f" ({len(found) - 1} more like it)" if len(found) > 1 else ""
     # Of what a key is missing in, its other keys tell where that is.
     value = first.get("input")
     value = list(value) if first["type"] == "missing" and isinstance(value, Mapping) else value
-    key = ".".join(map(str, whole)) or "the file"
+    key = ".".join(str(part) for part in whole if part != "[key]") or "the file"
     return BadInput(said + more, file=file, line=_line(file, whole), key=key, value=value, fix=fix)
 
 
@@ -94,6 +96,7 @@ _KINDS = {
 _FIXES = {
     "missing": "add this key",
     "list": "write a list, as in [a, b]",
+    "tuple": "write a list, as in [a, b]",
     "bool": "write true or false, without quotes",
     "int": "write a whole number, as in 10",
     "slip": "correct its spelling, or remove it",

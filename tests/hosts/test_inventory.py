@@ -229,7 +229,7 @@ def _workdir(path: str) -> dict[str, Any]:
         ({"hosts": {}}, "hosts", {}),
         ({"hosts": {"a": {"address": "127.0.0.1", "roles": []}}}, "hosts.a.roles", []),
         ({"hosts": {"a": {"address": "127.0.0.1", "role": "x"}}}, "hosts.a.role", None),
-        ({"hosts": {"a/b": {"address": "127.0.0.1", "roles": ["client"]}}}, "hosts.a/b.[key]", "a/b"),
+        ({"hosts": {"a/b": {"address": "127.0.0.1", "roles": ["client"]}}}, "hosts.a/b", "a/b"),
         ({"ssh": {"port": 0}}, "ssh.port", 0),
         ({"ssh": {"lease_s": 1}}, "ssh.lease_s", 1),
         ({"systems": {"tidb": {"port": 65536}}}, "systems.tidb.port", 65536),
