@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -186,8 +187,10 @@ def runs(text: str) -> list[GeneratorRun]:
     """
     text = _plain(text)
     lines = text.count("\n")
-    if 2 * len(_STRINGS.findall(text)) > lines:
-        text = "\n".join(json.loads(string, strict=False).rstrip("\n") for string in _STRINGS.findall(text)) + "\n"
+    strings = _STRINGS.findall(text)
+    if 2 * len(strings) > lines:
+        with suppress(ValueError):  # other languages escape otherwise
+            text = "\n".join(json.loads(each, strict=False).rstrip("\n") for each in strings) + "\n"
     text = dedent(_STAMP.sub("", text))
     if 2 * len(_CONTAINER.findall(text)) > lines:
         text = dedent(_STAMP.sub("", _CONTAINER.sub("", text)))
