@@ -37,7 +37,7 @@ def silent(*_: object) -> None:
 def test_of_dtm_s_report(home: Home) -> None:
     ladder = SagaLadder(load_inventory(INVENTORY), load_profile("tiny"), cast(Any, None), time_s=1, accounts=1)
     parts: dict[str, Any] = {
-        "_session": SimpleNamespace(reach=silent),
+        "_session": SimpleNamespace(reach=silent, tuning={}),
         "_dtm": SimpleNamespace(servers=SimpleNamespace(stop=silent)),
         "_business": SimpleNamespace(servers=SimpleNamespace(stop=silent)),
         "_store": "store",
@@ -53,7 +53,7 @@ def test_of_dtm_s_report(home: Home) -> None:
 def test_of_dm_s_reports_where_they_have_a_load(home: Home) -> None:
     trials = DmReplication(INVENTORY, load_profile("tiny"), cast(Any, None), {}, time_s=1, rate=0, seed=1)
     pipeline = SimpleNamespace(
-        session=SimpleNamespace(reach=silent), client="executor", begin=never, stop=silent, about=dict
+        session=SimpleNamespace(reach=silent, tuning={}), client="executor", begin=never, stop=silent, about=dict
     )
     generator = SimpleNamespace(check_options=refuses)
     parts: dict[str, Any] = {"pipeline": pipeline, "_pipelines": {"mysql57": pipeline}, "_load_generator": generator}
