@@ -670,6 +670,10 @@ def compare(  # noqa: PLR0913, PLR0917 - an option each
         float,
         typer.Option(help="Share that campaigns of one system are taken to differ by, before a history shows it."),
     ] = 0.02,
+    confirm: Annotated[
+        bool, typer.Option("--confirm", help="Run both again, in turns on the same hosts, until it is decided.")
+    ] = False,
+    budget: Annotated[str, typer.Option(help="Wall time that --confirm may take, as 30min or 2h.")] = "30min",
 ) -> None:
     """Compare two campaigns.
 
@@ -692,6 +696,11 @@ def compare(  # noqa: PLR0913, PLR0917 - an option each
     )
     if history:
         raise typer.Exit(command.list_history(asked, console, as_json=as_json))
+    if confirm:
+        from benchbook import confirm as again
+        from benchbook.overview.lists import budget_s
+
+        asked = again.confirm(asked, budget_s(budget), Console(stderr=True) if as_json else console)
     raise typer.Exit(command.run(asked, console, as_json=as_json, page=page))
 
 

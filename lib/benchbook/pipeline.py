@@ -127,7 +127,7 @@ def _run(
 ) -> Executed:
     for name in builds:
         artefacts.provide(name, console.print)
-    with _hosts(inventory, hosts, console):
+    with hosts_up(inventory, hosts, console):
         # From the command line a finished campaign is measured again; a notebook opens it.
         done = notebook_run.execute(report, {"again": True, **overrides}, console)
         if done.killed and (not inventory.lab or lab.by_hand(inventory)):
@@ -163,7 +163,7 @@ def _check_free(inventory: Inventory, hosts: list[str], *, wait_s: float) -> Non
 
 
 @contextmanager
-def _hosts(inventory: Inventory, hosts: list[str], console: Console) -> Iterator[None]:
+def hosts_up(inventory: Inventory, hosts: list[str], console: Console) -> Iterator[None]:
     """Start and stop a lab's hosts; on real ones, end what an interrupted run left.
 
     Another driver's lab or jobs are left alone: it may have come first, after the hosts were seen to be free.

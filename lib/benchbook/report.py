@@ -17,7 +17,7 @@ from benchbook.analysis.results import JudgedClaim
 from benchbook.analysis.samples import series_of, shown, spread, told_apart
 from benchbook.audit.whole import audit
 from benchbook.campaign import max_rate, repetitions, run, store
-from benchbook.campaign.design import RunForecast
+from benchbook.campaign.design import PlannedFrom, RunForecast
 from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.max_rate import KneeSearch
 from benchbook.campaign.progress import Listener, listeners, tell_command_line
@@ -134,7 +134,13 @@ class Report(Recorded):
         asking = self._asking
         found = planning.as_run_here(asking)
         trials, seed = planning.trials(asking, found), self.parameters.seed
-        return store.start_or_continue(self.report, found.asked, trials, seed=seed, again=self.parameters.again)
+        servers = {
+            name: settings.model_dump(mode="json", include={"binary", "settings"}, exclude_defaults=True)
+            for name, settings in self.inventory.systems.items()
+        }
+        origin = PlannedFrom(parameters=self.parameters.model_dump(mode="json"), servers=servers)
+        again = self.parameters.again
+        return store.start_or_continue(self.report, found.asked, trials, seed=seed, again=again, planned_from=origin)
 
     def forecast(self) -> HTML:
         """What these hosts can say of each claim, and how long the run takes; once it has run, beside what came out.

@@ -135,7 +135,7 @@ def test_exactly_the_cell_that_became_slower_is_called(runs: Path) -> None:
     slower = found.cells[found.cells.outcome == "slower"].iloc[0]
     assert slower.ratio == pytest.approx(0.8)
     assert (found.verdict, found.exit_status) == ("differs", 4), "of one pair nobody knows whether it is the campaign"
-    assert found.sentence().endswith("Without a history this may be the campaign: run both again.")
+    assert found.sentence().endswith("Without a history this may be the campaign: --confirm runs both again.")
     assert compare(SECOND, FIRST, metric=["ops"], campaign_effect=0).exit_status == 0, "it is faster"
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -97,11 +97,23 @@ class RunForecast(BaseModel):
     sources: list[str]
 
 
+class PlannedFrom(BaseModel):
+    """What a campaign was planned from beside what was asked: the notebook's parameters, and `servers`.
+
+    `servers` holds what the inventory set of each system then: its `settings` and `binary`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    parameters: dict[str, Any]
+    servers: dict[str, dict[str, Any]]
+
+
 class Plan(Noted):
     """What was asked for, the seed, and every trial in its run order; `planned` counts those before any was added.
 
     `ahead` are the blocks that were decided on with the last one that was added, and stand still to be added.
-    `forecast` is what was known of the run before its first trial.
+    `forecast` is what was known of the run before its first trial. `planned_from` is what running it again needs.
+    `looks_after`: of one that takes turns with another, the repetitions after which the two are compared; else None.
     """
 
     version: Literal[1] = 1
@@ -114,6 +126,8 @@ class Plan(Noted):
     added: list[AddedBlock] = []
     ahead: list[Block] = []
     forecast: RunForecast | None = None
+    planned_from: PlannedFrom | None = None
+    looks_after: list[int] | None = None
 
     def with_more(self, trials: Sequence[Trial], claims: Sequence[str], ahead: Sequence[Block]) -> Plan:
         """The plan with a block of trials, added for these claims, after its own; `planned` stays as it was."""

@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from benchbook import paths
 from benchbook.campaign import record
-from benchbook.campaign.design import Block, Plan, RunForecast, Trial, conditions_of, digest
+from benchbook.campaign.design import Block, Plan, PlannedFrom, RunForecast, Trial, conditions_of, digest
 from benchbook.campaign.environment import IMPORTED, Asked, Environment
 from benchbook.campaign.record import Record, RecordBroken, RecordFolder, file_version, flush, in_short
 from benchbook.campaign.scaled_levels import LevelScaling, of_plan
@@ -154,6 +154,10 @@ class Campaign:
         """Keep with the plan what is known before the first trial."""
         _write(self.folder / "plan.json", {**self.plan.model_dump(), "forecast": made.model_dump()})
 
+    def keep_looks(self, after: Sequence[int]) -> None:
+        """Keep with the plan after which repetitions it is compared with the campaign that it takes turns with."""
+        _write(self.folder / "plan.json", {**self.plan.model_dump(), "looks_after": list(after)})
+
     @property
     def planned(self) -> int:
         """How many trials the plan had at first, before any was added."""
@@ -170,6 +174,8 @@ class Campaign:
 
         A rule without `looks` is of a campaign from when the claims were judged after every block that was added.
         """
+        if self.plan.looks_after:
+            return len(self.plan.looks_after)
         rule = self.asked.get("repeat")
         if not rule:
             return 1
@@ -219,7 +225,15 @@ def _write(path: Path, value: object) -> None:
         flush(path.parent)
 
 
-def start_or_continue(report: str, asked: Asked, trials: Sequence[Trial], *, seed: int, again: bool = True) -> Campaign:
+def start_or_continue(
+    report: str,
+    asked: Asked,
+    trials: Sequence[Trial],
+    *,
+    seed: int,
+    again: bool = True,
+    planned_from: PlannedFrom | None = None,
+) -> Campaign:
     """The latest campaign that was asked for the same: one that is not finished is gone on with, before a copy of it.
 
     Where all are finished: the latest of them, or with `again` a new one. A new one's plan is written.
@@ -232,7 +246,8 @@ def start_or_continue(report: str, asked: Asked, trials: Sequence[Trial], *, see
             return campaign
     if known and not again:
         return known[0]
-    return begin_at(paths.runs_dir(report) / f"{_next_moment(report)}-{what}", report, asked, trials, seed=seed)
+    folder = paths.runs_dir(report) / f"{_next_moment(report)}-{what}"
+    return begin_at(folder, report, asked, trials, seed=seed, planned_from=planned_from)
 
 
 def _own_id_last(folder: Path) -> tuple[bool, str]:
@@ -250,13 +265,22 @@ def _next_moment(report: str) -> str:
     return _as_moment(now)
 
 
-def begin_at(folder: Path, report: str, asked: Asked, trials: Sequence[Trial], *, seed: int) -> Campaign:
+def begin_at(
+    folder: Path,
+    report: str,
+    asked: Asked,
+    trials: Sequence[Trial],
+    *,
+    seed: int,
+    planned_from: PlannedFrom | None = None,
+) -> Campaign:
     """The campaign of this folder; where there is none, a new one, whose plan is written. Raise PlanBroken."""
     if not (folder / "plan.json").exists():
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
         made = datetime.now(UTC).isoformat()
-        plan = Plan(version=1, report=report, seed=seed, asked=asked, made=made, trials=list(trials))
+        what = {"report": report, "seed": seed, "asked": asked, "planned_from": planned_from}
+        plan = Plan.model_validate({"version": 1, **what, "made": made, "trials": list(trials)})
         _write(folder / "plan.json", plan.model_dump())
     return Campaign(folder)
 

@@ -193,7 +193,9 @@ def comparable(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[(by_cell.value.transform("min") > 0) & (by_cell.arm.transform("nunique") == 2)]
 
 
-def differences(frame: pd.DataFrame, *, effects: Effects | None = None, margin: float = MARGIN) -> pd.DataFrame:
+def differences(
+    frame: pd.DataFrame, *, effects: Effects | None = None, margin: float = MARGIN, looks: int = 1
+) -> pd.DataFrame:
     """As `outcomes`, and `needed`: repetitions a side that would show a difference of `margin` in an undecided cell.
 
     With probability 0.8, in a family of this size; missing where the outcome stands, nothing is known of the spread, or
@@ -201,8 +203,8 @@ def differences(frame: pd.DataFrame, *, effects: Effects | None = None, margin: 
     the cell open: then, what would decide it at this ratio. A cell that varies unlike the others of its group is told
     by its own spread, as it was judged.
     """
-    table = outcomes(frame, effects=effects, margin=margin)
-    undecided, alpha = table.outcome == "undecided", (1 - CONFIDENCE) / len(table)
+    table = outcomes(frame, effects=effects, margin=margin, looks=looks)
+    undecided, alpha = table.outcome == "undecided", (1 - CONFIDENCE) / looks / len(table)
     alike, apart = _spread(frame, table[~table.own_spread], GROUP), _spread(frame, table[table.own_spread], CELL)
 
     @cache
@@ -240,19 +242,22 @@ def _groups(table: pd.DataFrame) -> list[Group]:
     return [Group(*key) for key in table[GROUP].itertuples(index=False, name=None)]
 
 
-def outcomes(frame: pd.DataFrame, *, effects: Effects | None = None, margin: float = MARGIN) -> pd.DataFrame:
+def outcomes(
+    frame: pd.DataFrame, *, effects: Effects | None = None, margin: float = MARGIN, looks: int = 1
+) -> pd.DataFrame:
     """A row per cell that both arms have, in the order of `frame` (as `long` makes it), corrected by Holm over all.
 
     [*cell, a, b (means), ratio (b / a), low, high, n_a, n_b, p_value, p_holm, campaigns, own_spread, outcome].
     "faster" and "slower" are told by the unit, a metric without a better side is "changed". A difference that is shown
     to lie within `margin` is "equivalent", whatever its p value; "not slower" is shown to lose less than `margin`, but
-    not to gain less. `effects` holds what campaigns differ by.
+    not to gain less. `effects` holds what campaigns differ by. The error rate is shared among so many `looks`.
     """
     usable = comparable(frame)
     keys = usable[CELL].drop_duplicates(ignore_index=True)
     numbered = usable.merge(keys.reset_index(names="cell"), on=CELL)
     known = {cell: effects[group] for cell, group in enumerate(_groups(keys)) if effects and group in effects}
-    found = compare_cells(numbered.assign(kind=numbered.metric), arms=("b", "a"), effects=known, margin=margin)
+    kinds, alpha = numbered.assign(kind=numbered.metric), (1 - CONFIDENCE) / looks
+    found = compare_cells(kinds, arms=("b", "a"), effects=known, margin=margin, alpha=alpha)
     means = numbered.pivot_table(index="cell", columns="arm", values="value", aggfunc="mean")
     table = keys.join(means).join(found, how="inner")
     table = table.rename(columns={"n_new": "n_b", "n_baseline": "n_a"})

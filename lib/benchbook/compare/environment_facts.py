@@ -157,7 +157,7 @@ def _host_value(name: str, value: Any) -> str:
 
 def _waived(found: str) -> str:
     """A figure that differs every time (the load before a run) counts as waived, whatever it was."""
-    return "waived" if re.match(r"[\d.]+( s)?$", found) else f"waived: {found}"
+    return "waived" if re.match(r"[\d.]+( s| \(.*\))?$", found) else f"waived: {found}"
 
 
 def _together(values: Iterable[str]) -> str:

@@ -22,6 +22,8 @@ ALL = "all"
 TAKEN = "host.cpu_taken"
 # Shares of the CPU that others took differ by as much from one quiet campaign to the next on a machine that is shared.
 APART = 0.1
+# What hosts were like while a campaign ran.
+OF_HOSTS = ("host", "waived")
 # What comes with a declared subject: a version brings settings of its own.
 _BRINGS = {"system.version": (VARIABLE_SET,)}
 _LONGEST = 90
@@ -79,12 +81,13 @@ def check(
     accept: Sequence[str] = (),
     subject: Sequence[str] = (),
     measured: tuple[Facts, Facts] = ({}, {}),
+    in_turns: bool = False,
 ) -> Gate:
     """Hold two environments against each other. `systems` as `of_pair` has them; another system is the subject itself.
 
     `accept` and `subject` name facts, or their first part (`host`, `system.config`); `accept` may be `all`. `measured`
-    are facts of each side that its records hold (`cpu_taken`). Raises BadInput for a name that neither
-    environment has.
+    are facts of each side that its records hold (`cpu_taken`). Of two that ran `in_turns` on the same hosts, what these
+    were like is accepted. Raises BadInput for a name that neither environment has.
     """
     sides = [
         {**one, **two, **three}
@@ -103,9 +106,10 @@ def check(
     known = [name for name, _ in (*left, *right)] + ["system.name", VARIABLE_SET, TAKEN]
     _check_names("accept", [name for name in accept if name != ALL], known)
     _check_names("subject", subject, known)
+    granted = [*accept, *(OF_HOSTS if in_turns else ())]
     wide = [*subject, *(brought for name in subject for brought in _BRINGS.get(name, ())), "system.name"]
     found = [
-        Difference(name, where, ours, theirs, _standing(name, accept, wide))
+        Difference(name, where, ours, theirs, _standing(name, granted, wide))
         for (name, ours, theirs), where in _merged(left, right).items()
     ]
     order = {"unfair": 0, "subject": 1, "accepted": 2}

@@ -46,8 +46,8 @@ class Comparison:
 
     `margin` is the share within which a difference does not matter, `left_out` says which cells were not compared,
     `lost` which of them B was to measure and has no figure for.
-    `effects` is what campaigns differ by, by group of cells: as `history` shows it, else as it is stated. Empty within
-    one campaign.
+    `effects` is what campaigns differ by, by group of cells: as `history` shows it, else as it is stated. Empty where
+    both took turns: within one campaign, or run again by `compare --confirm`.
     """
 
     a: Campaign
@@ -79,9 +79,14 @@ class Comparison:
             return "refused"
         if self.counts["slower"]:
             slower = self.cells[self.cells.outcome == "slower"]
-            known = self.a.folder == self.b.folder or (slower.campaigns > 0).any()
+            known = self.took_turns or (slower.campaigns > 0).any()
             return "regression" if known else "differs"
         return "undecided" if self.counts["undecided"] or self.lost else "no regression"
+
+    @property
+    def took_turns(self) -> bool:
+        """Whether both ran side by side, so that what campaigns differ by is in both."""
+        return _took_turns(self.a, self.b)
 
     @property
     def exit_status(self) -> int:
@@ -95,7 +100,11 @@ class Comparison:
         lost = (
             f" Of {len(self.lost)} more B has no figure, or a rate of 0, and was to measure them." if self.lost else ""
         )
-        may_be = " Without a history this may be the campaign: run both again." if self.verdict == "differs" else ""
+        may_be = (
+            " Without a history this may be the campaign: --confirm runs both again."
+            if self.verdict == "differs"
+            else ""
+        )
         return f"{self.verdict.capitalize()} in {len(self.cells)} cells: {counted}.{lost}{may_be}"
 
     def _refusal(self) -> str:
@@ -117,6 +126,12 @@ class Comparison:
         """How many repeated campaigns stand behind the comparison, or that there is no history."""
         if self.a.folder == self.b.folder:
             return "Both are of one campaign, in which they took turns: what campaigns differ by is in both."
+        if self.took_turns:
+            looks = self.a.plan.looks_after or [1]
+            return (
+                "Both were run again in turns, repetition by repetition: what campaigns differ by is in both. The "
+                f"error rate is shared among the looks ({len(looks)}): intervals hold with {1 - 0.05 / len(looks):.1%}."
+            )
         return self.history.sentence(self.effects)
 
     def undecided(self) -> str:
@@ -154,6 +169,12 @@ class Comparison:
         return " ".join(said)
 
 
+def _took_turns(a: Campaign, b: Campaign) -> bool:
+    """Within one campaign, or as `compare --confirm` keeps a pair: side by side in one folder."""
+    turns = a.plan.looks_after is not None and b.plan.looks_after is not None
+    return a.folder == b.folder or (turns and a.folder.parent == b.folder.parent)
+
+
 def compare(  # noqa: PLR0913 - what the command asks for, by name
     a: str,
     b: str = "",
@@ -181,12 +202,13 @@ def compare(  # noqa: PLR0913 - what the command asks for, by name
     _check_one_report(left, right)
     systems = matched(left, right, mapping)
     taken = gate.cpu_taken(left, right, systems)
-    between = gate.check(left, right, systems, accept=accept, subject=subject, measured=taken)
+    turns = _took_turns(left, right)
+    between = gate.check(left, right, systems, accept=accept, subject=subject, measured=taken, in_turns=turns)
     frame = cells.long(left, right, systems, metric)
     behind = history.around(left, right, systems, metric, without)
-    # What campaigns differ by is the same for two systems that took turns in one.
-    effects = {} if left.folder == right.folder else behind.effects(cells.comparable(frame), campaign_effect)
-    found = cells.differences(frame, effects=effects, margin=margin)
+    # What campaigns differ by is the same for two that took turns.
+    effects = {} if turns else behind.effects(cells.comparable(frame), campaign_effect)
+    found = cells.differences(frame, effects=effects, margin=margin, looks=len(left.plan.looks_after or [1]))
     lost = cells.lost(frame, left, right, systems)
     return Comparison(left, right, between, found, cells.left_out(frame), lost, margin, behind, effects)
 

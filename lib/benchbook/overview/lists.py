@@ -199,15 +199,15 @@ def _campaign_line(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 def planned_run(report: str, said: Mapping[str, object], budget: str) -> RunForecast:
     """Return the forecast of a run that is asked for like this. Raise BadInput, HostUnusable."""
-    budget_s = _seconds(budget) if budget else None
+    seconds = budget_s(budget) if budget else None
     asking = pipeline.what_is_asked(report, said)
     pipeline.check_run(asking)
     found = planning.as_run_here(asking)
     experiment = asking.kind.experiment(asking.published, asking.parameters, asking.profile, asking.inventory)
-    return run_forecast.forecast(asking, found, planning.trials(asking, found), experiment, budget_s)
+    return run_forecast.forecast(asking, found, planning.trials(asking, found), experiment, seconds)
 
 
-def _seconds(budget: str) -> float:
+def budget_s(budget: str) -> float:
     try:
         found = pd.Timedelta(budget).total_seconds()
     except ValueError:

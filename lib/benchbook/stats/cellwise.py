@@ -32,6 +32,7 @@ def compare_cells(
     arms: tuple[object, object],
     effects: Mapping[int, CampaignEffect] | None = None,
     margin: float = 0.05,
+    alpha: float = 1 - CONFIDENCE,
 ) -> pd.DataFrame:
     """Compare two arms in every cell of a table; every statement is corrected by Holm over its cells.
 
@@ -39,7 +40,8 @@ def compare_cells(
     cell, with the cell as index: ratio (new / baseline, of the means), low, high, n_new, n_baseline, error (standard
     error of the log ratio), df, own_spread (the cell varies unlike the others of its kind: nothing was borrowed),
     p_value, p_holm, different, equivalent (shown to lie between 1 - margin and 1 / (1 - margin)), not_below and
-    not_above (shown to lie above the one, or below the other). low and high hold for the cell alone.
+    not_above (shown to lie above the one, or below the other). low and high hold for the cell alone. `alpha` is the
+    error rate of every statement: less than 5% where this is one of several looks.
 
     The variances are moderated over the cells of one kind. `effects` by cell: what campaigns differ by, on top of what
     repetitions show. Cells in which an arm is missing are left out; where nothing is known of the spread, as with one
@@ -52,7 +54,7 @@ def compare_cells(
     both = new.add_suffix("_new").join(base.add_suffix("_baseline"), how="inner").sort_index()
     if both.empty:
         raise BadInput("no cell holds both arms", key="arm", value=arms, fix=f"seen: {frame['arm'].unique().tolist()}")
-    return _judged(_errors(both, effects or {}), margin)
+    return _judged(_errors(both, effects or {}), margin, alpha)
 
 
 def _of_arm(frame: pd.DataFrame) -> pd.DataFrame:
@@ -160,9 +162,9 @@ def _errors(both: pd.DataFrame, effects: Mapping[int, CampaignEffect]) -> pd.Dat
     )
 
 
-def _judged(found: pd.DataFrame, margin: float) -> pd.DataFrame:
+def _judged(found: pd.DataFrame, margin: float, alpha: float) -> pd.DataFrame:
     shift = pd.Series(np.log(found.ratio), index=found.index)
-    edge, alpha = -math.log(1 - margin), 1 - CONFIDENCE
+    edge = -math.log(1 - margin)
     # A few degrees of freedom can ask for more than a float holds.
     half = np.minimum(stats.t.ppf(1 - alpha / 2, found.df) * found.error, _LARGEST)
     p_value = (2 * _tail(shift.abs(), found)).clip(upper=1.0)

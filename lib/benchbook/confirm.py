@@ -1,0 +1,246 @@
+"""`compare --confirm`: both campaigns again, in turns on the same hosts, until it is decided or the budget is spent.
+
+A round is a repetition of each side; every second round begins with B, so that a drift of the hosts is in both alike.
+When to look is settled after two rounds, by the time that they took: the error rate is shared among these looks
+(Bonferroni), whatever comes out. The two are kept in `confirm/` of A's campaign, and an interrupted pair is gone on
+with.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+
+from benchbook import pipeline
+from benchbook.build import artefacts
+from benchbook.campaign import design, run, store
+from benchbook.campaign.environment import Environment
+from benchbook.campaign.progress import Progress
+from benchbook.campaign.run import RunInterrupted
+from benchbook.campaign.store import Campaign
+from benchbook.compare.address import pair as addressed
+from benchbook.compare.gate import OF_HOSTS, Difference
+from benchbook.compare.pair import CompareParameters, Comparison, compare, matched
+from benchbook.errors import BadInput
+from benchbook.hosts.inventory import Inventory, SystemSettings
+from benchbook.reports import planning
+from benchbook.reports.planning import Asking
+
+FOLDER = "confirm"
+# Fewer repetitions a side hardly show how much they vary; beyond the most, nothing is likely to be decided any more.
+FIRST_LOOK, MOST_ROUNDS = 3, 100
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two: what is asked for, the campaign that runs it again, and the hosts that it takes."""
+
+    asking: Asking
+    campaign: Campaign
+    hosts: list[str]
+
+    def turn(self, number: int, called: str, console: Console) -> None:
+        """Run what is missing of the repetitions up to this one."""
+        campaign, plan = self.campaign, self.campaign.plan
+        if max(trial.repetition for trial in plan.trials) < number:
+            cells = list({trial.cell.key: trial.cell for trial in plan.trials}.values())
+            campaign.extend(design.another_block(plan.trials, cells, seed=plan.seed, asked=plan.asked), claims=[])
+        if not campaign.missing():
+            return
+        asking = self.asking
+        experiment = asking.kind.experiment(asking.published, asking.parameters, asking.profile, asking.inventory)
+        with (
+            pipeline.hosts_up(asking.inventory, self.hosts, Console(quiet=True)),
+            console.status(f"round {number}, {called}") as status,
+        ):
+
+            def listen(now: Progress) -> None:
+                status.update(f"round {number}, {called}: {now.line()}")
+                if now.news:
+                    console.print(f"  round {number}, {called}: {now.news}", markup=False)
+
+            run.run(campaign, experiment, listen, tries=asking.profile.tries)
+
+
+def confirm(asked: CompareParameters, budget_s: float, console: Console) -> CompareParameters:
+    """Run both sides again as `asked`; return what asks for the comparison of the two that took turns.
+
+    A comparison that is refused whatever the hosts were like is returned as it was asked for. Raise BadInput, before
+    any host is touched, for sides that cannot be run again on the same hosts.
+    """
+    before = compare(**asked.model_dump())
+    if any(not _of_hosts(difference) for difference in before.gate.unfair):
+        return asked
+    sides = _sides(before, asked, budget_s, console)
+    again = asked.model_copy(update={
+        "a": str(sides[0].campaign.folder), "b": str(sides[1].campaign.folder), "without": [],
+    })  # fmt: skip
+    try:
+        _until_decided(sides, again, before, budget_s, console)
+    except KeyboardInterrupt:
+        raise RunInterrupted("interrupted; what was recorded stays: the same command goes on from there") from None
+    return again
+
+
+def _until_decided(
+    sides: tuple[Side, Side], again: CompareParameters, before: Comparison, budget_s: float, console: Console
+) -> None:
+    mine = [side.campaign for side in sides]
+    began = time.time() - sum(campaign.spent_s for campaign in mine)
+    # The round that both had come to, where they are gone on with.
+    first = min(max(trial.repetition for trial in campaign.trials) for campaign in mine)
+    for number in range(first, MOST_ROUNDS + 1):
+        since = time.time()
+        for called, side in (("A", sides[0]), ("B", sides[1]))[:: 1 if number % 2 else -1]:
+            side.turn(number, called, console)
+        if number == 1:
+            _check_differs(before, compare(**again.model_dump()))
+        left_s, round_s = budget_s - (time.time() - began), time.time() - since
+        if number == 2 or (number < 2 and left_s < round_s):
+            looks = schedule(min(number + int(max(left_s, 0) // round_s), MOST_ROUNDS))
+            for campaign in mine:
+                campaign.keep_looks(looks)
+        looks = mine[0].plan.looks_after or []
+        over = left_s < round_s or (bool(looks) and number >= looks[-1])
+        if not over and number not in looks:
+            continue
+        found = compare(**again.model_dump())
+        decided = found.verdict in {"regression", "no regression"}
+        console.print(f"after round {number} of at most {looks[-1]}: {found.sentence()}", markup=False)
+        if decided or over:
+            ended = f"compare --confirm: {'decided' if decided else 'the budget was spent'} after {number} rounds"
+            for campaign in mine:
+                campaign.note(Environment(repetitions_ended=ended))
+            return
+
+
+def schedule(rounds: int) -> list[int]:
+    """Return the rounds to look after, where there is time for so many: the last one, half of it, and so on.
+
+    Each look has half of what the next one has, so that they are few.
+    """
+    looks = [rounds]
+    while looks[0] // 2 >= FIRST_LOOK:
+        looks.insert(0, looks[0] // 2)
+    return looks
+
+
+def _check_differs(before: Comparison, now: Comparison) -> None:
+    """Raise BadInput where what the two differed in is the same in both that were run again."""
+    then = {d.name for d in before.gate.differences if not _of_hosts(d)}
+    told = {d.name for d in before.gate.differences if d.standing == "subject"} & then or then
+    if told and not told & {difference.name for difference in now.gate.differences}:
+        raise BadInput(
+            "A and B differed in it, and run again now they are alike",
+            file=now.b.folder,
+            key=", ".join(sorted(told)[:3]),
+            fix="provide both on the hosts (a `binary` of its own in the inventory of each), and compare again",
+        )
+
+
+def _of_hosts(difference: Difference) -> bool:
+    return difference.name.partition(".")[0] in OF_HOSTS
+
+
+# -- what is run again ------------------------------------------------------------------------------------------------
+
+
+def _sides(before: Comparison, asked: CompareParameters, budget_s: float, console: Console) -> tuple[Side, Side]:
+    a, b = addressed(asked.a, asked.b)
+    if a.folder == b.folder:
+        fix = f"repeat it: benchbook report {a.report} -p repetitions=10"
+        raise BadInput("two systems of one campaign take turns already", key="--confirm", value=a.id, fix=fix)
+    if a.asked.get("hosts") != b.asked.get("hosts") or any(map(_of_hosts, _subjects(before))):
+        raise BadInput(
+            "A and B differ by their hosts: no hosts can run both in turns",
+            key="--confirm",
+            value=f"{a.id} on {a.inventory}, {b.id} on {b.inventory}",
+            fix="record more campaigns on each, and compare with that history",
+        )
+    systems = matched(a, b, asked.mapping)
+    askings = _as_then(a), _as_then(b)
+    hosts = [pipeline.check_run(asking) for asking in askings]
+    _check_budget((a, b), budget_s, console)
+    for asking, names in zip(askings, hosts, strict=True):
+        pipeline.until_free(asking.inventory, names, console, wait=False)
+        for name in asking.kind.builds(asking.published, asking.parameters):
+            artefacts.provide(name, console.print)
+    pair = _unfinished(a, b) or _begin(a, b, systems)
+    return Side(askings[0], pair[0], hosts[0]), Side(askings[1], pair[1], hosts[1])
+
+
+def _subjects(before: Comparison) -> list[Difference]:
+    return [difference for difference in before.gate.differences if difference.standing == "subject"]
+
+
+def _check_budget(campaigns: tuple[Campaign, Campaign], budget_s: float, console: Console) -> None:
+    """Say how many rounds the budget is likely to hold, by what A and B took. Raise BadInput for less than two."""
+    round_s = sum(one.spent_s / max(trial.repetition for trial in one.trials) for one in campaigns)
+    if budget_s < 2 * round_s:
+        fix = f"give {2 * round_s / 60 + 1:.0f}min or more"
+        what = f"A and B take {round_s / 60:.1f} min a repetition, and less than two of them say nothing"
+        raise BadInput(what, key="--budget", value=f"{budget_s / 60:g}min", fix=fix)
+    rounds = min(int(budget_s // max(round_s, 1.0)), MOST_ROUNDS)
+    console.print(f"A and B take {round_s / 60:.1f} min a repetition: at most about {rounds} rounds in the budget")
+
+
+def _as_then(campaign: Campaign) -> Asking:
+    """Return what a campaign was asked for, with its systems set as they were then. Raise BadInput."""
+    plan, file = campaign.plan, campaign.folder / "plan.json"
+    if plan.planned_from is None:
+        fix = f"measure it anew: benchbook report {plan.report}"
+        raise BadInput("it does not say how to run this campaign again", file=file, key="planned_from", fix=fix)
+    now = pipeline.what_is_asked(plan.report, plan.planned_from.parameters)
+    asking = replace(now, inventory=_set_as(now.inventory, plan.planned_from.servers))
+    for key, value in planning.at_published_levels(asking).asked.items():
+        then, today = plan.asked.get(key), json.loads(json.dumps(value, default=str))
+        if key != "repeat" and then != today:
+            fix = f"set it back to {then}, or measure anew and compare with that"
+            what = f"{campaign.id} cannot be run again as it was: this has changed since"
+            raise BadInput(what, file=file, key=f"asked.{key}", value=today, fix=fix)
+    return asking
+
+
+def _set_as(inventory: Inventory, servers: dict[str, dict[str, object]]) -> Inventory:
+    """Return the inventory with the settings and binaries that each system had then."""
+    systems = {}
+    for name in {*inventory.systems, *servers}:
+        own = inventory.systems.get(name, SystemSettings())
+        kept = own.model_dump(exclude_unset=True, exclude={"binary", "settings"})
+        systems[name] = SystemSettings.model_validate({**kept, **servers.get(name, {})})
+    return inventory.model_copy(update={"systems": systems})
+
+
+def _pairs(a: Campaign, b: Campaign) -> Path:
+    return a.folder / FOLDER / b.id
+
+
+def _unfinished(a: Campaign, b: Campaign) -> tuple[Campaign, Campaign] | None:
+    """The latest pair, if it was interrupted."""
+    for folder in sorted(_pairs(a, b).glob("*"))[-1:]:
+        with suppress(store.PlanBroken):
+            found = Campaign(folder / f"{folder.name}-a"), Campaign(folder / f"{folder.name}-b")
+            if not any(campaign.environment().repetitions_ended for campaign in found):
+                return found
+    return None
+
+
+def _begin(a: Campaign, b: Campaign, systems: dict[str, str]) -> tuple[Campaign, Campaign]:
+    moment = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
+
+    def one(of: Campaign, names: set[str], side: str) -> Campaign:
+        asked = {key: value for key, value in of.asked.items() if key != "repeat"}
+        cells = {t.cell.key: t.cell for t in of.trials if t.cell.system in names}
+        trials = design.plan(list(cells.values()), 1, seed=of.plan.seed, asked=asked)
+        folder = _pairs(a, b) / moment / f"{moment}-{side}"
+        made = store.begin_at(folder, of.report, asked, trials, seed=of.plan.seed, planned_from=of.plan.planned_from)
+        made.keep_looks([])
+        return made
+
+    return one(a, set(systems), "a"), one(b, set(systems.values()), "b")
