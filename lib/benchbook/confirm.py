@@ -93,8 +93,9 @@ def _until_decided(
 ) -> None:
     mine = [side.campaign for side in sides]
     began = time.time() - sum(campaign.spent_s for campaign in mine)
-    # The round that both had come to, where they are gone on with.
+    # Gone on with: the round that both had come to, or the next one where nothing of it is missing.
     first = min(max(trial.repetition for trial in campaign.trials) for campaign in mine)
+    first += not any(campaign.missing() for campaign in mine)
     for number in range(first, MOST_ROUNDS + 1):
         since = time.time()
         for called, side in (("A", sides[0]), ("B", sides[1]))[:: 1 if number % 2 else -1]:
@@ -102,11 +103,11 @@ def _until_decided(
         if number == 1:
             _check_differs(before, compare(**again.model_dump()))
         left_s, round_s = budget_s - (time.time() - began), time.time() - since
-        if number == 2 or (number < 2 and left_s < round_s):
+        looks = mine[0].plan.looks_after or []
+        if not looks and (number >= 2 or left_s < round_s):
             looks = schedule(min(number + int(max(left_s, 0) // round_s), MOST_ROUNDS))
             for campaign in mine:
                 campaign.keep_looks(looks)
-        looks = mine[0].plan.looks_after or []
         over = left_s < round_s or (bool(looks) and number >= looks[-1])
         if not over and number not in looks:
             continue
