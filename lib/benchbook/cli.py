@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from benchbook import __version__, paths
-from benchbook.errors import BadInput, counted, one_line
+from benchbook.errors import BadInput, counted, installing, one_line
 from benchbook.given import guard
 from benchbook.given.atomic import replace_text
 from benchbook.given.choices import one_of
@@ -95,8 +95,8 @@ def _extra(name: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as problem:
-        fix = f"pip install 'benchbook[{name}]'"
-        raise BadInput("this needs a package that is not installed", key=str(problem.name), fix=fix) from problem
+        said = "this needs a package that is not installed"
+        raise BadInput(said, key=str(problem.name), fix=installing(name)) from problem
 
 
 _ALL_REPORTS = "Reports (all if none is named)."
@@ -195,8 +195,20 @@ def try_(
     console.print("[bold]2. A recorded campaign becomes a page:[/] benchbook site")
     status = pipeline.replay_all([report], "", console)
     console.print(f"Open {paths.site_dir() / 'index.html'}", markup=False)
-    console.print(f"[bold]3. Explore it:[/] cd {folder} && jupyter lab notebooks/explore.ipynb")
+    console.print(f"[bold]3. Explore it:[/] cd {folder} && benchbook jupyter")
     raise typer.Exit(status)
+
+
+@_command(START, "benchbook jupyter")
+def jupyter() -> None:
+    """Open the project's notebooks in JupyterLab, `explore.ipynb` first."""
+    # Root may run it too: JupyterLab listens on this machine alone, and asks for the token of the address it prints.
+    words = [
+        "--allow-root",
+        f"--ServerApp.root_dir={paths.home()}",
+        "--LabApp.default_url=/lab/tree/notebooks/explore.ipynb",
+    ]
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *words])
 
 
 @_command(START, "benchbook list reports --json", "list")
@@ -408,7 +420,9 @@ def import_logs(
 
 @_command(OWN, "benchbook cite README.md docs/*.md --check")
 def cite(
-    files: Annotated[list[Path], typer.Argument(help="Markdown, HTML, LaTeX: any text with bound figures.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Markdown, HTML, LaTeX: any text with bound figures.")
+    ],
     check_: Annotated[bool, typer.Option("--check", help="Only check (the default).")] = False,
     update: Annotated[bool, typer.Option("--update", help="Replace figures that differ by what was measured.")] = False,
     receipt: Annotated[Path | None, typer.Option(help="Write which figures come from which records, as JSON.")] = None,
@@ -622,9 +636,7 @@ def new(
                 )
         console.print(f"{counted(len(draft.unconfirmed(name)), 'guess', 'guesses')} to confirm: benchbook check {name}")
     if runs:
-        console.print(
-            f"run it: make report REPORT={name}" + ("" if source else "    then replace what says PLACEHOLDER")
-        )
+        console.print(f"run it: benchbook report {name}" + ("" if source else "    then replace what says PLACEHOLDER"))
     else:
         console.print(
             "nothing here can run it yet: no command of sysbench, pgbench or go-tpc was found for a table of "

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import re
 import reprlib
+import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +73,13 @@ def shown(key: str, value: object) -> str:
 def counted(count: int, one: str, several: str = "") -> str:
     """In words: `1 table`, `2 tables`; `several` is the plural where it is not made with an s."""
     return f"{count} {one if count == 1 else several or f'{one}s'}"
+
+
+def installing(extra: str) -> str:
+    """Return the command that brings the packages of an extra to the Python that runs this, in pipx's folder too."""
+    needed = [each.partition(";") for each in metadata.requires("benchbook") or []]
+    names = [name.strip() for name, _, when in needed if re.search(rf"extra == .{extra}\b", when)]
+    return shlex.join([sys.executable, "-m", "pip", "install", *names])
 
 
 def one_line(text: str) -> str:

@@ -40,7 +40,7 @@ site: ## make every page anew from data/runs, with no host in reach
 \tbenchbook site
 
 jupyter: ## open the notebooks
-\tjupyter lab --notebook-dir=.
+\tbenchbook jupyter
 
 .PHONY: report site jupyter
 """

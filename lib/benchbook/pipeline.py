@@ -254,7 +254,8 @@ def publish_campaigns(campaign: str, console: Console) -> int:
     chosen = {report: folder for report, folder in _to_publish(campaign) if (folder / paths.EXECUTED).is_file()}
     if not chosen:
         fix = "`benchbook runs` lists those that were; run it again, or `benchbook site` for one without a notebook"
-        raise BadInput("no campaign with an executed notebook", key="campaign", value=campaign or "none", fix=fix)
+        which = f"campaign {campaign}" if campaign else "campaign"
+        raise BadInput("no campaign with an executed notebook", key=which, fix=fix)
     for report, folder in sorted(chosen.items()):
         made_up = planning.placeholders(report) if paths.published_dir(report).is_dir() else {}
         for file, lines in made_up.items():

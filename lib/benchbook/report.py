@@ -315,7 +315,7 @@ class Report(Recorded):
     def published_and_measured(self) -> HTML:
         """Each published table beside what was measured, with intervals over repetitions."""
         scaling = self.campaign.scaling
-        scaled = [show.paragraph(scaling.sentence())] if scaling else []
+        scaled = [show.paragraph(scaling.of_tables_in(self.records).sentence())] if scaling else []
         return show.stack([*scaled, show.beside(self.beside(), self.published)])
 
     def save_figure(self, drawn: Figure | Grid, name: str, alt: str = "", caption: str = "") -> Figure:

@@ -100,6 +100,13 @@ def test_the_sentence_of_a_scaling_names_each_mapping_once() -> None:
     assert said.count("50 → 1") == 1
 
 
+def test_of_a_scaling_a_page_names_the_tables_that_were_run() -> None:
+    levels = {"a": {"threads": {"50": 1}}, "b": {"threads": {"400": 10}}}
+    whole = LevelScaling(cores_here=2, cores_published=80, levels=levels)
+    assert whole.of_tables_in([record(table="a")]).levels == {"a": {"threads": {"50": 1}}}
+    assert whole.of_tables_in([]) == whole
+
+
 @pytest.mark.parametrize(
     ("report", "cores"),
     [

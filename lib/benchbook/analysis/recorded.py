@@ -131,7 +131,7 @@ class Recorded(ABC):
         tables = self.published.tables.values()
         found.attrs["titles"] = {name: field.title for table in tables for name, field in table.fields.items()}
         if scaling := self.campaign.scaling:
-            found.attrs["scaled"] = scaling.sentence()
+            found.attrs["scaled"] = scaling.of_tables_in(self.records).sentence()
             for level in sorted({name for levels in scaling.levels.values() for name in levels} & set(found.columns)):
                 pairs = zip(found["table"], found[level], strict=True)
                 found[f"{level}_run"] = [scaling.here(table, level, value) or value for table, value in pairs]

@@ -54,7 +54,7 @@ def of_campaign(published: Published, campaign: Campaign) -> Circumstances:
         hosts=[_machine(each) for each in machines],
         load=_load(campaign, about),
         measured_by=about.measured_by,
-        scaled=campaign.scaling.levels if campaign.scaling else {},
+        scaled=campaign.scaling.of_tables_in(records).levels if campaign.scaling else {},
         published_product=f"{report.document.product} {_printed(report.document.version)}".strip(),
         published_url=report.document.url,
         published_date=report.published,

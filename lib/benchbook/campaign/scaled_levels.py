@@ -41,6 +41,11 @@ class LevelScaling(BaseModel):
         why = " The lowest level leaves half of the cores idle." if any(" or " in each for each in said) else ""
         return f"Levels are scaled by cores ({share}), published → here: {'; '.join(sorted(said))}.{why}"
 
+    def of_tables_in(self, records: Sequence[Record]) -> LevelScaling:
+        """The same of the tables that were run alone; of all of them before any was."""
+        ran = {record.table for record in records} or set(self.levels)
+        return self.model_copy(update={"levels": {name: self.levels[name] for name in self.levels if name in ran}})
+
     @property
     def _names(self) -> list[str]:
         return sorted({level for levels in self.levels.values() for level in levels})

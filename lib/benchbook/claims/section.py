@@ -1,7 +1,7 @@
 """The claims of a report with what came of them, in the same five states in a notebook, on its page and a terminal."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -35,9 +35,21 @@ def state(claim: JudgedClaim) -> State:
 
 
 def counts(claims: Sequence[JudgedClaim]) -> str:
-    """Return "3 hold, 2 fail, 4 need a bigger machine"."""
-    found = Counter(map(state, claims))
-    return ", ".join(f"{found[s]} {s if found[s] == 1 else PLURAL.get(s, s)}" for s in STATES if found[s])
+    """Return "3 hold, 2 fail, 4 need a bigger machine (here: 1 holds, 3 open)"."""
+    said = _counted(STATES, map(state, claims))
+    return ", ".join(f"{each}{here(claims) if 'bigger machine' in each else ''}" for each in said)
+
+
+def here(claims: Sequence[JudgedClaim]) -> str:
+    """Return " (here: 2 hold, 4 open)": what came out here of the claims that need a bigger machine."""
+    waiting = [claim.here for claim in claims if state(claim) == "needs a bigger machine"]
+    said = _counted(get_args(results.Here), filter(None, waiting))
+    return f" (here: {', '.join(said)})" if said else ""
+
+
+def _counted(states: Sequence[str], found: Iterable[str]) -> list[str]:
+    count = Counter(found)
+    return [f"{count[s]} {s if count[s] == 1 else PLURAL.get(s, s)}" for s in states if count[s]]
 
 
 def rows(claims: Sequence[JudgedClaim]) -> list[dict[str, str]]:

@@ -18,7 +18,7 @@ from lxml import etree
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, installing
 from benchbook.given import user_file
 
 MOST_BYTES = 20_000_000
@@ -26,7 +26,7 @@ MOST_TEXT = 4_000_000
 MOST_UNPACKED = 200_000_000
 MOST_COLUMNS = 2_000
 MOST_CELLS = 500_000
-_READER = "install what reads it: pip install 'benchbook[reader]'"
+_READER = f"install what reads it: {installing('reader')}"
 
 BlockKind = Literal["heading", "paragraph", "item", "table", "code"]
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchbook.errors import HIDDEN, BadInput
+from benchbook.errors import HIDDEN, BadInput, installing
 from benchbook.given.choices import one_of
 from benchbook.hosts.openssh import ssh_settings
 from benchbook.paths import resolve
@@ -128,7 +128,7 @@ def _listed(source: Path, file: Path) -> Written:
     beside = os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)))
     program = shutil.which("ansible-inventory", path=beside)
     if program is None:
-        fix = "pip install 'benchbook[ansible]', or put your own Ansible into PATH"
+        fix = f"{installing('ansible')}, or put your own Ansible into PATH"
         raise BadInput("Ansible's own program reads its inventories, and it is not here", key="PATH", fix=fix)
     quiet = {
         "ANSIBLE_DEPRECATION_WARNINGS": "0",

@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from benchbook.analysis.formatting import span
-from benchbook.analysis.results import Here, JudgedClaim, Results, SystemSummary
+from benchbook.analysis.results import JudgedClaim, Results, SystemSummary
 from benchbook.claims import section
 from benchbook.grouping import grouped
 
@@ -59,26 +59,15 @@ def _counts(claims: Sequence[JudgedClaim]) -> str:
     found = Counter(map(section.state, claims))
     if len(found) == 1 and len(claims) > 1:
         every = "both" if len(claims) == 2 else f"all {len(claims)}"
-        return f"{every} claims {_DO[next(iter(found))][1]}{_here(claims)}"
+        return f"{every} claims {_DO[next(iter(found))][1]}{section.here(claims)}"
     others = [f"{found[s]} {_DO[s][0 if found[s] == 1 else 1]}" for s in section.STATES[1:] if found[s]]
-    others = [f"{said}{_here(claims)}" if "bigger machine" in said else said for said in others]
+    others = [f"{said}{section.here(claims)}" if "bigger machine" in said else said for said in others]
     if len(claims) > 1 and found.keys() == {"needs a bigger machine", "not run"}:
         # "None holds" would sound as if they failed.
         return f"of {len(claims)} claims {' and '.join(others)}"
     noun = "claim" if len(claims) == 1 else "claims"
     first = f"{found['holds'] or 'none'} of {len(claims)} {noun} {'holds' if found['holds'] < 2 else 'hold'}"
     return ", ".join([first, *others])
-
-
-def _here(claims: Sequence[JudgedClaim]) -> str:
-    """ " (here: 2 hold, 4 open)": what came out here of the claims that need a bigger machine."""
-    found = Counter(claim.here for claim in claims if section.state(claim) == "needs a bigger machine")
-    said = [
-        f"{found[state]} {state if found[state] == 1 else section.PLURAL.get(state, state)}"
-        for state in get_args(Here)
-        if found[state]
-    ]
-    return f" (here: {', '.join(said)})" if said else ""
 
 
 # What one claim, and what several do.

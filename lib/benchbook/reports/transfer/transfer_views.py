@@ -183,4 +183,5 @@ def while_copying(frame: pd.DataFrame, records: list[Record], levels: list[str])
 
 def _stand_ins(report: Recorded) -> str:
     """Which levels stand for the published ones, in a sentence; empty where these were run."""
-    return report.campaign.scaling.sentence() if report.campaign.scaling else ""
+    scaling = report.campaign.scaling
+    return scaling.of_tables_in(report.records).sentence() if scaling else ""
