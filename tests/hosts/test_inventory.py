@@ -471,7 +471,32 @@ def test_ports_without_a_login_are_named_with_the_rule_that_closes_it(home: Home
     assert (c.host, c.found) == ("c", "dtm 36789, 36790, 36791"), "HTTP, gRPC and JSON-RPC"
     assert "ip saddr { 192.0.2.1, 192.0.2.3, 192.0.2.9 } accept; ip6 saddr { 2001:db8::2 } accept; " in a.wanted
     assert "tcp dport { 2380, 2400, 10080 } drop;" in a.wanted
-    assert open_ports.findings(real.model_copy(update={"lab": True}), real.hosts) == []
+
+
+@pytest.mark.parametrize("own_network", [True, False])
+def test_a_lab_that_other_users_reach_names_its_ports_and_the_rule_by_user(
+    home: Home, monkeypatch: pytest.MonkeyPatch, own_network: bool
+) -> None:
+    monkeypatch.setattr(open_ports, "has_own_network", lambda inventory: own_network)
+    monkeypatch.setattr(open_ports, "has_account", lambda: True)
+    hosts = {
+        "a": {"address": f"{NET}.1", "roles": ["dm-master", "client"]},
+        "b": {"address": f"{NET}.2", "roles": ["dtm"]},
+    }
+    lab = load_inventory(str(home.write("open.yaml", {**inventory(NET), "hosts": hosts, "systems": {}})))
+    found = open_ports.findings(lab, lab.hosts)
+    if own_network:
+        assert found == []
+        return
+    a, b = found
+    assert (a.found, b.found) == ("dm-master 8261", "dtm 36789, 36790, 36791")
+    chain = (
+        "chain output { type filter hook output priority 0; meta skuid { benchbook, root } accept; "
+        f"ip daddr {{ {NET}.1, {NET}.2 }} drop;"
+    )
+    assert a.wanted.endswith(f"as root: sudo nft 'table inet benchbook {{ {chain} }}; }}'")
+    assert f"{chain} oif lo tcp dport {{ 36789, 36790, 36791 }} drop; }}; chain input {{ " in b.wanted
+    assert "iif != lo tcp dport { 36789, 36790, 36791 } drop; }; }'" in b.wanted
 
 
 # -- what OpenSSH says of an address ----------------------------------------------------------------------------------

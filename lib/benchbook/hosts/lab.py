@@ -33,6 +33,7 @@ from benchbook.hosts.lab_host import (
     LabHost,
     ask_agent,
     has_account,
+    has_own_network,
     in_new_network,
     is_sshd_of,
     lab_host,
@@ -222,8 +223,7 @@ def _up(inventory: Inventory, *, by_hand: bool, own_network: bool) -> list[LabHo
             for name, login in logins.items():
                 login.password(f"{kind}.{name}")
         mine = [host for host in hosts if host.pid is None]
-        # What it measures beside its own hosts is in the network of this machine.
-        own_network = own_network and not inventory.endpoints and not why_no_network()
+        own_network = own_network and has_own_network(inventory)
         if mine == hosts:
             # What was started by hand has ended since, with the machine for example.
             _by_hand(inventory).unlink(missing_ok=True)

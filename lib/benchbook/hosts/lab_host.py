@@ -114,6 +114,11 @@ def why_no_network() -> str:
     return (ran.stderr.splitlines() or ["unshare fails"])[-1] if ran.returncode else ""
 
 
+def has_own_network(inventory: Inventory) -> bool:
+    """Return whether its lab has a network namespace of its own; what `endpoints` name is in that of this machine."""
+    return not inventory.endpoints and not why_no_network()
+
+
 def ask_agent(*words: str, as_root: bool = False) -> str:
     """Run the agent on this machine as the account that logs in to this user's labs, or as root; return its output.
 

@@ -1,33 +1,41 @@
 """Ports of a run's servers that need no login: named before the run and on its page, with the rule that closes them.
 
-A lab's ports are in its own network, or on loopback addresses.
+Nobody reaches those of a lab with a network of its own. Where it has none, every user of this machine does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import getpass
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from benchbook import plugins
 from benchbook.hosts.about import HostFinding
 from benchbook.hosts.inventory import Inventory, declared, role_of
+from benchbook.hosts.lab_host import ACCOUNT, has_account, has_own_network
 
 # Servers that no class declares, by their role; and the sides of a transfer.
 _OTHERS = {"dm-master": 8261, "dm-worker": 8262, "business": 8083}
 _SIDES = ("source", "target")
+# Listen on all addresses: they cannot be bound to one.
+_EVERYWHERE = ("dtm",)
 _WITH_ACCOUNTS = ("mysql", "pgsql")
 
 
 def findings(inventory: Inventory, names: Iterable[str]) -> list[HostFinding]:
-    """Return a finding for each real host whose servers have ports without a login. A lab has none."""
+    """Return a finding for each host whose servers have ports without a login that others reach."""
     found = []
-    for name in names if not inventory.lab else []:
+    for name in () if inventory.lab and has_own_network(inventory) else names:
         servers = {
             role: sorted(ports) for role in inventory.hosts[name].roles if (ports := set(_open(inventory, role)))
         }
         if servers:
             said = "; ".join(f"{role} {', '.join(map(str, ports))}" for role, ports in servers.items())
-            rule = _rule(inventory, {port for ports in servers.values() for port in ports})
-            wanted = f"only the inventory's hosts reach them; as root on {name}: {rule}"
+            ports = {port for some in servers.values() for port in some}
+            if inventory.lab:
+                everywhere = {port for role in _EVERYWHERE for port in servers.get(role, ())}
+                wanted = f"other users of this machine do not reach them; as root: {_lab_rule(inventory, everywhere)}"
+            else:
+                wanted = f"only the inventory's hosts reach them; as root on {name}: {_rule(inventory, ports)}"
             found.append(HostFinding(host=name, what="ports without a login", found=said, wanted=wanted))
     return found
 
@@ -54,15 +62,37 @@ def _open(inventory: Inventory, role: str) -> Iterator[int]:
 
 
 def _rule(inventory: Inventory, ports: Iterable[int]) -> str:
+    let_in = _of_hosts(inventory, "saddr", "accept")
+    return _nft({"input": ["iif lo accept;", *let_in, f"tcp dport {_set(ports)} drop;"]})
+
+
+def _lab_rule(inventory: Inventory, everywhere: Collection[int]) -> str:
+    """Return what lets only root and the labs' account to its addresses, and to ports on all addresses."""
+    account = ACCOUNT if has_account() else getpass.getuser()
+    let_out = f"meta skuid {{ {', '.join(sorted({'root', account}))} }} accept;"
+    chains = {"output": [let_out, *_of_hosts(inventory, "daddr", "drop")]}
+    if everywhere:
+        chains["output"].append(f"oif lo tcp dport {_set(everywhere)} drop;")
+        chains["input"] = [f"iif != lo tcp dport {_set(everywhere)} drop;"]
+    return _nft(chains)
+
+
+def _of_hosts(inventory: Inventory, side: str, verdict: str) -> Iterator[str]:
     addresses = sorted({host.address for host in inventory.hosts.values()})
-    let_in = [
-        f"{family} saddr {{ {', '.join(some)} }} accept;"
-        for family, some in (
-            ("ip", [each for each in addresses if ":" not in each]),
-            ("ip6", [each for each in addresses if ":" in each]),
-        )
-        if some
-    ]
-    dropped = f"tcp dport {{ {', '.join(map(str, sorted(ports)))} }} drop;"
-    chain = " ".join(["type filter hook input priority 0;", "iif lo accept;", *let_in, dropped])
-    return f"sudo nft 'table inet benchbook {{ chain input {{ {chain} }}; }}'"
+    for family, some in (
+        ("ip", [each for each in addresses if ":" not in each]),
+        ("ip6", [each for each in addresses if ":" in each]),
+    ):
+        if some:
+            yield f"{family} {side} {{ {', '.join(some)} }} {verdict};"
+
+
+def _set(ports: Iterable[int]) -> str:
+    return f"{{ {', '.join(map(str, sorted(ports)))} }}"
+
+
+def _nft(chains: Mapping[str, Iterable[str]]) -> str:
+    said = (
+        f"chain {hook} {{ type filter hook {hook} priority 0; {' '.join(rules)} }};" for hook, rules in chains.items()
+    )
+    return f"sudo nft 'table inet benchbook {{ {' '.join(said)} }}'"
