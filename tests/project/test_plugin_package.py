@@ -68,15 +68,15 @@ def report_of_redis(home: Home, net: str) -> None:
         for old, new in TABLES.items():
             text = text.replace(old, new)
         text = re.sub(r"options: \[.*\]", "options: []", text)
-        file.write_text(re.sub(r"^( +)(workload: .*)$", r"\1\2\n\1load: redis_benchmark", text, flags=re.MULTILINE))
+        file.write_text(re.sub(r"^( +)(workload: .*)$", r"\1\2\n\1load: my_redis_benchmark", text, flags=re.MULTILINE))
     notebook = home.path / "notebooks" / f"{NAME}.ipynb"
-    changed = notebook.read_text().replace('system: str = \\"mariadb\\"', 'system: str = \\"redis\\"')
-    notebook.write_text(changed.replace('source=\\"sysbench\\"', 'source=\\"redis_benchmark\\"'))
-    hosts = {"a": {"address": f"{net}.61", "roles": ["client"]}, "b": {"address": f"{net}.62", "roles": ["redis"]}}
+    changed = notebook.read_text().replace('system: str = \\"mariadb\\"', 'system: str = \\"my_redis\\"')
+    notebook.write_text(changed.replace('source=\\"sysbench\\"', 'source=\\"my_redis_benchmark\\"'))
+    hosts = {"a": {"address": f"{net}.61", "roles": ["client"]}, "b": {"address": f"{net}.62", "roles": ["my_redis"]}}
     ssh = {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10}
     home.write("env/hosts/lab_redis.yaml", {"lab": True, "ssh": ssh, "hosts": hosts})
     size = {"keys": KEYS, "requests": REQUESTS, "time_s": 2}
-    profile = {**PROFILE, "reset": "restore", "loads": {"redis_benchmark": size}, "probes": ["sockets", "replies"]}
+    profile = {**PROFILE, "reset": "restore", "loads": {"my_redis_benchmark": size}, "probes": ["sockets", "replies"]}
     home.write("env/profiles/tiny.yaml", profile)
     home.write("env/probes/sockets.py", (PROBES / "sockets.py").read_text())
     home.write("env/probes/replies.py", ASKS_THE_SERVER)
@@ -109,12 +109,12 @@ def test_every_trial_is_measured_by_the_package_s_load_generator(restaged: tuple
         assert record.summary["events"].value == REQUESTS
         assert sum(count for _, count in record.histogram) == REQUESTS
         assert record.summary["tps"].unit == "1/s"
-        assert (record.asked["load"], record.asked["keys"]) == ("redis_benchmark", KEYS)
+        assert (record.asked["load"], record.asked["keys"]) == ("my_redis_benchmark", KEYS)
         assert f"-t {record.levels['workload']} -c 2" in record.command
     about = made.environment().model_dump()
     assert about["load_generator"].startswith("redis-benchmark ")
-    assert about["systems"]["redis"]["dataset"] == {"keys": KEYS, "value_bytes": 16}
-    assert about["systems"]["redis"]["config"]["variables"]["save"] == "3600 1"
+    assert about["systems"]["my_redis"]["dataset"] == {"keys": KEYS, "value_bytes": 16}
+    assert about["systems"]["my_redis"]["config"]["variables"]["save"] == "3600 1"
 
 
 @pytest.mark.real
@@ -123,14 +123,14 @@ def test_the_package_s_probe_says_levels_and_rates_with_its_own_units(restaged: 
     made = campaign(restaged[0])
     for record in made.records():
         series = made.series(record.id)
-        assert {"host", "redis", "redis_benchmark"} <= set(series.source)
-        seen = series[series.source == "redis"]
+        assert {"host", "my_redis", "my_redis_benchmark"} <= set(series.source)
+        seen = series[series.source == "my_redis"]
         units = dict(zip(seen.metric, seen.unit, strict=True))
         assert (units["used_memory"], units["total_commands_processed"]) == ("B", "1/s")
         assert (units["used_cpu_user"], set(seen.host)) == ("cores", {"b"})
         commands = seen[seen.metric == "total_commands_processed"].value
         assert commands.max() > record.summary["events"].value / 100
-        assert "redis@b" in record.proof["probe_cores"]
+        assert "my_redis@b" in record.proof["probe_cores"]
 
 
 @pytest.mark.real
@@ -167,8 +167,8 @@ def test_without_the_package_its_names_are_unknown_and_the_known_ones_are_said(h
     report_of_redis(home, "127.0.90")
     status, said = home.told(*WORDS)
     assert status == 2
-    assert "report.yaml: design.*.load: there is no such load generator (got 'redis_benchmark')" in paragraph(said)
-    assert "redis_benchmark" in said
+    assert "report.yaml: design.*.load: there is no such load generator (got 'my_redis_benchmark')" in paragraph(said)
+    assert "my_redis_benchmark" in said
 
 
 def _in_child(site: Path, home: Home, code: str) -> Any:
@@ -179,10 +179,10 @@ def _in_child(site: Path, home: Home, code: str) -> Any:
 
 
 def test_an_inventory_knows_the_ports_and_roles_of_the_package_s_system(home: Home, site: Path) -> None:
-    host = {"address": "127.0.90.1", "roles": ["client", "redis", "mysql"]}
-    good = {"lab": True, "hosts": {"a": host}, "systems": {"redis": {}, "mariadb": {}}}
+    host = {"address": "127.0.90.1", "roles": ["client", "my_redis", "mysql"]}
+    good = {"lab": True, "hosts": {"a": host}, "systems": {"my_redis": {}, "mariadb": {}}}
     home.write("good.yaml", good)
-    home.write("bad.yaml", {**good, "systems": {"redis": {}, "mariadb": {"port": 6379}}})
+    home.write("bad.yaml", {**good, "systems": {"my_redis": {}, "mariadb": {"port": 6379}}})
     code = f"""
 import json
 from benchbook import systems
@@ -195,25 +195,25 @@ try:
 except BadInput as problem:
     said = str(problem)
 try:
-    systems.check_protocols(["redis"], good, "sysbench", ["mysql"])
+    systems.check_protocols(["my_redis"], good, "sysbench", ["mysql"])
 except BadInput as problem:
     mute = str(problem)
-print(json.dumps([good.port("redis"), systems.check_names(["redis"], good), said, mute]))
+print(json.dumps([good.port("my_redis"), systems.check_names(["my_redis"], good), said, mute]))
 """
     port, hosts, said, mute = _in_child(site, home, code)
     assert (port, hosts) == (6379, ["a"])
-    assert "two systems on one port of host a: redis and mariadb" in said
-    assert "sysbench cannot drive this system, which speaks redis" in mute
+    assert "two systems on one port of host a: my_redis and mariadb" in said
+    assert "sysbench cannot drive this system, which speaks my_redis" in mute
 
 
 @pytest.mark.parametrize(
     ("loads", "said"),
     [
-        ({}, "loads.redis_benchmark: the profile has no size for this load generator"),
-        ({"redis_benchmark": {"keys": 0, "requests": 1, "time_s": 1}}, "line 14, loads.redis_benchmark.keys: "),
+        ({}, "loads.my_redis_benchmark: the profile has no size for this load generator"),
+        ({"my_redis_benchmark": {"keys": 0, "requests": 1, "time_s": 1}}, "line 14, loads.my_redis_benchmark.keys: "),
         (
-            {"redis_benchmark": {"kyes": 1, "keys": 1, "requests": 1, "time_s": 1}},
-            "line 14, loads.redis_benchmark.kyes: ",
+            {"my_redis_benchmark": {"kyes": 1, "keys": 1, "requests": 1, "time_s": 1}},
+            "line 14, loads.my_redis_benchmark.kyes: ",
         ),
     ],
 )
@@ -225,9 +225,9 @@ def test_a_profile_s_section_for_the_generator_is_checked_by_its_own_model(
 import json
 from benchbook.errors import BadInput
 from benchbook.profiles import load_profile
-from benchbook.workloads.base import generator
+from benchbook.workloads import generator
 try:
-    generator("redis_benchmark").size_in(load_profile("tiny"))
+    generator("my_redis_benchmark").size_in(load_profile("tiny"))
 except BadInput as problem:
     print(json.dumps(str(problem)))
 """
@@ -324,7 +324,7 @@ def test_a_part_is_called_as_its_entry_point_says(home: Home, tmp_path: Path) ->
     code = """
 import json
 from benchbook.errors import BadInput
-from benchbook.workloads.base import generator
+from benchbook.workloads import generator
 try:
     generator("bench")
 except BadInput as problem:
@@ -336,5 +336,6 @@ except BadInput as problem:
 
 def test_the_guide_shows_every_file_of_the_package() -> None:
     shown = re.findall(r"^```\{literalinclude\} \.\./(.+)$", GUIDE.read_text(), re.MULTILINE)
-    files = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.toml"), *PROBES.glob("*.py")]
+    own = ROOT / "lib" / "benchbook" / "workloads" / "outputs" / "redis_benchmark.yaml"
+    files = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.toml"), *PROBES.glob("*.py"), own]
     assert set(shown) == {str(path.relative_to(ROOT)) for path in files if path.name != "__init__.py"}

@@ -24,8 +24,8 @@ from benchbook.reports import quorum
 from benchbook.reports.kind import kind_of
 from benchbook.reports.quorum import Killing, QuorumKind, QuorumParameters, around
 from benchbook.systems.etcd import one_leader
-from benchbook.workloads import etcd_benchmark
-from benchbook.workloads.base import Load, Ran, generator
+from benchbook.workloads import etcd_benchmark, generator
+from benchbook.workloads.base import Load, Ran
 from benchbook.workloads.etcd_benchmark import EtcdBenchmark, EtcdSize, lost_or_unasked
 
 PRINTED_BY = FIXTURES / "etcd"

@@ -20,8 +20,8 @@ from benchbook.parameters import check
 from benchbook.profiles import load_profile
 from benchbook.published.tables import load
 from benchbook.reports.kind import kind_of
-from benchbook.workloads import go_tpc, option_allowlist
-from benchbook.workloads.base import Load, Ran, generator
+from benchbook.workloads import generator, go_tpc, option_allowlist
+from benchbook.workloads.base import Load, Ran
 from benchbook.workloads.go_tpc import GoTpc, GoTpcSize, OrderBooks
 
 PRINTED_BY = FIXTURES / "gotpc"

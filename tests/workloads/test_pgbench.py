@@ -21,8 +21,8 @@ from benchbook.probes import probe_file
 from benchbook.profiles import load_profile
 from benchbook.published.tables import load
 from benchbook.systems import psql
-from benchbook.workloads import option_allowlist, pgbench
-from benchbook.workloads.base import Load, Ran, generator
+from benchbook.workloads import generator, option_allowlist, pgbench
+from benchbook.workloads.base import Load, Ran
 from benchbook.workloads.pgbench import Books, Pgbench, PgbenchSize
 
 PRINTED_BY = FIXTURES / "pgbench"

@@ -263,7 +263,9 @@ def test_a_report_has_one_load_generator(tables: Published) -> None:
     with pytest.raises(BadInput, match=r"design\.\*\.load: one report is restaged by one load generator"):
         report.load_of(Published(tables.report.model_copy(update={"design": mixed}), tables.tables))
     unknown = [each.model_copy(update={"load": "other"}) for each in tables.report.design]
-    with pytest.raises(BadInput, match=r"no such load generator \(got 'other'\)\. Fix: there are: .*pgbench, sysb"):
+    with pytest.raises(
+        BadInput, match=r"no such load generator \(got 'other'\)\. Fix: there are: .*pgbench, redis_benchmark, sysb"
+    ):
         report.load_of(Published(tables.report.model_copy(update={"design": unknown}), tables.tables))
 
 

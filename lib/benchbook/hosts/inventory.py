@@ -102,6 +102,7 @@ _PROGRAMS = (
     *("mariadbd", "mariadb-install-db", "my_print_defaults", "mydumper"),
     *("db_bench", "ldb"),
     *("postgres", "initdb", "pg_ctl", "psql", "pgbouncer"),
+    *("redis-benchmark", "redis-check-rdb", "redis-cli"),
 )
 # A key of a server's configuration file.
 Setting = Annotated[

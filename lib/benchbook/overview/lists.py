@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from benchbook import paths, pipeline, plugins, profiles, published
+from benchbook import paths, pipeline, plugins, profiles, published, workloads
 from benchbook.build import artefacts
 from benchbook.campaign.design import RunForecast
 from benchbook.campaign.store import Campaign, begun, readable
@@ -94,7 +94,7 @@ def _system(name: str) -> dict[str, str | int]:
 
 
 def _generator(name: str) -> dict[str, str | int]:
-    found = plugins.load("workloads", name, key="load")
+    found = workloads.generator(name)
     loop = "closed, open" if found.open_loop else "closed"
     return {"drives": ", ".join(found.protocols), "loop": loop, "comes from": _origin(name, found.builds)}
 
@@ -136,7 +136,7 @@ LISTS: Mapping[str, Listed] = MappingProxyType(
     {
         "reports": Listed(published.known_reports, _report),
         "systems": Listed(lambda: plugins.names("systems"), _system),
-        "generators": Listed(lambda: plugins.names("workloads"), _generator),
+        "generators": Listed(workloads.names, _generator),
         "inventories": Listed(inventory.known_inventories, _inventory),
         "profiles": Listed(profiles.known_profiles, _profile),
         "probes": Listed(_probes, _probe),

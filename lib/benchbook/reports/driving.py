@@ -124,7 +124,7 @@ class Driver:
     ) -> Measurement:
         """Probes, load, parse. A server that died takes the blame before the generator does. Raise TrialFailed."""
         with blaming(system):
-            self.generator.before(self.clients[0], system)
+            self.generator.before(self.clients[0], system, levels)
             with watching(self.session, self.probes(system)) as watched:
                 load = self._start_load(system, levels)
                 ran = load.wait(unless_dead(system, on_rate), expected_s=self.time_s)

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 import pandas as pd
 
@@ -290,7 +290,7 @@ class LoadGenerator(ABC, Generic[S]):
 
     # -- its proof ----------------------------------------------------------------------------------------------
 
-    def before(self, client: Host, store: Store) -> None:
+    def before(self, client: Host, store: Store, levels: Mapping[str, Level]) -> None:
         """Called when the system serves, just before a load: to note what `prove` is to compare with."""
         return None
 
@@ -311,12 +311,6 @@ class LoadGenerator(ABC, Generic[S]):
     def check(self, ran: Ran) -> None:
         """Raises WorkloadFailed unless it ended by itself with status 0; what it printed goes along."""
         check_end(ran.ended, ran.text + ran.complaint, f"{self.name} on {ran.client}", self.failure)
-
-
-def generator(name: str) -> type[LoadGenerator[Any]]:
-    """The load generator of this name. Raises BadInput for an unknown one."""
-    found: type[LoadGenerator[Any]] = plugins.load(GROUP, name, key="load")
-    return found
 
 
 def _lack(found: object) -> str:

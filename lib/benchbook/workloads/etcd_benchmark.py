@@ -203,7 +203,7 @@ class EtcdBenchmark(LoadGenerator[EtcdSize]):
 
     # -- its proof ------------------------------------------------------------------------------------------------
 
-    def before(self, client: Host, store: Store) -> None:
+    def before(self, client: Host, store: Store, levels: Mapping[str, Level]) -> None:
         self._revision = etcd.revision(client, store.copies()[0])
 
     def prove(self, client: Host, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:

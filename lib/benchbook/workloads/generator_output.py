@@ -1,4 +1,4 @@
-"""What load generators print, as data: outputs/NAME.yaml says how a run is recognised, its levels, figures and seconds.
+"""What load generators print, read as their files (generator_file) say: runs, their levels, figures and seconds.
 
 Of any text, of any of them: `runs` finds what it is and cuts it into its runs. Nothing is guessed: a figure that is not
 printed is not there, and a run without the figures that a whole one prints is refused by name.
@@ -13,19 +13,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from textwrap import dedent
-from typing import Annotated
 
 import pint
-from pydantic import AfterValidator, BeforeValidator, Field
 
 from benchbook.campaign.record import Quantity
 from benchbook.errors import OutputNotParseable, WorkloadFailed
 from benchbook.workloads.base import most_frequent
-from benchbook.yamlfile import Strict, load_model
+from benchbook.workloads.generator_file import Columns, FigurePattern, Form, Histogram, LevelPattern, Progress, programs
 
-OUTPUTS = Path(__file__).parent / "outputs"
 # Of counts and rates: "12.3k".
 _SI = {"k": 1e3, "M": 1e6, "G": 1e9}
 _UNITS: pint.UnitRegistry[float] = pint.UnitRegistry()
@@ -51,100 +47,6 @@ _CONTAINER = re.compile(
 _STRINGS = re.compile(r'^\s*(?:- )?(?:\{"log":)?("(?:[^"\\\n]|\\.)*")(?:,"stream":.*\}|,)?$', re.MULTILINE)
 
 
-def _compiles(pattern: str) -> str:
-    re.compile(pattern, re.MULTILINE)
-    return pattern
-
-
-def _listed(value: object) -> object:
-    return value if isinstance(value, list) else [value]
-
-
-Pattern = Annotated[str, AfterValidator(_compiles)]
-Patterns = Annotated[list[Pattern], BeforeValidator(_listed)]
-
-
-class LevelPattern(Strict):
-    """Where a level stands: `names` are other words for what is printed, `times` a number to multiply it by."""
-
-    pattern: Pattern
-    names: dict[str, str] = {}
-    times: Pattern | None = None
-
-
-class FigurePattern(Strict):
-    """A figure: the first of `pattern` that is there, at its last place; else the sum of all that `add` finds.
-
-    A name may have groups of the pattern in it ("{op}_p{percent}_ms"): then it is a figure for each match. The group
-    `value` is the number (without it, the first one), `unit` its unit, which without that is `printed`, or `unit`
-    itself. `within` cuts out the part that is searched, and has groups as well.
-    """
-
-    unit: str = Field(min_length=1)
-    printed: str = ""
-    pattern: Patterns = []
-    within: Pattern | None = None
-    add: Pattern | None = None
-
-
-class Column(Strict):
-    """A column of a printed table: the pattern of its heading, and the figure in it. `name` may hold its groups."""
-
-    heading: Pattern
-    name: str
-    unit: str
-
-
-class Columns(Strict):
-    """A printed table: its line of headings, what stands between two of them, and the row that counts."""
-
-    header: Pattern
-    between: Pattern
-    row: Pattern
-    figures: list[Column]
-
-
-class Progress(Strict):
-    """A line while it ran: the group `t` is the second, the others are figures with these units.
-
-    `begins`: a line that begins so, and does not match, is one that was wrapped or cut.
-    """
-
-    pattern: Pattern
-    begins: Pattern | None = None
-    units: dict[str, str]
-
-
-class Form(Strict):
-    """One way in which a program prints: a run's figures stand from `begins` to the last `ends` before the next one.
-
-    What stands before belongs to it as well: command line, seconds. With `shared_head` what stands before the first run
-    belongs to all. Where the match of `begins` is all of the report, `itself` is set. `json`: it is JSON, of which the
-    patterns see a line `path.to.key = value` per value. `cut` is what only a report that was cut has in it.
-    """
-
-    begins: Pattern
-    ends: Pattern | None = None
-    cut: Pattern | None = None
-    itself: bool = False
-    shared_head: bool = False
-    json_: bool = Field(default=False, alias="json")
-    version: Pattern | None = None
-    failed: Pattern | None = None
-    required: list[str] = []
-    levels: dict[str, list[LevelPattern | Pattern]] = {}
-    figures: dict[str, FigurePattern] = {}
-    columns: Columns | None = None
-    progress: list[Progress] = []
-
-
-class Program(Strict):
-    """All of a file: a load generator, and the forms of its output."""
-
-    title: str
-    forms: list[Form] = Field(min_length=1)
-
-
 Level = str | int | float
 # What one second of a load, or of one client's part of it, tells: (second since it began, {figure: value}).
 Seconds = list[tuple[float, dict[str, float]]]
@@ -158,7 +60,7 @@ class GeneratorRun:
 
     `cut`: because something is not there that a whole one prints.
     `seconds` holds (second of the run, {figure: value}), with their units in `units`; `unread` counts the lines of
-    seconds that were wrapped or cut.
+    seconds that were wrapped or cut. `histogram` holds (upper bound in ms, count).
     """
 
     program: str
@@ -169,15 +71,10 @@ class GeneratorRun:
     figures: dict[str, Quantity] = field(default_factory=dict)
     seconds: Seconds = field(default_factory=list)
     units: dict[str, str] = field(default_factory=dict)
+    histogram: list[tuple[float, int]] = field(default_factory=list)
     problem: str = ""
     cut: bool = False
     unread: int = 0
-
-
-@cache
-def programs() -> dict[str, Program]:
-    """Return the known load generators by the names of their files."""
-    return {path.stem: load_model(Program, path) for path in sorted(OUTPUTS.glob("*.yaml"))}
 
 
 def runs(text: str) -> list[GeneratorRun]:
@@ -308,7 +205,7 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
     whole = f"{before}{report}"
     version = _first([form.version], report, before, head) if form.version else None
     figures, levels = _figures(form, report), _levels(form, report, before, head)
-    told = [(each, list(_seconds(each, whole))) for each in form.progress]
+    told = [(each, list(_seconds(each, whole))[bool(each.every_s) :]) for each in form.progress]
     begun_lines = [(re.findall(each.begins, whole, re.MULTILINE), lines) for each, lines in told if each.begins]
     seconds = _since_its_begin([line for _, lines in told for line in lines], figures)
     units = {figure: unit for each in form.progress for figure, unit in each.units.items()}
@@ -334,9 +231,19 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
             f"{figures[n].value:g} {n}" for n in ("ignored_errors", "failed") if n in figures and figures[n].value
         ]
         problem = f"{title} prints no rate above 0{', and ' if errors else ''}{' and '.join(errors)}"
-    unread = sum(max(0, len(each) - len(lines)) for each, lines in begun_lines)
     return GeneratorRun(
-        name, title, whole, version or "", levels, figures, seconds, units, problem, is_cut and not failed, unread
+        program=name,
+        title=title,
+        text=whole,
+        version=version or "",
+        levels=levels,
+        figures=figures,
+        seconds=seconds,
+        units=units,
+        histogram=_histogram(form.histogram, report) if form.histogram else [],
+        problem=problem,
+        cut=is_cut and not failed,
+        unread=sum(max(0, len(each) - len(lines)) for each, lines in begun_lines),
     )
 
 
@@ -443,9 +350,18 @@ def _of_columns(columns: Columns, report: str) -> dict[str, Quantity]:
     return found
 
 
+def _histogram(table: Histogram, report: str) -> list[tuple[float, int]]:
+    part = re.search(table.within, report, re.MULTILINE) if table.within else re.match(r"(?s).*", report)
+    rows = re.finditer(table.pattern, part[0], re.MULTILINE) if part else []
+    found = [(float(row["upper"]) * _factor(table.printed, "ms"), int(row["count"])) for row in rows]
+    below = [0, *(count for _, count in found)] if table.cumulative else [0] * len(found)
+    return [(ms, count - less) for (ms, count), less in zip(found, below, strict=False) if count > less]
+
+
 def _seconds(progress: Progress, text: str) -> Iterator[tuple[float, dict[str, float]]]:
-    for match in re.finditer(progress.pattern, text, re.MULTILINE):
+    for told, match in enumerate(re.finditer(progress.pattern, text, re.MULTILINE)):
         said = match.groupdict()
         numbers = {name: float(printed) for name in progress.units if (printed := said.get(name))}
         # Of a second in which nothing was done pgbench prints `nan` as its latency.
-        yield float(said["t"]), {name: number for name, number in numbers.items() if not math.isnan(number)}
+        second = told * progress.every_s if progress.every_s else float(said["t"])
+        yield second, {name: number for name, number in numbers.items() if not math.isnan(number)}

@@ -485,7 +485,7 @@ class GoTpc(LoadGenerator[GoTpcSize]):
 
     # -- its proof ------------------------------------------------------------------------------------------------
 
-    def before(self, client: Host, store: Store) -> None:
+    def before(self, client: Host, store: Store, levels: Mapping[str, Level]) -> None:
         ends = store.copies()
         make_account(client, ends, DATABASE)
         self._books = read_books(client, ends, DATABASE, self._longest_s)

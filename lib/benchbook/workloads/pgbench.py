@@ -278,7 +278,7 @@ class Pgbench(LoadGenerator[PgbenchSize]):
         """Its history may have as many rows as its accounts, and more."""
         return reading_s(10 * self.size.scale * ROWS)
 
-    def before(self, client: Host, store: Store) -> None:
+    def before(self, client: Host, store: Store, levels: Mapping[str, Level]) -> None:
         self._books = {str(end): read_books(client, end, DATABASE, self._read_s) for end in store.copies()}
 
     def prove(self, client: Host, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:

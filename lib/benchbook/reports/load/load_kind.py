@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 import pandas as pd
 from pydantic import Field
 
-from benchbook import paths, plugins, systems
+from benchbook import paths, systems, workloads
 from benchbook.analysis.checks import Check
 from benchbook.campaign.design import Cell, Levels, Trial
 from benchbook.campaign.max_rate import KneeSearch, Slo
@@ -31,7 +31,7 @@ from benchbook.reports.driving import check_probes
 from benchbook.reports.kind import Kind, common
 from benchbook.reports.load.load_trials import KneeTrials, LoadTrials
 from benchbook.workloads import option_allowlist
-from benchbook.workloads.base import LoadGenerator, generator
+from benchbook.workloads.base import LoadGenerator
 
 # The load generator of a report whose design names none, and of records that name none.
 DEFAULT = "sysbench"
@@ -79,7 +79,7 @@ def load_of(published: Published) -> type[LoadGenerator[Any]]:
     named = list(dict.fromkeys(experiment.load for experiment in stated.design(published)))
     file = paths.published_dir(published.report.name) / "report.yaml"
     for name in named:
-        one_of(name, plugins.names("workloads"), "load generator", file=file, key="design.*.load")
+        one_of(name, workloads.names(), "load generator", file=file, key="design.*.load")
     if len(named) > 1:
         raise BadInput(
             "one report is restaged by one load generator",
@@ -88,7 +88,7 @@ def load_of(published: Published) -> type[LoadGenerator[Any]]:
             value=named,
             fix="split the report, or name the same one everywhere",
         )
-    return generator(named[0])
+    return workloads.generator(named[0])
 
 
 def time_s(load: type[LoadGenerator[Any]], parameters: LoadParameters, profile: Profile) -> int:
@@ -228,7 +228,7 @@ class LoadKind(Kind[LoadParameters]):
 
     def record_checks(self, record: Record) -> list[Check]:
         """What the load generator of the record says that it must answer for."""
-        return generator(str(record.asked.get("load", DEFAULT))).record_checks(record)
+        return workloads.generator(str(record.asked.get("load", DEFAULT))).record_checks(record)
 
 
 # -- rows that name their workload ------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Redis: one server per host of role `redis`, from the host's own package."""
+"""Redis: one server per host of role `my_redis`, from the host's own package."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from benchbook.hosts.host import Host
 from benchbook.systems.base import System
 
 
-class Redis(System):
+class MyRedis(System):
     """The real redis-server. It writes its data to disk when it is stopped, which is what is set aside and restored."""
 
-    name = "redis"
+    name = "my_redis"
     title = "Redis"
-    protocol = "redis"
+    protocol = "my_redis"
     default_port = 6379
-    watched_by = ("redis",)
+    watched_by = ("my_redis",)
 
     def install(self) -> None:
         for host in self.hosts:
@@ -31,7 +31,7 @@ class Redis(System):
     def identity(self) -> str:
         """`Redis server v=7.0.15 sha=...`: an older server may not read what a newer one has written."""
         said = self.hosts[0].run([self._server(self.hosts[0]), "--version"]).stdout
-        return f"redis-{said.split('v=')[1].split()[0]}"
+        return f"{self.name}-{said.split('v=')[1].split()[0]}"
 
     def command(self, host: Host) -> Command:
         where = ["--bind", host.address, "--port", self.port, "--dir", self.data(host)]

@@ -45,13 +45,13 @@ class Keys:
     value_bytes: int
 
 
-class RedisBenchmark(LoadGenerator[RedisSize]):
+class MyRedisBenchmark(LoadGenerator[RedisSize]):
     """`workload` names redis-benchmark's own test: get or set."""
 
-    name = "redis_benchmark"
+    name = "my_redis_benchmark"
     program = "redis-benchmark"
     package = "redis-tools"
-    protocols = ("redis",)
+    protocols = ("my_redis",)
     workloads = frozenset({"get", "set"})
     Size = RedisSize
     timed = False
@@ -135,6 +135,6 @@ def _series(ran: Ran) -> pd.DataFrame:
     rates = [float(rate) for rate in _RATE.findall(ran.text)]
     begin = ran.ended.started
     rows = [
-        (begin + RATE_EVERY_S * i, ran.client, "redis_benchmark", "tps", rate, "1/s") for i, rate in enumerate(rates)
+        (begin + RATE_EVERY_S * i, ran.client, "my_redis_benchmark", "tps", rate, "1/s") for i, rate in enumerate(rates)
     ]
     return pd.DataFrame(rows, columns=COLUMNS)

@@ -1,1 +1,0 @@
-"""Redis for Benchbook: a system, a load generator and a probe, found by entry points only."""
