@@ -213,7 +213,8 @@ class Run(Strict):
         of_load = {*of_server, *_OF_LOAD, *self.levels}
         for step in self.prepare:
             _check_places("prepare", [*step.command, step.pattern], of_server)
-        asked = [[*each.command, each.pattern] for each in (*self.before, *self.ask.values())]
+        steps: list[Step | Ask] = [*self.before, *self.ask.values()]
+        asked = [[*each.command, each.pattern] for each in steps]
         _check_places("before and ask", [word for words in asked for word in words], of_load - {"options"})
         _check_places("command", self.command, of_load)
         _check_places("rate", self.rate, {"rate"})

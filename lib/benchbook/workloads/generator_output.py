@@ -20,7 +20,16 @@ import pint
 from benchbook.campaign.record import Quantity
 from benchbook.errors import OutputNotParseable, WorkloadFailed
 from benchbook.workloads.base import most_frequent
-from benchbook.workloads.generator_file import Columns, FigurePattern, Form, Histogram, LevelPattern, Progress, programs
+from benchbook.workloads.generator_file import (
+    Columns,
+    FigurePattern,
+    Form,
+    Histogram,
+    LevelPattern,
+    Program,
+    Progress,
+    programs,
+)
 
 # Of counts and rates: "12.3k".
 _SI = {"k": 1e3, "M": 1e6, "G": 1e9}
