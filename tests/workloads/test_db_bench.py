@@ -1,12 +1,19 @@
-"""RocksDB's db_bench: what it prints, and what its library has counted."""
+"""RocksDB's db_bench: what it prints, what its library has counted, and a database of a lab."""
 
 from __future__ import annotations
 
-import pytest
-from kit import FIXTURES
+from typing import Any
 
-from benchbook.errors import OutputNotParseable
+import pytest
+from kit import FIXTURES, Home
+
+from benchbook.campaign.design import Cell, Trial
+from benchbook.errors import BadInput, OutputNotParseable, WorkloadFailed
+from benchbook.hosts import lab as labs
 from benchbook.hosts.agent import Command, Ended
+from benchbook.hosts.inventory import load_inventory
+from benchbook.profiles import load_profile
+from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.workloads.base import Outcome, Ran
 from benchbook.workloads.db_bench import DbBench, DbBenchSize, not_done
 
@@ -58,3 +65,51 @@ def test_what_the_library_has_not_counted_was_not_done(workload: str, changed: d
     figures = {name: int(quantity.value) for name, quantity in outcome(TEXT).summary.items()}
     assert not_done(workload, {**figures, **changed}, 800).startswith(said)
     assert bool(not_done(workload, {**figures, **changed}, 800)) == bool(said)
+
+
+def _trial(workload: str, num: int) -> Trial:
+    levels: dict[str, Any] = {"workload": workload, "threads": 2, "num": num}
+    cell = Cell(table="hot_keys", system="rocksdb", levels=levels)
+    return Trial(id=workload, identity="x", cell=cell, repetition=1, order=0)
+
+
+@pytest.mark.real
+@pytest.mark.slow
+def test_a_database_is_filled_read_and_proved_and_a_lost_key_fails_the_trial(lab_home: Home, net: str) -> None:
+    ssh = {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10}
+    hosts = {"client": {"address": f"{net}.73", "roles": ["client"]}}
+    lab_home.write("env/hosts/lab_rocks.yaml", {"lab": True, "ssh": ssh, "hosts": hosts})
+    inventory = load_inventory("lab_rocks")
+    labs.up(inventory, by_hand=True)
+    try:
+        load = DbBench(DbBenchSize(records=5000, value_bytes=100, time_s=1), ["--bloom_bits=10"], 1)
+        trials = LoadTrials(
+            inventory, load_profile("tiny").model_copy(update={"reset": "restore"}), ["rocksdb"], load, time_s=1, rate=0
+        )
+        with trials.running() as environment:
+            assert environment.load_generator.startswith("db_bench version ")
+            about = trials.begin([_trial("readwhilewriting", 1000)], lambda said: None)["rocksdb"]
+            assert about.config["variables"]["compression"] == "kNoCompression"
+            # All that there are, of more.
+            for workload, num in (("readwhilewriting", 1000), ("readrandom", 10**9), ("overwrite", 10**9)):
+                found = trials.measure(_trial(workload, num), lambda second, rate: None)
+                assert found.summary["events"].value == sum(count for _, count in found.histogram) > 10
+                assert found.proof["keys"]["found"] == 5000
+            _without_a_key(trials)
+            load.options = ["--bloom_bits=many"]
+            with pytest.raises(BadInput, match="illegal value 'many' specified for int32 flag 'bloom_bits'"):
+                load.check_options(trials._driver.clients[0], "readrandom")
+    finally:
+        labs.down(inventory)
+
+
+def _without_a_key(trials: LoadTrials) -> None:
+    """Taken out behind the kit's back, by RocksDB's own tool; what was kept comes back."""
+    host, system = trials._driver.clients[0], trials._systems["rocksdb"]
+    database = [host.require_program("ldb", package="rocksdb-tools"), f"--db={system.data(host)}"]
+    first = host.run([*database, "scan", "--no_value", "--max_keys=1", "--key_hex"]).stdout.split()[0]
+    host.run([*database, "delete", "--key_hex", first])
+    with pytest.raises(WorkloadFailed, match=r"RocksDB holds 4,999 keys after the load|keys were not found|reads of"):
+        trials.measure(_trial("readrandom", 10**9), lambda second, rate: None)
+    trials.begin([_trial("readrandom", 1000)], lambda said: None)
+    assert system.row_counts(host, system.endpoints()[0], "", ["default"]) == {"default": 5000}
