@@ -98,7 +98,7 @@ def test_an_unknown_name_is_said_with_the_known_ones_and_where_it_could_stand(ho
         find("mien", file="tiny.yaml")
     assert (
         "tiny.yaml: probes: no such probe (got 'mien'). "
-        "Fix: use one of etcd, host, mine, mysql, pgbouncer, postgresql, or write " in str(caught.value)
+        "Fix: use one of etcd, host, mine, mysql, pgbouncer, postgresql, redis, or write " in str(caught.value)
     )
 
 
