@@ -689,8 +689,8 @@ def compare(  # noqa: PLR0913, PLR0917 - an option each
 ) -> None:
     """Compare two campaigns.
 
-    Exit status: 0 no regression, 1 regression, 2 bad input, 3 refused, 4 undecided, or slower without a history of
-    how much campaigns differ anyway.
+    Exit status: 0 no regression, 1 regression, 2 bad input, or --confirm could not run them, 3 refused, 4 undecided,
+    or slower without a history of how much campaigns differ anyway.
     """
     from benchbook.compare import command
     from benchbook.compare.pair import CompareParameters
@@ -710,9 +710,14 @@ def compare(  # noqa: PLR0913, PLR0917 - an option each
         raise typer.Exit(command.list_history(asked, console, as_json=as_json))
     if confirm:
         from benchbook import confirm as again
+        from benchbook.campaign.run import RunInterrupted
         from benchbook.overview.lists import budget_s
 
-        asked = again.confirm(asked, budget_s(budget), Console(stderr=True) if as_json else console)
+        try:
+            asked = again.confirm(asked, budget_s(budget), Console(stderr=True) if as_json else console)
+        except RunInterrupted:
+            # Its own status is that of a regression here.
+            raise KeyboardInterrupt from None
     raise typer.Exit(command.run(asked, console, as_json=as_json, page=page))
 
 

@@ -27,7 +27,7 @@ from benchbook.campaign.store import Campaign
 from benchbook.compare.address import pair as addressed
 from benchbook.compare.gate import OF_HOSTS, Difference
 from benchbook.compare.pair import CompareParameters, Comparison, compare, matched
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, BenchbookError, counted
 from benchbook.hosts.inventory import Inventory, SystemSettings
 from benchbook.reports import planning
 from benchbook.reports.planning import Asking
@@ -35,6 +35,12 @@ from benchbook.reports.planning import Asking
 FOLDER = "confirm"
 # Fewer repetitions a side hardly show how much they vary; beyond the most, nothing is likely to be decided any more.
 FIRST_LOOK, MOST_ROUNDS = 3, 100
+
+
+class NotConfirmed(BenchbookError):
+    """Running both again failed. A comparison that ends with 1 has found a regression, and this has not."""
+
+    exit_status = BadInput.exit_status
 
 
 @dataclass(frozen=True)
@@ -72,19 +78,24 @@ def confirm(asked: CompareParameters, budget_s: float, console: Console) -> Comp
     """Run both sides again as `asked`; return what asks for the comparison of the two that took turns.
 
     A comparison that is refused whatever the hosts were like is returned as it was asked for. Raise BadInput, before
-    any host is touched, for sides that cannot be run again on the same hosts.
+    any host is touched, for sides that cannot be run again on the same hosts; NotConfirmed where running them fails.
     """
     before = compare(**asked.model_dump())
     if any(not _of_hosts(difference) for difference in before.gate.unfair):
         return asked
-    sides = _sides(before, asked, budget_s, console)
-    again = asked.model_copy(update={
-        "a": str(sides[0].campaign.folder), "b": str(sides[1].campaign.folder), "without": [],
-    })  # fmt: skip
     try:
+        sides = _sides(before, asked, budget_s, console)
+        again = asked.model_copy(update={
+            "a": str(sides[0].campaign.folder), "b": str(sides[1].campaign.folder), "without": [],
+            "accept": [name for name in asked.accept if not _left_behind(name)],
+        })  # fmt: skip
         _until_decided(sides, again, before, budget_s, console)
     except KeyboardInterrupt:
         raise RunInterrupted("interrupted; what was recorded stays: the same command goes on from there") from None
+    except BadInput:
+        raise
+    except BenchbookError as problem:
+        raise NotConfirmed(f"{problem} What was recorded stays: the same command goes on from there.") from problem
     return again
 
 
@@ -93,15 +104,19 @@ def _until_decided(
 ) -> None:
     mine = [side.campaign for side in sides]
     began = time.time() - sum(campaign.spent_s for campaign in mine)
-    # Gone on with: the round that both had come to, or the next one where nothing of it is missing.
-    first = min(max(trial.repetition for trial in campaign.trials) for campaign in mine)
-    first += not any(campaign.missing() for campaign in mine)
+    # Gone on with: the first round that either has not come to the end of.
+    first = min(map(_next_round, mine))
     for number in range(first, MOST_ROUNDS + 1):
         since = time.time()
         for called, side in (("A", sides[0]), ("B", sides[1]))[:: 1 if number % 2 else -1]:
             side.turn(number, called, console)
-        if number == 1:
-            _check_differs(before, compare(**again.model_dump()))
+        if number == first:
+            try:
+                _check_differs(before, compare(**again.model_dump()))
+            except BadInput:
+                # What is mended meanwhile begins anew.
+                _end(mine, "refused", number)
+                raise
         left_s, round_s = budget_s - (time.time() - began), time.time() - since
         looks = mine[0].plan.looks_after or []
         if not looks and (number >= 2 or left_s < round_s):
@@ -115,10 +130,19 @@ def _until_decided(
         decided = found.verdict in {"regression", "no regression"}
         console.print(f"after round {number} of at most {looks[-1]}: {found.sentence()}", markup=False)
         if decided or over:
-            ended = f"compare --confirm: {'decided' if decided else 'the budget was spent'} after {number} rounds"
-            for campaign in mine:
-                campaign.note(Environment(repetitions_ended=ended))
+            _end(mine, "decided" if decided else "the budget was spent", number)
             return
+
+
+def _next_round(campaign: Campaign) -> int:
+    """The last round that a side has begun, or the next one where nothing of it is missing."""
+    last = max(trial.repetition for trial in campaign.trials)
+    return last + all(trial.repetition != last for trial in campaign.missing())
+
+
+def _end(pair: list[Campaign], why: str, rounds: int) -> None:
+    for campaign in pair:
+        campaign.note(Environment(repetitions_ended=f"compare --confirm: {why} after {counted(rounds, 'round')}"))
 
 
 def schedule(rounds: int) -> list[int]:
@@ -134,7 +158,7 @@ def schedule(rounds: int) -> list[int]:
 
 def _check_differs(before: Comparison, now: Comparison) -> None:
     """Raise BadInput where what the two differed in is the same in both that were run again."""
-    then = {d.name for d in before.gate.differences if not _of_hosts(d)}
+    then = {d.name for d in before.gate.differences if not _left_behind(d.name)}
     told = {d.name for d in before.gate.differences if d.standing == "subject"} & then or then
     if told and not told & {difference.name for difference in now.gate.differences}:
         raise BadInput(
@@ -147,6 +171,11 @@ def _check_differs(before: Comparison, now: Comparison) -> None:
 
 def _of_hosts(difference: Difference) -> bool:
     return difference.name.partition(".")[0] in OF_HOSTS
+
+
+def _left_behind(name: str) -> bool:
+    """Whether a fact is of the hosts then, or of how often it was repeated: a pair need not have it."""
+    return name.partition(".")[0] in OF_HOSTS or name.split(".")[:2] == ["asked", "repeat"]
 
 
 # -- what is run again ------------------------------------------------------------------------------------------------
@@ -172,7 +201,7 @@ def _sides(before: Comparison, asked: CompareParameters, budget_s: float, consol
         pipeline.until_free(asking.inventory, names, console, wait=False)
         for name in asking.kind.builds(asking.published, asking.parameters):
             artefacts.provide(name, console.print)
-    pair = _unfinished(a, b) or _begin(a, b, systems)
+    pair = _unfinished(a, b, systems) or _begin(a, b, systems)
     return Side(askings[0], pair[0], hosts[0]), Side(askings[1], pair[1], hosts[1])
 
 
@@ -199,7 +228,7 @@ def _as_then(campaign: Campaign) -> Asking:
         raise BadInput("it does not say how to run this campaign again", file=file, key="planned_from", fix=fix)
     now = pipeline.what_is_asked(plan.report, plan.planned_from.parameters)
     asking = replace(now, inventory=_set_as(now.inventory, plan.planned_from.servers))
-    for key, value in planning.at_published_levels(asking).asked.items():
+    for key, value in design.conditions_of(planning.at_published_levels(asking).asked).items():
         then, today = plan.asked.get(key), json.loads(json.dumps(value, default=str))
         if key != "repeat" and then != today:
             fix = f"set it back to {then}, or measure anew and compare with that"
@@ -222,11 +251,14 @@ def _pairs(a: Campaign, b: Campaign) -> Path:
     return a.folder / FOLDER / b.id
 
 
-def _unfinished(a: Campaign, b: Campaign) -> tuple[Campaign, Campaign] | None:
-    """The latest pair, if it was interrupted."""
+def _unfinished(a: Campaign, b: Campaign, systems: dict[str, str] | None = None) -> tuple[Campaign, Campaign] | None:
+    """The latest pair, if it was interrupted, and is of these systems."""
     for folder in sorted(_pairs(a, b).glob("*"))[-1:]:
         with suppress(store.PlanBroken):
             found = Campaign(folder / f"{folder.name}-a"), Campaign(folder / f"{folder.name}-b")
+            theirs = [{trial.cell.system for trial in campaign.trials} for campaign in found]
+            if systems is not None and theirs != [set(systems), set(systems.values())]:
+                return None
             if not any(campaign.environment().repetitions_ended for campaign in found):
                 return found
     return None
