@@ -89,6 +89,12 @@ class Comparison:
         return _took_turns(self.a, self.b)
 
     @property
+    def confidence(self) -> str:
+        """What intervals hold with: 95%, or more where the error rate is shared among several looks."""
+        looks = len(self.a.plan.looks_after or [1])
+        return "95%" if looks == 1 else f"{1 - 0.05 / looks:.1%}"
+
+    @property
     def exit_status(self) -> int:
         return EXIT[self.verdict]
 
@@ -130,7 +136,7 @@ class Comparison:
             looks = self.a.plan.looks_after or [1]
             return (
                 "Both were run again in turns, repetition by repetition: what campaigns differ by is in both. The "
-                f"error rate is shared among the looks ({len(looks)}): intervals hold with {1 - 0.05 / len(looks):.1%}."
+                f"error rate is shared among the looks ({len(looks)}): intervals hold with {self.confidence}."
             )
         return self.history.sentence(self.effects)
 
@@ -240,7 +246,7 @@ def ratios(a: str, b: str = "") -> pd.DataFrame:
     """Return a row per cell of both campaigns; see `schema.RATIOS`. `attrs["sentence"]` says what may be said."""
     found = compare(a, b)
     frame = typed(found.cells.assign(called=found.called()), RATIOS)
-    frame.attrs |= {"a": found.a.id, "b": found.b.id, "sentence": found.sentence()}
+    frame.attrs |= {"a": found.a.id, "b": found.b.id, "sentence": found.sentence(), "confidence": found.confidence}
     return frame
 
 

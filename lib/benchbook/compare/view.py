@@ -82,9 +82,10 @@ def gate_rows(comparison: Comparison, longest: int = 90) -> list[dict[str, str]]
 
 
 def table(comparison: Comparison) -> HTML:
-    """Every cell: means, ratio B / A with its 95% interval, p value after Holm, and what it is called."""
+    """Every cell: means, ratio B / A with its interval, p value after Holm, and what it is called."""
     caption = (
-        "B against A: means over n repetitions, ratio [95% interval of the cell alone], p after Holm over all cells"
+        f"B against A: means over n repetitions, ratio [{comparison.confidence} interval of the cell alone], p after "
+        "Holm over all cells"
     )
     parts = [show.table(cell_rows(comparison), caption)]
     own = comparison.cells[comparison.cells.own_spread]
@@ -99,10 +100,11 @@ def table(comparison: Comparison) -> HTML:
 
 def cell_rows(comparison: Comparison) -> list[dict[str, str]]:
     """Return a line per cell, as people read it."""
-    return [_cell(row, called) for row, called in zip(comparison.cells.itertuples(), comparison.called(), strict=True)]
+    cells = zip(comparison.cells.itertuples(), comparison.called(), strict=True)
+    return [_cell(row, called, took_turns=comparison.took_turns) for row, called in cells]
 
 
-def _cell(row: Any, called: str) -> dict[str, str]:
+def _cell(row: Any, called: str, *, took_turns: bool) -> dict[str, str]:
     return {
         "table": row.table,
         "system": row.system,
@@ -113,7 +115,7 @@ def _cell(row: Any, called: str) -> dict[str, str]:
         "n": f"{row.n_a}, {row.n_b}",
         "B / A": ratio(row.ratio, row.low, row.high),
         "p (Holm)": formatting.number(row.p_holm),
-        "B is": in_words(called, None if pd.isna(row.needed) else row.needed, row.campaigns),
+        "B is": in_words(called, None if pd.isna(row.needed) else row.needed, row.campaigns or took_turns),
     }
 
 
@@ -134,8 +136,8 @@ def figure(comparison: Comparison) -> HTML:
     """Ratios with intervals, a panel per metric; the band is the margin within which a difference does not matter."""
     frame = comparison.cells.assign(called=comparison.called())
     caption = (
-        f"Ratio B / A of every cell with its 95% interval; grey: ±{comparison.margin:.0%}. Right of 1 is more: "
-        "better for a rate, worse for a time. Intervals that leave the picture are cut."
+        f"Ratio B / A of every cell with its {comparison.confidence} interval; grey: ±{comparison.margin:.0%}. "
+        "Right of 1 is more: better for a rate, worse for a time. Intervals that leave the picture are cut."
     )
     return output.picture(plots.described(plots.ratios(frame, margin=comparison.margin), _alt(comparison), caption))
 

@@ -121,11 +121,12 @@ def ratios(frame: pd.DataFrame, *, margin: float = 0.05) -> Figure:
     cells = cells.assign(panel=cells.metric + " (" + cells.unit + ")", who=cells.called, value=cells.ratio)
     parts = [part.assign(row=_cell_names(part)) for _, part in cells.groupby("panel", sort=False)]
     scales = {str(part.panel.iloc[0]): _ratio_scale(part, margin) for part in parts}
+    confidence = frame.attrs.get("confidence", "95%")
     said = f"Ratios B / A of {len(frame)} cells, {frame.ratio.min():.2f} to {frame.ratio.max():.2f}."
     return described(
         forest(pd.concat(parts), scales, _looks(), width=7.5, row_height=0.25),
         said,
-        f"B / A with 95% intervals; grey: ±{margin:.0%}. {frame.attrs.get('sentence', '')}".strip(),
+        f"B / A with {confidence} intervals; grey: ±{margin:.0%}. {frame.attrs.get('sentence', '')}".strip(),
     )
 
 
