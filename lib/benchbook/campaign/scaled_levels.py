@@ -42,8 +42,8 @@ class LevelScaling(BaseModel):
         return f"Levels are scaled by cores ({share}), published → here: {'; '.join(sorted(said))}.{why}"
 
     def of_tables_in(self, records: Sequence[Record]) -> LevelScaling:
-        """The same of the tables that were run alone; of all of them before any was."""
-        ran = {record.table for record in records} or set(self.levels)
+        """The same of the tables that were run alone; of all of them before any of those with scaled levels was."""
+        ran = {record.table for record in records} & set(self.levels) or set(self.levels)
         return self.model_copy(update={"levels": {name: self.levels[name] for name in self.levels if name in ran}})
 
     @property

@@ -6,6 +6,5 @@ from the chapters, so that a page that needs an interval does not wait for all o
     estimates   Interval, and the named warning            intervals        mean over repetitions
     comparison  ratio of pairs, Holm                       cellwise         comparison of a whole table, power
     moderation  variances that borrow from each other      campaign_effect  what campaigns differ by, as such
-    shapes      peak and saturation of a curve             latency          percentiles from histograms, Little's law
-    usl         Universal Scalability Law
+    usl         Universal Scalability Law                  latency          percentiles from histograms, Little's law
 """
