@@ -273,7 +273,7 @@ class Cells:
             (not beats and len(_CHAIN.findall(text)) < 2)
             or claims(text)
             or _MOOD.search(text)
-            or re.search(r"\b(?:not|n't|most|some|except)\b", text)
+            or re.search(r"\b(?:not|cannot|never|most|some|except)\b|n['’]t\b", text)
         ):
             return []
         worse = bool(beats and re.search("slower|worse", beats[0], re.IGNORECASE))
