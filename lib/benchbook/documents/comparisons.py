@@ -285,7 +285,9 @@ class Cells:
                 names = list(dict.fromkeys(name for _, name in said))
                 if beats:
                     before = [name for at, name in said if at < beats.start()]
-                    pairs = [(before[-1], name) for at, name in said if at > beats.end()] if before else []
+                    turn = _TURN.search(text, beats.end())
+                    behind = [name for at, name in said if beats.end() <= at < (turn.start() if turn else len(text))]
+                    pairs = [(before[-1], name) for name in behind] if before else []
                 else:
                     pairs = list(pairwise(names))
                 for first, last in pairs:
@@ -335,6 +337,10 @@ class Cells:
 _CHAIN = re.compile(r"(?<=[\w)）])\s?[>＞]\s?(?=[A-Za-z])")
 _BEATS = re.compile(
     r"\b(?:outperforms?|beats?|(?:is|are|was|were) (?:much |significantly |noticeably |far )?(?:faster|better|slower|worse) than)\b|优于|好于", re.IGNORECASE
+)  # fmt: skip
+# What follows is said of something else: "faster than B, but slower than C".
+_TURN = re.compile(
+    r"\b(?:but|while|whereas|(?:al)?though|yet|however|than)\b|[;；]|而|但", re.IGNORECASE
 )  # fmt: skip
 _COMMON = {
     "benchmark",
