@@ -295,7 +295,8 @@ class Cells:
                     right = [
                         (a, b)
                         for a, b in both
-                        if ((a.number.value >= b.number.value) == (self.better(a) == "more")) != worse
+                        if a.number.value == b.number.value
+                        or ((a.number.value > b.number.value) == (self.better(a) == "more")) != worse
                     ]
                     wrong = [pair for pair in both if pair not in right]
                     old = found.get((first, last), Ordered(first, last, [], []))
