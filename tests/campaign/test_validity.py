@@ -552,7 +552,10 @@ def test_hosts_whose_clocks_are_apart_are_refused_before_any_load(
     session = cast(
         Session,
         SimpleNamespace(
-            each=lambda *_: facts, hosts={}, inventory=SimpleNamespace(file="mine.yaml", lab=True), reaped={}
+            each=lambda *_: facts,
+            hosts={},
+            inventory=SimpleNamespace(file="mine.yaml", lab=True, endpoints={}),
+            reaped={},
         ),
     )
     with pytest.raises(HostUnusable, match=said) if said else nullcontext():
@@ -576,7 +579,7 @@ class Apart:
 
     def __init__(self, client: float, **others: float) -> None:
         self.hosts = {name: Ahead(by) for name, by in {"client": client, **others}.items()}
-        self.inventory = SimpleNamespace(file="mine.yaml", lab=True)
+        self.inventory = SimpleNamespace(file="mine.yaml", lab=True, endpoints={})
         self.reaped, self.clock = dict[str, list[str]](), ""
 
     def each(self, what: str, step: Callable[[Any], Any]) -> dict[str, Any]:
