@@ -18,6 +18,7 @@ from in_memory import ASKED, CELLS, InMemory, begun, run
 from kit import Home
 from rendered import Rendered
 
+from benchbook.analysis import summary
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.design import Cell, Trial, another_block, blocks, plan
@@ -683,3 +684,24 @@ def test_the_series_of_a_trial(home: Home, monkeypatch: pytest.MonkeyPatch) -> N
     run(made, InMemory())
     assert isinstance(made.series(made.trials[0].id), pd.DataFrame)
     assert Path(made.folder / "trials" / made.trials[0].id / "series.parquet").exists()
+
+
+def test_every_attempt_is_kept_and_the_last_one_is_shown(home: Home) -> None:
+    made = begun()
+    third = made.trials[2].id
+    for attempt in range(1, 12):
+        run(begun(), InMemory(**{third: WorkloadFailed(f"attempt {attempt}")}))
+    assert len(list((made.folder / "failed").iterdir())) == 11
+    (shown,) = made.failures()
+    assert shown.failure is not None
+    assert shown.failure.message == "attempt 11"
+
+
+def test_what_was_disturbed_stands_nowhere_but_in_its_own_table(home: Home) -> None:
+    made = begun()
+    run(made, Disturbed(STOPPED))
+    rows = summary.of_disturbed(made.disturbed())
+    assert len(rows) == 8
+    assert {row["trial"] for row in rows} == {trial.id for trial in made.trials}
+    assert {(row["try"], row["why"]) for row in rows} == {("1", WHY)}
+    assert {record.status for record in made.records()} == {"done"}

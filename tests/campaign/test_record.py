@@ -181,3 +181,16 @@ def test_a_load_that_tells_no_time_begins_with_its_program() -> None:
     # What it says may be more than its program took, by the rounding of its own clock.
     longer = record("a", started=100.0, ended=110.0, summary=with_values(total_time_s=10.2))
     assert longer.load_window[0] == 100.0
+
+
+def test_a_record_cannot_be_changed() -> None:
+    with pytest.raises(ValidationError):
+        record().status = "failed"
+
+
+def test_a_record_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
+    first, second = record(order=1), record(order=2)
+    folder = records.save(tmp_path, first, SERIES, "")
+    assert [records.load(folder), records.load(folder)] == [first, first]
+    records.save(tmp_path, second, SERIES, "")
+    assert records.load(folder) == second

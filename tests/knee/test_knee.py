@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from in_memory import InMemory
 from kit import Home
-from known_queue import on_simulated, searched
+from known_queue import observed, on_simulated, searched, simulated, true_knee
 from records import record, with_values
 
 from benchbook import plots, published
@@ -139,6 +140,13 @@ def test_nothing_keeps_it_and_nothing_breaks_it() -> None:
     assert always.low * 1.05 >= 1100
 
 
+def test_the_number_of_loads_is_bounded() -> None:
+    rng = np.random.default_rng(1)
+    # Noise far wider than what is asked for: every rate takes six loads.
+    found = searched(lambda rate: OfferedLoad(rate, rate or 1000, 10, 10 * math.exp(rng.normal(0, 0.4))), TEN)
+    assert found.loads <= TEN.most_trials
+
+
 def test_the_bracket_ends_below_what_broke_it() -> None:
     assert bracket({100: "kept", 200: "undecided", 300: "broken", 400: "kept"}) == (100, 300)
     assert bracket({}) == (0, None)
@@ -172,12 +180,32 @@ def test_a_low_rate_is_offered_for_as_long_as_a_p99_takes() -> None:
 # -- on queues whose knee is known ------------------------------------------------------------------------------------
 
 
+def test_the_simulated_queue_is_the_textbook_s() -> None:
+    """M/M/1 of 1,000/s at 770/s: ln(100) / 230 = 20.02 ms; at 769.74/s exactly 20 ms."""
+    assert true_knee(1000, 20) == pytest.approx(769.74, abs=0.01)
+    load = simulated(770, mu=1000, seconds=2000, rng=np.random.default_rng(1))
+    assert load.p99_ms == pytest.approx(20.02, rel=0.03)
+    assert load.achieved == pytest.approx(770, rel=0.01)
+    assert not load.saturated
+    assert simulated(1100, mu=1000, seconds=20, rng=np.random.default_rng(1)).saturated
+
+
 def test_the_knee_of_simulated_servers_is_found_within_five_percent() -> None:
     """Twenty capacities."""
     found = [on_simulated(seed) for seed in range(20)]
     ratios = [one.rate / true if one.rate else math.nan for one, true in found]
     assert sum(abs(ratio - 1) <= 0.05 for ratio in ratios) >= 19
     assert sum(one.low <= true <= (one.high or 0) for one, true in found) >= 18
+
+
+def test_answers_count_from_when_they_were_due() -> None:
+    """A request a millisecond for 4 s; the server stands still in the third second and then answers all at once."""
+    due = np.arange(0, 4, 0.001)
+    left = np.where((due >= 2) & (due < 3), 3.0, due + 0.0005)
+    load = observed(1000, due, left, 3)
+    # 3,000 are due after the first second, which does not count; 1,000 of them wait up to 1 s, evenly.
+    assert load.p99_ms == pytest.approx(970, abs=3)
+    assert load.achieved == pytest.approx(1000, abs=1)
 
 
 # -- as trials --------------------------------------------------------------------------------------------------------

@@ -174,6 +174,11 @@ def test_histograms_are_added_and_one_that_observed_nothing_has_no_figure() -> N
     assert found("a", "b", "c") == pytest.approx([0.1 + 0.1 * 2 / 6, 1.0 / 8])
 
 
+def test_a_quantile_outside_0_to_1_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"between 0 and 1"):
+        prom.histogram_quantile(scrapes(histogram(1, 1, 1, 1)), "h", 99)
+
+
 # -- on what DM and TiDB said -------------------------------------------------------------------------------------
 
 

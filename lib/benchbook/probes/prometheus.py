@@ -110,6 +110,8 @@ def histogram_quantile(frame: pd.DataFrame, metric: str, q: float, *, window: fl
     `histogram_quantile(q, sum by (le) (rate(metric_bucket[window])))`: `window` (s) ends at each scrape; None is the
     whole frame, one row at the last scrape.
     """
+    if not 0 <= q <= 1:
+        raise BadInput("a quantile lies between 0 and 1", key="q", value=q, fix="give 0.99 for the 99th percentile")
     times, series, grown = _grown(frame, f"{metric}_bucket")
     bounds = np.array([float(dict(labels)["le"]) for labels in series])
     edges = np.unique(bounds)
