@@ -343,22 +343,8 @@ _BEATS = re.compile(
 _TURN = re.compile(
     r"\b(?:but|while|whereas|(?:al)?though|yet|however|than)\b|[;；]|而|但", re.IGNORECASE
 )  # fmt: skip
-_COMMON = {
-    "benchmark",
-    "benchmarks",
-    "test",
-    "tests",
-    "dataset",
-    "data",
-    "results",
-    "result",
-    "the",
-    "of",
-    "performance",
-    "and",
-    "for",
-    "with",
-}
+# Words of many titles: they do not tell one section from another.
+_COMMON = set("benchmark benchmarks test tests dataset data results result the of performance and for with".split())
 
 
 def _words(text: str) -> set[str]:
@@ -430,14 +416,15 @@ def said_names(text: str, candidates: Sequence[Point]) -> dict[str, list[tuple[i
 def _about(text: str, point: Point, *, exactly: bool = False) -> bool:
     """Return whether a text is about the metric of a cell: says its heading, or words of its quantity."""
     column = point.table.columns[point.place]
+    words = METRIC_WORDS.get(column.quantity, "")
     heading = re.sub(r"\W+", " ", _short(column.heading)).strip()
     if (
-        len(heading) > 2
-        and re.search(METRIC_WORDS.get(column.quantity, "$x"), heading, re.IGNORECASE)
+        words
+        and len(heading) > 2
+        and re.search(words, heading, re.IGNORECASE)
         and re.search(rf"(?<![A-Za-z0-9]){re.escape(heading)}(?![A-Za-z0-9])", re.sub(r"\W+", " ", text), re.IGNORECASE)
     ):
         return True
-    words = METRIC_WORDS.get(column.quantity, "")
     return not exactly and (
         bool(words and re.search(words, text, re.IGNORECASE)) or bool(column.better and _SPEED.search(text))
     )
