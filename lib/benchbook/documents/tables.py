@@ -263,7 +263,7 @@ def _with_lists(blocks: list[Block]) -> list[Block]:
     for block in [*blocks, Block("paragraph", "", 0)]:
         pair = _PAIR.match(block.text.strip()) if block.kind == "item" else None
         rule = rule_of(pair[1]) if pair else None
-        if pair and rule and rule.role == "metric" and (_first_of(pair[2]) or is_empty(pair[2])):
+        if pair and rule and rule.role == "metric" and (_begins_with_figure(pair[2]) or is_empty(pair[2])):
             run.append((pair[1], pair[2], block.line))
         else:
             if len(run) >= 2:
@@ -284,8 +284,8 @@ def _with_lists(blocks: list[Block]) -> list[Block]:
     return found[:-1]
 
 
-def _first_of(text: str) -> bool:
-    """Return whether a text begins with its figure: "offers a 67% reduction" is a sentence, and no value."""
+def _begins_with_figure(text: str) -> bool:
+    """Return whether a text begins with its figure: "offers a 67% reduction" does not, it is a sentence."""
     return any(one.start < 4 for one in figures(text)[:1])
 
 
