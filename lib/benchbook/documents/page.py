@@ -11,6 +11,7 @@ from benchbook.documents.audit import DocumentAudit
 from benchbook.documents.findings import Finding
 from benchbook.documents.formats import Block
 from benchbook.documents.tables import Reading, Table
+from benchbook.errors import counted
 
 _PAGES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
@@ -42,7 +43,7 @@ def page(read: Reading, audit: DocumentAudit) -> str:
     for part in parts:
         if part.table:
             part.rows = _rows(part.table, part.findings)
-    return _PAGES.get_template("document_page.html.j2").render(audit=audit, parts=parts)
+    return _PAGES.get_template("document_page.html.j2").render(audit=audit, parts=parts, counted=counted)
 
 
 def _parts(read: Reading) -> list[Part]:
