@@ -17,6 +17,7 @@ from benchbook.compare.gate import Gate
 from benchbook.compare.history import History
 from benchbook.errors import BadInput
 from benchbook.stats.campaign_effect import STATED, CampaignEffect
+from benchbook.stats.cellwise import CONFIDENCE
 
 Verdict = Literal["no regression", "regression", "refused", "differs", "undecided"]
 # 2 is every command's status for input that cannot be used.
@@ -91,8 +92,8 @@ class Comparison:
     @property
     def confidence(self) -> str:
         """What intervals hold with: 95%, or more where the error rate is shared among several looks."""
-        looks = len(self.a.plan.looks_after or [1])
-        return "95%" if looks == 1 else f"{1 - 0.05 / looks:.1%}"
+        looks = _looks(self.a)
+        return f"{CONFIDENCE:.0%}" if looks == 1 else f"{1 - (1 - CONFIDENCE) / looks:.1%}"
 
     @property
     def exit_status(self) -> int:
@@ -133,10 +134,9 @@ class Comparison:
         if self.a.folder == self.b.folder:
             return "Both are of one campaign, in which they took turns: what campaigns differ by is in both."
         if self.took_turns:
-            looks = self.a.plan.looks_after or [1]
             return (
                 "Both were run again in turns, repetition by repetition: what campaigns differ by is in both. The "
-                f"error rate is shared among the looks ({len(looks)}): intervals hold with {self.confidence}."
+                f"error rate is shared among the looks ({_looks(self.a)}): intervals hold with {self.confidence}."
             )
         return self.history.sentence(self.effects)
 
@@ -173,6 +173,11 @@ class Comparison:
         if unknown:
             said.append(f"In {unknown} the repetitions do not show their own spread, or it is too large: repeat more.")
         return " ".join(said)
+
+
+def _looks(a: Campaign) -> int:
+    """Among how many looks the error rate of a comparison with `a` is shared."""
+    return len(a.plan.looks_after or [1])
 
 
 def _took_turns(a: Campaign, b: Campaign) -> bool:
@@ -214,7 +219,7 @@ def compare(  # noqa: PLR0913 - what the command asks for, by name
     behind = history.around(left, right, systems, metric, without)
     # What campaigns differ by is the same for two that took turns.
     effects = {} if turns else behind.effects(cells.comparable(frame), campaign_effect)
-    found = cells.differences(frame, effects=effects, margin=margin, looks=len(left.plan.looks_after or [1]))
+    found = cells.differences(frame, effects=effects, margin=margin, looks=_looks(left))
     lost = cells.lost(frame, left, right, systems)
     return Comparison(left, right, between, found, cells.left_out(frame), lost, margin, behind, effects)
 
