@@ -21,10 +21,11 @@ _OPTION = re.compile(r"^ +(\w+)=(.*)$", re.MULTILINE)
 # The options that the database was last opened with, as it writes them down itself: the newest file of this name.
 _OPTIONS = 'set -- "$0"/OPTIONS-*; for newest; do :; done; cat -- "$newest"'
 _KEYS = re.compile(r"^Keys in range: (\d+)", re.MULTILINE)
+# ldb reads every key to count them.
 COUNT_S = 3600.0
 
 
-def database(host: Host) -> str:
+def data_folder(host: Host) -> str:
     """Return the path of the database's folder on this host."""
     return host.path(RocksDB.name, "data")
 
@@ -73,7 +74,7 @@ class RocksDB(System):
         return Command([self._ldb, f"--db={self.data(host)}", "dump", "--count_only"], timeout_s=COUNT_S)
 
     def data(self, host: Host) -> str:
-        return database(host)
+        return data_folder(host)
 
     def knock(self, host: Host) -> str | None:
         return None

@@ -105,7 +105,7 @@ class DbBench(LoadGenerator[DbBenchSize]):
         return store.row_counts(client, store.endpoints()[0], "", [KEYS], rocksdb.COUNT_S)[KEYS]
 
     def _command(self, client: Host, how: Sequence[str], longest_s: float) -> Command:
-        where = [f"--db={rocksdb.database(client)}", f"--value_size={self.size.value_bytes}", f"--seed={self.seed}"]
+        where = [f"--db={rocksdb.data_folder(client)}", f"--value_size={self.size.value_bytes}", f"--seed={self.seed}"]
         return Command([self.programs[client.name], *where, *how], timeout_s=longest_s, grace_s=5)
 
     # -- its loads ------------------------------------------------------------------------------------------------
