@@ -19,11 +19,12 @@ from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.systems.base import System
 
-DURABLE = "a write is acknowledged before it is on a disk: snapshots (`save`) and no append-only file, as it comes"
+NOT_DURABLE = "a write is acknowledged before it is on a disk: snapshots (`save`) and no append-only file, as it comes"
 ACCOUNT = "benchbook"
-# All but what is @dangerous, of which it is told what the server says of itself.
+# Every command but the @dangerous ones; of those, only INFO and CONFIG GET.
 _RIGHTS = "~* &* +@all -@dangerous +info +config|get"
-# One program under several names. Debian's `redis-server` adds no more than a name, and a service that starts itself.
+# redis-check-rdb and redis-server are one program. Debian's package redis-server adds only that name, and a service
+# that starts by itself.
 _PROGRAM, _PACKAGE = "redis-check-rdb", "redis-tools"
 _SECRET = re.compile(r"pass|auth|secret")
 
@@ -102,7 +103,7 @@ class Redis(System):
         return {name: value for name, value in found.items() if not _SECRET.search(name)}
 
     def notes(self) -> tuple[str, ...]:
-        return () if {"save", "appendonly", "appendfsync"} & {*self.server_settings} else (DURABLE,)
+        return () if {"save", "appendonly", "appendfsync"} & {*self.server_settings} else (NOT_DURABLE,)
 
 
 def ask(via: Host, end: Endpoint, *words: object) -> str:
