@@ -38,7 +38,7 @@ FIRST_LOOK, MOST_ROUNDS = 3, 100
 
 
 class NotConfirmed(BenchbookError):
-    """Running both again failed. A comparison that ends with 1 has found a regression, and this has not."""
+    """Running both again failed. Exit status 1 means a regression, and none was found here."""
 
     exit_status = BadInput.exit_status
 
@@ -77,8 +77,8 @@ class Side:
 def confirm(asked: CompareParameters, budget_s: float, console: Console) -> CompareParameters:
     """Run both sides again as `asked`; return what asks for the comparison of the two that took turns.
 
-    A comparison that is refused whatever the hosts were like is returned as it was asked for. Raise BadInput, before
-    any host is touched, for sides that cannot be run again on the same hosts; NotConfirmed where running them fails.
+    Where A and B differ unfairly in more than the state of their hosts, nothing is run, and `asked` is returned. Raise
+    BadInput, before any host is touched, for sides that the same hosts cannot run again; NotConfirmed if a run fails.
     """
     before = compare(**asked.model_dump())
     if any(not _of_hosts(difference) for difference in before.gate.unfair):
@@ -87,7 +87,7 @@ def confirm(asked: CompareParameters, budget_s: float, console: Console) -> Comp
         sides = _sides(before, asked, budget_s, console)
         again = asked.model_copy(update={
             "a": str(sides[0].campaign.folder), "b": str(sides[1].campaign.folder), "without": [],
-            "accept": [name for name in asked.accept if not _left_behind(name)],
+            "accept": [name for name in asked.accept if not _may_differ(name)],
         })  # fmt: skip
         _until_decided(sides, again, before, budget_s, console)
     except KeyboardInterrupt:
@@ -104,7 +104,7 @@ def _until_decided(
 ) -> None:
     mine = [side.campaign for side in sides]
     began = time.time() - sum(campaign.spent_s for campaign in mine)
-    # Gone on with: the first round that either has not come to the end of.
+    # An interrupted pair goes on with the first round that either side has not finished.
     first = min(map(_next_round, mine))
     for number in range(first, MOST_ROUNDS + 1):
         since = time.time()
@@ -114,7 +114,7 @@ def _until_decided(
             try:
                 _check_differs(before, compare(**again.model_dump()))
             except BadInput:
-                # What is mended meanwhile begins anew.
+                # Once it is corrected, the same command begins a new pair.
                 _end(mine, "refused", number)
                 raise
         left_s, round_s = budget_s - (time.time() - began), time.time() - since
@@ -148,7 +148,7 @@ def _end(pair: list[Campaign], why: str, rounds: int) -> None:
 def schedule(rounds: int) -> list[int]:
     """Return the rounds to look after, where there is time for so many: the last one, half of it, and so on.
 
-    Each look has half of what the next one has, so that they are few.
+    Each look comes after half as many rounds as the next one, so that there are few.
     """
     looks = [rounds]
     while looks[0] // 2 >= FIRST_LOOK:
@@ -157,12 +157,12 @@ def schedule(rounds: int) -> list[int]:
 
 
 def _check_differs(before: Comparison, now: Comparison) -> None:
-    """Raise BadInput where what the two differed in is the same in both that were run again."""
-    then = {d.name for d in before.gate.differences if not _left_behind(d.name)}
+    """Raise BadInput where A and B no longer differ in what they were compared for."""
+    then = {d.name for d in before.gate.differences if not _may_differ(d.name)}
     told = {d.name for d in before.gate.differences if d.standing == "subject"} & then or then
     if told and not told & {difference.name for difference in now.gate.differences}:
         raise BadInput(
-            "A and B differed in it, and run again now they are alike",
+            "A and B differed in this before, and run again they do not",
             file=now.b.folder,
             key=", ".join(sorted(told)[:3]),
             fix="provide both on the hosts (a `binary` of its own in the inventory of each), and compare again",
@@ -173,8 +173,8 @@ def _of_hosts(difference: Difference) -> bool:
     return difference.name.partition(".")[0] in OF_HOSTS
 
 
-def _left_behind(name: str) -> bool:
-    """Whether a fact is of the hosts then, or of how often it was repeated: a pair need not have it."""
+def _may_differ(name: str) -> bool:
+    """Whether a fact describes the hosts at that time, or how often it was to be repeated: pairs may differ in it."""
     return name.partition(".")[0] in OF_HOSTS or name.split(".")[:2] == ["asked", "repeat"]
 
 
