@@ -1,4 +1,4 @@
-"""What OpenSSH's own client makes of its configuration: by `ssh -G`, and by ssh_config(5) for what that leaves."""
+"""OpenSSH's own reading of its configuration (`ssh -G`), and the tokens of ssh_config(5) that this does not expand."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def ssh_settings(options: Sequence[str], destination: str, file: object, config:
 
 
 def _complaint(stderr: str) -> str:
-    """What ssh has against a configuration; that it ends is known."""
+    """Return why ssh refuses a configuration, without its lines about ending and about terminals."""
     lines = [line for line in stderr.splitlines() if "terminating," not in line and not line.startswith("Pseudo-term")]
     return "; ".join(lines[:3])
 
 
 def proxy_command(settings: Settings) -> str:
-    """Return the command that leads there, "" where none does."""
+    """Return the ProxyCommand with its tokens expanded, "" where there is none."""
     command = settings.get("proxycommand", ["none"])[0]
     return "" if command == "none" else _expanded(command, settings)
 
@@ -57,7 +57,7 @@ def key_file(text: str, settings: Settings) -> Path:
 
 
 def _expanded(text: str, settings: Settings) -> str:
-    """ssh_config(5), TOKENS."""
+    """Return a value with its tokens (%h, %p, ...) expanded; see TOKENS in ssh_config(5)."""
     called = settings.get("host", settings["hostname"])[0]
     values = {
         "%": "%",
