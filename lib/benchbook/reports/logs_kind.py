@@ -16,7 +16,7 @@ from benchbook.stats import latency
 from benchbook.workloads import sysbench_output
 
 NAME = "logs"
-# Of the requests so many may fail before a record's check says so.
+# The share of requests that may fail before a record's check says so.
 MOST_FAILED = 0.01
 
 

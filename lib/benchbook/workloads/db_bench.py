@@ -26,11 +26,11 @@ from benchbook.systems import rocksdb
 from benchbook.workloads import generator_output
 from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran, Store, check_end
 
-# Its column family: what ldb counts the keys of.
+# The column family whose keys ldb counts.
 KEYS = "default"
-# Those that read each of their keys, and those with one more thread, the first, that writes while the others read.
+# Workloads that only count reads, and those in which thread 0 writes while the counted threads read.
 READS, WRITER = frozenset({"readrandom", "readwhilewriting"}), frozenset({"readwhilewriting"})
-# Of its threads so many must be in a request at a time; the others wait for a processor.
+# The least share of its threads in a request at a time; the others wait for a CPU.
 LEAST_BUSY = 0.5
 _PROGRESS = re.compile(
     r"thread (\d+): \(\d+,(\d+)\) ops and \(([\d.]+),[\d.]+\) ops/second in \([\d.]+,([\d.]+)\) seconds"
@@ -160,7 +160,7 @@ class DbBench(LoadGenerator[DbBenchSize]):
 
     @classmethod
     def record_checks(cls, record: Record) -> list[Check]:
-        """Little's law with its own mean, and its proof."""
+        """Little's law with the mean latency that db_bench prints, and its proof."""
         threads = float(record.levels["threads"])
         busy = record.summary["tps"].value * record.summary["op_mean_ms"].value / 1000
         proved = record.proof.get("keys", {})
@@ -173,9 +173,9 @@ class DbBench(LoadGenerator[DbBenchSize]):
 
 
 def not_done(workload: str, figures: Mapping[str, int], value_bytes: int) -> str:
-    """Return what of its operations is not borne out by the counts of the library; empty where all is.
+    """Return how RocksDB's own counters contradict what db_bench says that it did; "" where they do not.
 
-    `figures` are those of db_bench's output; what it says was found is that of one of its threads.
+    `figures` are those of db_bench's output; its count of keys found is that of one thread.
     """
     events, found, sought = figures["events"], figures.get("found", 0), figures.get("looked_for", 0)
     if found != sought:

@@ -1,4 +1,4 @@
-"""A load generator that is run as its file says (generator_file.Run): `load_generator` makes its class."""
+"""Load generators that a file describes (generator_file.Run): `load_generator` makes the class of one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from benchbook.workloads.generator_file import Answer, Run, Step, filled, places
 _WITH_ENVIRONMENT = ["sh", "-c", '. "$0"; exec "$@"']
 _ENVIRONMENT = "environment"
 _FILLED_S = 7200.0
-# Of the requests so many may fail before a record's check says so.
+# The share of requests that may fail before a record's check says so.
 MOST_FAILED = 0.01
 
 
@@ -43,7 +43,7 @@ class Prepared:
 
 
 class DeclaredLoad(LoadGenerator[LoadSize]):
-    """`declared` is how its file says that it is run."""
+    """A load generator that one file describes: `declared` holds its commands, sizes and answers."""
 
     declared: ClassVar[Run]
 
@@ -221,7 +221,7 @@ class DeclaredLoad(LoadGenerator[LoadSize]):
 
     @classmethod
     def record_checks(cls, record: Record) -> list[Check]:
-        """Failed requests, and what its file says that it answers for."""
+        """The share of failed requests, and the answers that its file asks for."""
         failed = record.summary["failed"].value if "failed" in record.summary else 0.0
         events = record.summary["events"].value if "events" in record.summary else 0.0
         share = failed / max(1.0, events)

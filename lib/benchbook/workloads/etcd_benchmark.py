@@ -40,7 +40,7 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
 }
 KILLED = {name for name in COMMANDS if name.endswith("_killed")}
 CLIENTS_PER_CONNECTION = 10
-# Of its clients so many must be in a request at a time; the others wait for the tool, which is then what is measured.
+# The least share of its clients in a request at a time. The others wait for the tool: with fewer, the tool is measured.
 LEAST_BUSY, MOST_FAILED = 0.85, 0.01
 
 

@@ -55,7 +55,7 @@ NEW_ORDER, PAYMENT = "NEW_ORDER", "PAYMENT"
 MOST_LINES = 500
 # A thread begins with some sixty statements to prepare, and ends with the transaction that is under way.
 SLACK_S = 600
-# Of the transactions so many may fail before a record's check says so.
+# The share of transactions that may fail before a record's check says so.
 MOST_FAILED = 0.01
 # TPC-C 5.11, clause 5.2.5.3: 90% of new orders are answered within 5 s.
 LONGEST_MS = 5000.0

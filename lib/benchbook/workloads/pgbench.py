@@ -36,7 +36,7 @@ SCRIPTS = {"select_only": "select-only", "simple_update": "simple-update", "tpcb
 # pgbench's time runs from when its clients begin to connect, which took 128 of them 1.7 s on two busy cores: what that
 # takes is added to the time of the load.
 CONNECTS_PER_S = 64
-# Of the transactions so many may fail before a record's check says so.
+# The share of transactions that may fail before a record's check says so.
 MOST_FAILED = 0.01
 
 
