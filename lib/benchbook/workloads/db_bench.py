@@ -22,6 +22,7 @@ from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.probes import samples
 from benchbook.profiles import LoadSize
+from benchbook.stats import latency
 from benchbook.systems import rocksdb
 from benchbook.workloads import generator_output
 from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran, Store, check_end
@@ -161,13 +162,13 @@ class DbBench(LoadGenerator[DbBenchSize]):
     @classmethod
     def record_checks(cls, record: Record) -> list[Check]:
         """Little's law with the mean latency that db_bench prints, and its proof."""
-        threads = float(record.levels["threads"])
-        busy = record.summary["tps"].value * record.summary["op_mean_ms"].value / 1000
+        threads, tps = float(record.levels["threads"]), record.summary["tps"].value
+        law = latency.little(threads, tps, record.summary["op_mean_ms"].value, tolerance=1 - LEAST_BUSY)
         proved = record.proof.get("keys", {})
         said = "{read_keys:,} reads gave {read_bytes:,} bytes; {found:,} keys there after {written_keys:,} writes"
-        fits = LEAST_BUSY * threads <= busy <= 1.05 * threads
+        fits = law.holds and law.ratio <= 1.05
         return [
-            Check(record.id, "Little's law", fits, f"{busy:.1f} of {threads:g} threads were in a request"),
+            Check(record.id, "Little's law", fits, f"{law.in_flight:.1f} of {threads:g} threads were in a request"),
             Check(record.id, "keys present", bool(proved), said.format(**proved) if proved else "was not looked at"),
         ]
 
