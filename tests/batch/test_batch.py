@@ -117,12 +117,21 @@ def test_a_file_that_the_plan_names_is_found_from_a_worker_s_folder(
     assert cell.place == str(mine / "hosts.yaml")
 
 
+def test_an_inventory_s_name_and_its_file_are_one_place(home: Home) -> None:
+    file = str(home.path / "env" / "hosts" / f"{LAB}.yaml")
+    with pytest.raises(BadInput, match=r"inventories\.1: it is named twice"):
+        cells(home, {"reports": [TIDB], "inventories": [LAB, file]})
+
+
 @pytest.mark.parametrize(
     ("change", "key", "words"),
     [
         ({"report": [TIDB]}, "report", "known here: exclude, inventories, parameters, profiles, reports"),
         ({"reports": []}, "reports", "at least 1 item"),
         ({"reports": ["tidb_v7_1_3_sysbnch"]}, "reports.0", f"did you mean {TIDB}"),
+        ({"reports": [TIDB, TIDB]}, "reports.1", "named twice"),
+        ({"profiles": ["smoke", "smoke"]}, "profiles.1", "named twice"),
+        ({"parameters": {"system": ["tidb", "mariadb", "tidb"]}}, "parameters.system.2", "named twice"),
         ({"inventories": [LAB, "lab_tidbb"]}, "inventories.1", f"did you mean {LAB}"),
         ({"profiles": ["smok"]}, "profiles.0", "did you mean smoke"),
         ({"parameters": {"sytem": ["tidb"]}}, "parameters.sytem", "did you mean"),

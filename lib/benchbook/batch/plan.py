@@ -20,7 +20,7 @@ from benchbook.given.choices import one_of
 from benchbook.hosts.inventory import known_inventories, load_inventory
 from benchbook.parameters import Words
 from benchbook.pipeline import reports
-from benchbook.profiles import known_profiles
+from benchbook.profiles import known_profiles, load_profile
 from benchbook.reports.kind import kind_of
 from benchbook.yamlfile import Strict, load_model
 
@@ -150,6 +150,13 @@ def _check_names(plan: BatchPlan) -> None:
     _each_known(plan, "reports", plan.reports, known)
     _each_known(plan, "inventories", plan.inventories, known_inventories())
     _each_known(plan, "profiles", plan.profiles, known_profiles())
+    _each_once(plan, "reports", plan.reports, plan.reports)
+    _each_once(plan, "inventories", plan.inventories, [_place(name) for name in plan.inventories])
+    _each_once(
+        plan, "profiles", plan.profiles, [str(Path(load_profile(name).file).resolve()) for name in plan.profiles]
+    )
+    for name, values in plan.parameters.items():
+        _each_once(plan, f"parameters.{name}", values, [json.dumps(value) for value in values])
     fields = {name for report in plan.reports for name in kind_of(report).Parameters.model_fields}
     for name in plan.parameters:
         _known(plan, f"parameters.{name}", name, sorted(fields))
@@ -159,6 +166,14 @@ def _each_known(plan: BatchPlan, key: str, names: Sequence[str], known: Sequence
     for position, name in enumerate(names):
         if not name.endswith((".yaml", ".yml")) or key == "reports":
             _known(plan, f"{key}.{position}", name, known)
+
+
+def _each_once(plan: BatchPlan, key: str, said: Sequence[object], meant: Sequence[str]) -> None:
+    """Raises BadInput for what stands there before, perhaps in other words: a file beside its name in env/."""
+    for position, each in enumerate(meant):
+        if each in meant[:position]:
+            fix = "name it once"
+            raise BadInput("it is named twice", file=plan.file, key=f"{key}.{position}", value=said[position], fix=fix)
 
 
 def _known(plan: BatchPlan, key: str, name: str, known: Sequence[str]) -> None:
