@@ -218,6 +218,14 @@ def test_an_old_go_is_bad_input_with_the_fix(toy, version):
         programs.build("toy")
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("go1.24", (1, 24)), ("go1.26.8", (1, 26)), ("go1.25rc1 X:none", (1, 25)), ("devel go1.27", ())],
+)
+def test_go_versions(text, expected):
+    assert programs.go_version(text) == expected
+
+
 def test_files_that_a_dependency_ships_lie_beside_the_programs(toy):
     shipped = toy.cache / "module" / "sqls" / "store.sql"
     shipped.parent.mkdir(parents=True)

@@ -68,6 +68,12 @@ def test_a_last_sample_right_behind_a_tick_makes_no_rate_of_milliseconds() -> No
     assert to_series(late, "h", "s", {"A": counter()}).value.tolist() == pytest.approx([100.0] * 4)
 
 
+def test_after_a_clock_that_was_set_back_rates_go_on_with_the_next_sample() -> None:
+    samples = [sample(t, A=value) for t, value in ((10, 0), (11, 7), (2, 10), (3, 15), (4, 24))]
+    found = to_series(samples, "h", "s", {"A": counter()})
+    assert list(zip(found.t, found.value, strict=True)) == [(11, 7), (3, 5), (4, 9)]
+
+
 def test_no_rate_is_drawn_across_a_gap() -> None:
     samples = [
         sample(1, Questions=0),

@@ -68,7 +68,7 @@ def to_series(samples: Sequence[Json], host: str, source: str, metrics: Mapping[
             before = None
             continue
         rows += [(sample["t"], name, float(v), known[name].unit) for name, v in _of(sample, known, counter=False)]
-        if before and sample["t"] - before["t"] < at_once:
+        if before and 0 <= sample["t"] - before["t"] < at_once:
             continue
         rows += _rates(before, sample, known) if before else []
         before = sample
