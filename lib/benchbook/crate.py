@@ -26,7 +26,7 @@ from rocrate.rocrate import ROCrate
 from benchbook import paths, published
 from benchbook.campaign import max_rate
 from benchbook.campaign.max_rate import FOLDER
-from benchbook.campaign.record import Record, RecordBroken, load_coded_series
+from benchbook.campaign.record import Record, RecordBroken, load_series
 from benchbook.campaign.store import Campaign
 from benchbook.compare import address
 from benchbook.errors import BadInput, writing
@@ -223,7 +223,7 @@ def _executed(campaign: Campaign) -> Mapping[str, Any]:
 def _refuse_broken(trial: Path) -> None:
     """Raises BadInput for a series that nobody could read: a deposit is what is left when the records are gone."""
     try:
-        load_coded_series(trial)
+        load_series(trial)
     except RecordBroken as problem:
         fix = "bring the file back, or move the trial's folder elsewhere: the crate says how many trials it holds"
         said = f"{problem.file}: {problem.problem}"

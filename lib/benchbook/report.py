@@ -342,7 +342,7 @@ class Report(Recorded):
         mine, left_out = shown(mine, row=row, column=column, rate=lambda r: checks.speed(self.published, r))
         if metric != "cpu":
             self._check_sampled(mine, metric, source)
-        frame = series_of(mine, self.campaign.coded_series, self.environment, metric, source, [row, column])
+        frame = series_of(mine, self.campaign.series, self.environment, metric, source, [row, column])
         drawn = plots.time_series(frame, row=row, column=column, label=label)
         alt = f"{label} over time in every trial on {system}: {spread(frame, [row, column])}"
         said = f"{system}: {label}, one line per repetition. {left_out}".strip()

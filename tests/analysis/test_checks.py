@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 import pytest
 import tabled
 from kit import ROOT
@@ -60,7 +59,7 @@ def test_littles_law_does_not_hold_threads_of_an_open_loop_to_be_busy() -> None:
 
 
 def saturation(series: pd.DataFrame, environment: Environment) -> checks.Check:
-    return checks.client_saturation(record(), cpu_use.of_record(record(), pa.Table.from_pandas(series)), environment)
+    return checks.client_saturation(record(), cpu_use.of_record(record(), series), environment)
 
 
 def hosts(**boots: str) -> Environment:
@@ -92,7 +91,7 @@ def test_a_lab_s_hosts_share_one_machine_and_the_check_says_so() -> None:
 
 def test_every_record_gets_every_check() -> None:
     def use(each: Any) -> Any:
-        return cpu_use.of_record(each, pa.Table.from_pandas(cpu(1.0)))
+        return cpu_use.of_record(each, cpu(1.0))
 
     found = checks.all_checks([record("a"), record("b")], use, hosts(executor="a"), checks.of_sysbench)
     assert found.groupby("trial").size().to_dict() == {"a": 3, "b": 3}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
+import pandas as pd
 from records import record
 
 from benchbook.analysis.samples import series_of
@@ -24,7 +24,7 @@ def cores_in_use(
     ]
     facts = Environment(hosts={host: HostFacts(cores=4, boot_id=boot) for host, boot in boots.items()})
     ran = record(client="c", started=1000.0, ended=1002.0, levels={"threads": 8})
-    frame = series_of([ran], lambda _: pa.Table.from_pylist(rows), facts, "cpu", "", ["threads"])
+    frame = series_of([ran], lambda _: pd.DataFrame(rows), facts, "cpu", "", ["threads"])
     return [float(value) for value in frame.value]
 
 

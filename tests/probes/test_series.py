@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 import pytest
 from kit import until
 
@@ -90,9 +89,9 @@ def test_cores_in_use_leave_out_what_is_not_use() -> None:
     frame = pd.concat(
         [to_series(samples, host, source, KIT) for host, source in (("a", "host"), ("a", "mysql"), ("b", "host"))]
     )
-    found = cpu_use.over_time(pa.Table.from_pandas(frame, preserve_index=False))
-    assert {host: t.tolist() for host, (t, _) in found.items()} == {"a": [2], "b": [2]}
-    assert [cores.tolist() for _, cores in found.values()] == [[pytest.approx(1.65)]] * 2  # user + system + steal
+    found = cpu_use.over_time(frame)
+    assert [(host, t) for host, t in zip(found.host, found.t, strict=True)] == [("a", 2), ("b", 2)]
+    assert found.busy.tolist() == [pytest.approx(1.65)] * 2  # user + system + steal
 
 
 def test_what_is_made_of_other_disks_or_interfaces_is_not_counted_twice(

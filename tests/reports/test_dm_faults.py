@@ -169,7 +169,7 @@ def test_what_breaks_is_recorded_in_dms_own_words_and_the_next_run_is_whole(dm_h
         assert len(record.proof["tables"]) == 4
         assert all(t["source_rows"] == t["target_rows"] > 0 for t in record.proof["tables"])
         # Twice as often as DM is scraped, 0.5 s; a machine that is full may miss a tick.
-        for use in cpu_use.of_record(record, run.coded_series(record.id)):
+        for use in cpu_use.of_record(record, run.series(record.id)):
             assert use.samples >= (record.ended - record.started) / 0.75, (record.id, use)
         assert all(check.ok for check in dm_kind.DmKind().record_checks(record)), dm_kind.DmKind().record_checks(record)
         series = run.series(record.id)

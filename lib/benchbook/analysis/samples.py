@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeVar
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from benchbook.analysis import cpu_use, formatting
 from benchbook.analysis.schema import CPU, DISTURBANCES, HISTOGRAMS, PERCENTILES, SECONDS, as_level, typed
@@ -17,7 +15,6 @@ from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.given.choices import one_of
 from benchbook.grouping import grouped
-from benchbook.stats.estimates import Array
 from benchbook.stats.latency import percentile
 
 # Ids of trials that somebody asks for: a list, a column of a frame, or one of them; None for all there are.
@@ -39,43 +36,39 @@ def seconds(
     that no trial has, and for an unknown trial.
     """
     chosen = some(records, only)
-    parts = [_rows(campaign.coded_series(one.id), one, metrics, source, load_only) for one in chosen]
+    parts = [_rows(campaign.series(one.id), one, metrics, source, load_only) for one in chosen]
     for column, wanted in (("metric", metrics), ("source", [source] if source else [])):
         if not set(wanted) <= _names(parts, column):
-            known = _names((campaign.coded_series(one.id) for one in chosen), column)
+            known = _names((campaign.series(one.id) for one in chosen), column)
             for name in wanted if known else ():
                 one_of(name, sorted(known), column)
     levels = level_names(records, planned_levels(campaign))
     return _frame(chosen, pd.DataFrame([cell(record) for record in chosen]), parts, levels)
 
 
-def _names(tables: Iterable[pa.Table], column: str) -> set[str]:
-    return {name for table in tables if table.num_rows for name in pc.unique(table[column]).to_pylist()}
+def _names(tables: Iterable[pd.DataFrame], column: str) -> set[str]:
+    return {name for table in tables if len(table) for name in table[column].unique()}
 
 
-def _rows(table: pa.Table, record: Record, metrics: Collection[str], source: str, load_only: bool) -> pa.Table:
-    if not table.num_rows:
+def _rows(table: pd.DataFrame, record: Record, metrics: Collection[str], source: str, load_only: bool) -> pd.DataFrame:
+    if table.empty:
         return table
     if metrics:
-        table = table.filter(pc.is_in(table["metric"].cast(pa.string()), value_set=pa.array(list(metrics))))
+        table = table[table.metric.isin([*metrics])]
     if source:
-        table = table.filter(pc.equal(table["source"].cast(pa.string()), source))
-    if load_only:
-        t, (began, over) = table["t"], record.load_window
-        table = table.filter(pc.and_(pc.greater_equal(t, began), pc.less_equal(t, over)))
-    return table
+        table = table[table.source == source]
+    return table[table.t.between(*record.load_window)] if load_only else table
 
 
 def _frame(
-    records: Sequence[Record], about: pd.DataFrame, parts: Sequence[pa.Table], levels: Sequence[str]
+    records: Sequence[Record], about: pd.DataFrame, parts: Sequence[pd.DataFrame], levels: Sequence[str]
 ) -> pd.DataFrame:
     """The samples of these records; `about` has a row for each of them, which says which trial it is."""
-    sampled = [part for part in parts if part.num_rows]
+    sampled = [part for part in parts if len(part)]
     if not sampled:
         return typed(pd.DataFrame(), SECONDS, levels=levels)
-    frame: pd.DataFrame = pa.concat_tables(sampled).unify_dictionaries().to_pandas()
-    counts = [part.num_rows for part in parts]
-    frame = pd.concat([frame, repeated(about, counts)], axis=1)
+    counts = [len(part) for part in parts]
+    frame = pd.concat([pd.concat(sampled, ignore_index=True), repeated(about, counts)], axis=1)
     frame["since_s"] = frame.t - np.repeat([record.load_began for record in records], counts)
     return typed(frame, SECONDS, levels=levels)
 
@@ -230,7 +223,7 @@ def shown(
 
 def series_of(
     records: Sequence[Record],
-    series: Callable[[str], pa.Table],
+    series: Callable[[str], pd.DataFrame],
     environment: Environment,
     metric: str,
     source: str,
@@ -238,49 +231,35 @@ def series_of(
 ) -> pd.DataFrame:
     """Return [t (s since the load began), value, repetition, *levels] of every trial; metric "cpu" = cores in use.
 
-    `series` gives the long table of a trial by its id, as `Campaign.coded_series`.
+    `series` gives the long table of a trial by its id, as `Campaign.series`.
     """
-    parts = [_while_loaded(record, *_samples(record, series, environment, metric, source)) for record in records]
-    if not parts:
-        return pd.DataFrame()
-    t, value = (np.concatenate(column) for column in zip(*parts, strict=True))
-    counts = [len(times) for times, _ in parts]
-    of_trials = {"repetition": [r.repetition for r in records], **{n: [r.levels[n] for r in records] for n in levels}}
-    repeated = {name: pd.Series(values).repeat(counts).to_numpy() for name, values in of_trials.items()}
-    return pd.DataFrame({"t": t, "value": value, **repeated})
+    parts = []
+    for record in records:
+        rows = series(record.id)
+        if metric == "cpu":
+            found = _cores(record, cpu_use.over_time(rows), environment)
+        else:
+            found = _rows(rows, record, [metric], source, load_only=False)
+        if len(found):
+            inside = found[found.t.between(*record.load_window)][["t", "value"]]
+            about = {"repetition": record.repetition, **{name: record.levels[name] for name in levels}}
+            parts.append(inside.assign(t=inside.t - record.load_began, **about))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
-def _samples(
-    record: Record, series: Callable[[str], pa.Table], environment: Environment, metric: str, source: str
-) -> tuple[Array, Array]:
-    """Return when (s since the epoch) and what was sampled of one metric."""
-    table = series(record.id)
-    if metric == "cpu":
-        return _cpu(record, cpu_use.over_time(table), environment)
-    if not table.num_rows:
-        return np.empty(0), np.empty(0)
-    mine = table.filter(pc.and_(pc.equal(table["source"], source), pc.equal(table["metric"], metric)))
-    return mine["t"].to_numpy(), mine["value"].to_numpy()
-
-
-def _while_loaded(record: Record, t: Array, value: Array) -> tuple[Array, Array]:
-    began, over = record.load_window
-    inside = (t >= began) & (t <= over)
-    return t[inside] - record.load_began, value[inside]
-
-
-def _cpu(record: Record, busy: Mapping[str, tuple[Array, Array]], environment: Environment) -> tuple[Array, Array]:
-    """Return cores in use, summed over the machines: of hosts that share one, each has seen all of it.
+def _cores(record: Record, use: pd.DataFrame, environment: Environment) -> pd.DataFrame:
+    """Return [t, value]: cores in use, summed over the machines: of hosts that share one, each has seen all of it.
 
     At the moments of one of them: machines are sampled at moments of their own, in short loads twice a second.
     """
     # Where its client runs, the client speaks for the machine: the last one to be named does.
-    named = sorted(busy, key=lambda host: host == record.client)
-    machines = list({environment.machine_of(host): busy[host] for host in named}.values())
+    named = sorted(use.host.unique(), key=lambda host: bool(host == record.client))
+    machines = {environment.machine_of(host): use[use.host == host] for host in named}
     if not machines:
-        return np.empty(0), np.empty(0)
-    t, cores = machines[-1]
-    return t, cores + sum(np.interp(t, *other) for other in machines[:-1])
+        return pd.DataFrame()
+    *others, last = machines.values()
+    elsewhere = [np.interp(last.t, other.t, other.busy) for other in others]
+    return pd.DataFrame({"t": last.t, "value": np.sum([last.busy, *elsewhere], axis=0)})
 
 
 def spread(frame: pd.DataFrame, levels: Sequence[str]) -> str:

@@ -155,7 +155,7 @@ def _is_number(value: object) -> bool:
 def _cpu(campaign: Campaign, record: Record) -> dict[str, float]:
     """Return what the trial left of the fullest host's CPU, and what others had of it."""
     folder = "disturbed" if record.status == "disturbed" else "trials"
-    hosts = cpu_use.of_record(record, campaign.coded_series(record.id, folder))
+    hosts = cpu_use.of_record(record, campaign.series(record.id, folder))
     fullest = max(hosts, key=lambda host: host.share, default=None)
     others, stolen = (float(record.proof.get(name, np.nan)) for name in ("others", "stolen"))
     if fullest is None:

@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import Final, Literal
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from benchbook.campaign.environment import Asked
@@ -139,7 +137,7 @@ class Record(_Frozen):
         return self
 
 
-def save(folder: Path, record: Record, series: pd.DataFrame | pa.Table, output: str, *, lasting: bool = True) -> Path:
+def save(folder: Path, record: Record, series: pd.DataFrame, output: str, *, lasting: bool = True) -> Path:
     """Write a record to `folder/<id>`, whole or not at all; an older one of the same name is replaced.
 
     `lasting`: it is on the disk before it has its name, so that a loss of power leaves it whole, too. Raises
@@ -180,14 +178,11 @@ def flush(path: Path) -> None:
         os.close(handle)
 
 
-def _write_parts(partial: Path, record: Record, series: pd.DataFrame | pa.Table, output: str) -> None:
+def _write_parts(partial: Path, record: Record, series: pd.DataFrame, output: str) -> None:
     if partial.exists():
         shutil.rmtree(partial)
     partial.mkdir(parents=True)
-    if isinstance(series, pa.Table):
-        pq.write_table(series, partial / "series.parquet")
-    else:
-        series.to_parquet(partial / "series.parquet", index=False)
+    series.to_parquet(partial / "series.parquet", index=False)
     # Not as the locale has it: records go to other machines, and a load generator prints what it likes.
     (partial / "output.txt").write_text(output, encoding="utf-8")
     (partial / "record.json").write_text(record.model_dump_json(indent=1), encoding="utf-8")
@@ -204,23 +199,9 @@ def load(folder: Path) -> Record:
 
 
 def load_series(folder: Path) -> pd.DataFrame:
-    """The series of a trial as the long table. Raise RecordBroken."""
-    found: pd.DataFrame = _read_series(folder).to_pandas()
-    return found
-
-
-def load_coded_series(folder: Path) -> pa.Table:
-    """The same with its words as codes, in a third of the time. Raise RecordBroken."""
-    return _read_series(folder, coded=["host", "source", "metric", "unit"])
-
-
-def _read_series(folder: Path, coded: list[str] | None = None) -> pa.Table:
+    """The series of a trial as the long table; of a failed attempt it has no column. Raise RecordBroken."""
     try:
-        # Half of what pandas' own reader takes for a file this small: that one looks for a whole data set.
-        return pq.ParquetFile(folder / "series.parquet", read_dictionary=coded).read(use_threads=False)
-    except KeyError:
-        # Nothing was sampled, as of every failed attempt: a table without a row has no columns either.
-        return _read_series(folder)
+        return pd.read_parquet(folder / "series.parquet")
     except (OSError, ValueError) as problem:
         said = f"cannot be read: {in_short(problem)}".rstrip(".")
         raise RecordBroken(said, file=folder / "series.parquet", fix=_MEND) from problem

@@ -21,7 +21,6 @@ from glob import escape
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 
 from benchbook import paths
 from benchbook.campaign import record
@@ -117,13 +116,9 @@ class Campaign:
         done = self.done()
         return [trial for trial in self.trials if trial.id not in done]
 
-    def series(self, trial: str) -> pd.DataFrame:
-        """What was sampled during a trial."""
-        return record.load_series(self.folder / "trials" / trial)
-
-    def coded_series(self, trial: str, folder: str = "trials") -> pa.Table:
-        """Return the same with its words as codes; a disturbed trial's are in the `folder` of that name."""
-        return record.load_coded_series(self.folder / folder / trial)
+    def series(self, trial: str, folder: str = "trials") -> pd.DataFrame:
+        """Return what was sampled during a trial; a disturbed trial's are in the `folder` of that name."""
+        return record.load_series(self.folder / folder / trial)
 
     def disturbed(self) -> list[Record]:
         """Measurements that something interfered with, in run order; whoever counts does not ask for these."""
@@ -172,7 +167,7 @@ class Campaign:
     def shares(self) -> int:
         """Among how many looks at the claims of this campaign their error rate is shared out; 1 if there is but one.
 
-        A rule without `looks` is of a campaign from when the claims were judged after every block that was added.
+        A rule without `looks`, as the sample's, is of a campaign whose claims were judged after every added block.
         """
         if self.plan.looks_after:
             return len(self.plan.looks_after)

@@ -95,9 +95,9 @@ def _check_records(found: Campaign, name: str, identities: Mapping[str, str]) ->
         _check_record(found, folder, known, identities)
         if known.status != _FOLDERS[name]:
             raise _refused(folder, "record.json", f"a {known.status} record among those in {name}/", known.id)
-        series = record.load_coded_series(folder)
-        if series.num_rows and set(series.column_names) != set(COLUMNS):
-            raise _refused(folder, "series.parquet", "not the columns of a series", series.column_names)
+        series = record.load_series(folder)
+        if len(series) and set(series.columns) != set(COLUMNS):
+            raise _refused(folder, "series.parquet", "not the columns of a series", list(series.columns))
     return len(folders) if name == "trials" else 0
 
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 from rich.console import Console
 from rich.progress import track
 
@@ -345,9 +344,7 @@ def _keep(campaign: Campaign, trial: Trial, log: Log, beside: Sequence[HostMetri
         for part in beside
         for each in part.during(began, ended)
     ]
-    # Of ten thousand files a frame for each costs more than all the rest.
-    columns = zip(samples.COLUMNS, zip(*rows, strict=True), strict=True)
-    series = pa.table({name: list(values) for name, values in columns}) if rows else samples.empty()
+    series = pd.DataFrame(rows, columns=samples.COLUMNS) if rows else samples.empty()
     kept = Record(
         id=trial.id,
         identity=trial.identity,

@@ -219,7 +219,7 @@ def _trial_series(report: Recorded, records: list[Record], metric: str, source: 
     mine = [record for part in by_step(records).values() for record in part]
     mine.sort(key=lambda record: MODES.index(str(record.levels["mode"])))
     names = ["mode", "sql_per_branch"]
-    frame = series_of(mine, report.campaign.coded_series, report.environment, metric, source, names)
+    frame = series_of(mine, report.campaign.series, report.environment, metric, source, names)
     drawn = plots.time_series(frame, row="mode", column="sql_per_branch", label=label)
     of, name = (f"{mine[0].system}: ", f"{mine[0].system}-") if several else ("", "")
     alt = f"{of}{label} over time in every trial: {spread(frame, names)}"

@@ -11,7 +11,6 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from benchbook.analysis import cpu_use
 from benchbook.analysis.cpu_use import FULL
@@ -220,6 +219,5 @@ def _waiting(moved: Moved, cores: dict[str, float]) -> dict[str, str]:
 
 def _busy(load: CopyRun) -> dict[str, float]:
     """Cores in use while copying, by host that has a probe of its machine."""
-    used = cpu_use.over_time(pa.Table.from_pandas(load.series, preserve_index=False))
-    rates = {host: pd.DataFrame({"t": t, "value": cores}) for host, (t, cores) in used.items()}
-    return {host: overlapping_mean(each, load.begin, load.end) for host, each in rates.items()}
+    used = cpu_use.over_time(load.series).rename(columns={"busy": "value"})
+    return {str(host): overlapping_mean(each, load.begin, load.end) for host, each in used.groupby("host")}

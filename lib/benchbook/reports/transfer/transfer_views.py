@@ -151,8 +151,7 @@ def trial_series(report: Recorded, metric: str, *, source: str, label: str) -> H
 def _trial_series(report: Recorded, engine: str, metric: str, source: str, label: str) -> HTML:
     records = [record for record in _as_published(report) if record.system == engine]
     levels = ["cache_bucket_size", "source_threads", "target_threads"]
-    read = report.campaign.coded_series
-    frame = series_of(records, read, report.environment, metric, source, levels)
+    frame = series_of(records, report.campaign.series, report.environment, metric, source, levels)
     if metric.startswith("rss.") and not frame.empty:
         frame = while_copying(frame, records, levels)
     name = f"{engine}-{metric.replace('.', '-')}-series"
