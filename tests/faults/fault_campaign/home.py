@@ -8,7 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ import yaml
 import benchbook
 from benchbook import paths
 from benchbook.errors import BenchbookError
+from benchbook.hosts.lab_host import LabHost
 
 REPORT = "tidb_v7_1_3_sysbench"
 INVENTORY, ELSEWHERE, PROFILE = "faults", "elsewhere", "tiny"
@@ -82,11 +83,11 @@ class RoundHome:
 
     # -- the real command -----------------------------------------------------------------------------------------
 
-    def start(self, home: Path, output: Path, *words: str) -> subprocess.Popen[bytes]:
-        """`python -m benchbook WORDS` in a project folder, all that it prints in one file."""
+    def start(self, home: Path, output: Path, *words: str, way: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+        """`python -m benchbook WORDS` in a project folder, its output in one file; `way` leads to its network."""
         with output.open("wb") as out:
             return subprocess.Popen(
-                [sys.executable, "-m", "benchbook", *words],
+                [*way, sys.executable, "-m", "benchbook", *words],
                 env=self._environment(home),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
@@ -99,9 +100,13 @@ class RoundHome:
         return self.start(self.home, output, *_words(INVENTORY))
 
     def second_report(self, output: Path) -> subprocess.Popen[bytes]:
-        """The same report from another checkout, whose inventory has the same hosts under another name."""
+        """The same report from another checkout, whose inventory has the same hosts under another name.
+
+        To it they are real hosts, which it reaches: it runs in the lab's network.
+        """
         self._second_folder()
-        return self.start(self.second, output, *_words(ELSEWHERE))
+        way = LabHost(SERVER, f"{self.net}.11", PORT, self.host(SERVER)).enter()
+        return self.start(self.second, output, *_words(ELSEWHERE), way=way)
 
     def _environment(self, home: Path) -> dict[str, str]:
         """What a run keeps outside of its project folder, it keeps in the round's."""
