@@ -2,39 +2,51 @@
 
 A round is a repetition of each side; every second round begins with B, so that a drift of the hosts is in both alike.
 When to look is settled after two rounds, by the time that they took: the error rate is shared among these looks
-(Bonferroni), whatever comes out. The two are kept in `confirm/` of A's campaign, and an interrupted pair is gone on
-with.
+(Bonferroni), whatever comes out. The two are kept in `confirm/` of A's campaign. An interrupted pair is gone on with;
+so is an undecided one, whose further looks spend what is left of the error rate, and a decided one is not run again.
 """
 
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pandas as pd
 from rich.console import Console
 
 from benchbook import pipeline
 from benchbook.build import artefacts
 from benchbook.campaign import design, run, store
-from benchbook.campaign.environment import Environment
+from benchbook.campaign.design import conditions_of
+from benchbook.campaign.environment import Asked, Environment
 from benchbook.campaign.progress import Progress
 from benchbook.campaign.run import RunInterrupted
+from benchbook.campaign.scaled_levels import KEY as SCALED
 from benchbook.campaign.store import Campaign
-from benchbook.compare.address import pair as addressed
 from benchbook.compare.gate import OF_HOSTS, Difference
 from benchbook.compare.pair import CompareParameters, Comparison, compare, matched
-from benchbook.errors import BadInput, BenchbookError, counted
+from benchbook.errors import BadInput, BenchbookError, TrialFailed, counted
 from benchbook.hosts.inventory import Inventory, SystemSettings
 from benchbook.reports import planning
+from benchbook.reports.kind import settings_of
 from benchbook.reports.planning import Asking
 
 FOLDER = "confirm"
 # Fewer repetitions a side hardly show how much they vary; beyond the most, nothing is likely to be decided any more.
 FIRST_LOOK, MOST_ROUNDS = 3, 100
+DECIDED = ("regression", "no regression")
+# How a pair ended is kept in words; a refused one is not gone on with.
+ENDED, REFUSED = "compare --confirm: ", "refused"
+# The key of what the inventory sets: `asked` holds its digest, which nobody can read.
+SETTINGS = "settings"
+# May be another one when a campaign is run again: how often it repeats, and the levels, which its trials have.
+FREE = ("repeat", SCALED)
+ABSENT = "not set"
 
 
 class NotConfirmed(BenchbookError):
@@ -52,12 +64,12 @@ class Side:
     hosts: list[str]
 
     def turn(self, number: int, called: str, console: Console) -> None:
-        """Run what is missing of the repetitions up to this one."""
+        """Run what is missing of this repetition."""
         campaign, plan = self.campaign, self.campaign.plan
         if max(trial.repetition for trial in plan.trials) < number:
             cells = list({trial.cell.key: trial.cell for trial in plan.trials}.values())
             campaign.extend(design.another_block(plan.trials, cells, seed=plan.seed, asked=plan.asked), claims=[])
-        if not campaign.missing():
+        if _next_round(campaign) > number:
             return
         asking = self.asking
         experiment = asking.kind.experiment(asking.published, asking.parameters, asking.profile, asking.inventory)
@@ -71,24 +83,36 @@ class Side:
                 if now.news:
                     console.print(f"  round {number}, {called}: {now.news}", markup=False)
 
-            run.run(campaign, experiment, listen, tries=asking.profile.tries)
+            # What failed is not tried again in later rounds: each of them has the cell anew.
+            run.run(campaign, experiment, listen, tries=asking.profile.tries, repetition=number)
 
 
 def confirm(asked: CompareParameters, budget_s: float, console: Console) -> CompareParameters:
     """Run both sides again as `asked`; return what asks for the comparison of the two that took turns.
 
-    Where A and B differ unfairly in more than the state of their hosts, nothing is run, and `asked` is returned. Raise
-    BadInput, before any host is touched, for sides that the same hosts cannot run again; NotConfirmed if a run fails.
+    Where A and B differ unfairly in more than the state of their hosts, nothing is run, and `asked` is returned. So it
+    is where a pair of them was decided: who repeats until it comes out otherwise is wrong more often than is printed.
+    Raise BadInput, before any host is touched, for sides that the same hosts cannot run again; NotConfirmed if a run
+    fails.
     """
     before = compare(**asked.model_dump())
     if any(not _of_hosts(difference) for difference in before.gate.unfair):
         return asked
+    _check_hosts(before)
+    systems = matched(before.a, before.b, asked.mapping)
+    pair = _latest(before.a, before.b, systems)
+    if pair and _ended(pair):
+        again = _of_pair(asked, pair)
+        found, rounds = compare(**again.model_dump()), _next_round(pair[0]) - 1
+        if found.verdict in DECIDED or rounds >= MOST_ROUNDS:
+            said = f"both were run again before, {counted(rounds, 'round')}, and this is what came out"
+            console.print(f"{said}. To begin anew, measure both: new campaigns are another pair", markup=False)
+            return again
+        if found.verdict == "refused":
+            return again
     try:
-        sides = _sides(before, asked, budget_s, console)
-        again = asked.model_copy(update={
-            "a": str(sides[0].campaign.folder), "b": str(sides[1].campaign.folder), "without": [],
-            "accept": [name for name in asked.accept if not _may_differ(name)],
-        })  # fmt: skip
+        sides = _sides(before, pair, systems, budget_s, console)
+        again = _of_pair(asked, (sides[0].campaign, sides[1].campaign))
         _until_decided(sides, again, before, budget_s, console)
     except KeyboardInterrupt:
         raise RunInterrupted("interrupted; what was recorded stays: the same command goes on from there") from None
@@ -99,50 +123,89 @@ def confirm(asked: CompareParameters, budget_s: float, console: Console) -> Comp
     return again
 
 
+def _of_pair(asked: CompareParameters, pair: tuple[Campaign, Campaign]) -> CompareParameters:
+    """Return what asks for the comparison of the two that took turns."""
+    accept = [name for name in asked.accept if not _may_differ(name)]
+    a, b = (str(campaign.folder) for campaign in pair)
+    return asked.model_copy(update={"a": a, "b": b, "without": [], "accept": accept})
+
+
 def _until_decided(
     sides: tuple[Side, Side], again: CompareParameters, before: Comparison, budget_s: float, console: Console
 ) -> None:
     mine = [side.campaign for side in sides]
-    began = time.time() - sum(campaign.spent_s for campaign in mine)
     # An interrupted pair goes on with the first round that either side has not finished.
-    first = min(map(_next_round, mine))
+    first, began = min(map(_next_round, mine)), time.time()
+    runs = mine[0].plan.looks_after or []
+    if _ended(mine):
+        round_s = sum(campaign.spent_s for campaign in mine) / (first - 1)
+        last = min(first - 1 + max(1, int(budget_s // max(round_s, 1.0))), MOST_ROUNDS)
+        runs = [*runs, [look for look in schedule(last) if look >= first]]
+        _keep_looks(mine, runs)
+        for campaign in mine:
+            campaign.note(Environment(repetitions_ended=""))
+        console.print(f"{counted(first - 1, 'round')} left it undecided: on to round {last}", markup=False)
     for number in range(first, MOST_ROUNDS + 1):
         since = time.time()
         for called, side in (("A", sides[0]), ("B", sides[1]))[:: 1 if number % 2 else -1]:
             side.turn(number, called, console)
-        if number == first:
-            try:
-                _check_differs(before, compare(**again.model_dump()))
-            except BadInput:
-                # Once it is corrected, the same command begins a new pair.
-                _end(mine, "refused", number)
-                raise
+        if number == first and (closed := _first_round(mine, again, before, number)):
+            console.print(f"after round {number}: {closed}", markup=False)
+            return
         left_s, round_s = budget_s - (time.time() - began), time.time() - since
-        looks = mine[0].plan.looks_after or []
-        if not looks and (number >= 2 or left_s < round_s):
-            looks = schedule(min(number + int(max(left_s, 0) // round_s), MOST_ROUNDS))
-            for campaign in mine:
-                campaign.keep_looks(looks)
+        if not runs and (number >= 2 or left_s < round_s):
+            runs = [schedule(min(number + int(max(left_s, 0) // round_s), MOST_ROUNDS))]
+            _keep_looks(mine, runs)
+        looks = runs[-1] if runs else []
         over = left_s < round_s or (bool(looks) and number >= looks[-1])
         if not over and number not in looks:
             continue
         found = compare(**again.model_dump())
-        decided = found.verdict in {"regression", "no regression"}
+        decided = found.verdict in DECIDED
         console.print(f"after round {number} of at most {looks[-1]}: {found.sentence()}", markup=False)
         if decided or over:
             _end(mine, "decided" if decided else "the budget was spent", number)
             return
 
 
+def _first_round(mine: list[Campaign], again: CompareParameters, before: Comparison, number: int) -> str:
+    """Return why the two that took turns cannot be called anything, empty if they can: more rounds would not mend it.
+
+    Raise BadInput where they do not differ as A and B did, TrialFailed where a side has no figure.
+    """
+    for campaign, called in zip(mine, "AB", strict=True):
+        if not campaign.records():
+            why = next((record.failure.message for record in campaign.failures() if record.failure), "no trial ran")
+            raise TrialFailed(f"{called} has no figure after round {number}: {why}")
+    now = compare(**again.model_dump())
+    try:
+        _check_differs(before, now)
+    except BadInput:
+        # Once it is corrected, the same command begins a new pair.
+        _end(mine, REFUSED, number)
+        raise
+    return "" if now.gate.open else now.sentence()
+
+
 def _next_round(campaign: Campaign) -> int:
     """The last round that a side has begun, or the next one where nothing of it is missing."""
     last = max(trial.repetition for trial in campaign.trials)
-    return last + all(trial.repetition != last for trial in campaign.missing())
+    missing, failed = campaign.missing(), {record.id.rpartition(".")[0] for record in campaign.failures()}
+    return last + all(trial.repetition != last or trial.id in failed for trial in missing)
+
+
+def _keep_looks(pair: list[Campaign], runs: list[list[int]]) -> None:
+    for campaign in pair:
+        campaign.keep_looks(runs)
 
 
 def _end(pair: list[Campaign], why: str, rounds: int) -> None:
     for campaign in pair:
-        campaign.note(Environment(repetitions_ended=f"compare --confirm: {why} after {counted(rounds, 'round')}"))
+        campaign.note(Environment(repetitions_ended=f"{ENDED}{why} after {counted(rounds, 'round')}"))
+
+
+def _ended(pair: Sequence[Campaign]) -> bool:
+    return any(campaign.environment().repetitions_ended for campaign in pair)
 
 
 def schedule(rounds: int) -> list[int]:
@@ -181,8 +244,9 @@ def _may_differ(name: str) -> bool:
 # -- what is run again ------------------------------------------------------------------------------------------------
 
 
-def _sides(before: Comparison, asked: CompareParameters, budget_s: float, console: Console) -> tuple[Side, Side]:
-    a, b = addressed(asked.a, asked.b)
+def _check_hosts(before: Comparison) -> None:
+    """Raise BadInput where no hosts can run A and B in turns, or where they have taken turns already."""
+    a, b = before.a, before.b
     if a.folder == b.folder:
         fix = f"repeat it: benchbook report {a.report} -p repetitions=10"
         raise BadInput("two systems of one campaign take turns already", key="--confirm", value=a.id, fix=fix)
@@ -193,7 +257,17 @@ def _sides(before: Comparison, asked: CompareParameters, budget_s: float, consol
             value=f"{a.id} on {a.inventory}, {b.id} on {b.inventory}",
             fix="record more campaigns on each, and compare with that history",
         )
-    systems = matched(a, b, asked.mapping)
+
+
+def _sides(
+    before: Comparison,
+    pair: tuple[Campaign, Campaign] | None,
+    systems: dict[str, str],
+    budget_s: float,
+    console: Console,
+) -> tuple[Side, Side]:
+    """Return the two sides of this pair, or of a new one, with their hosts free and their programs built."""
+    a, b = before.a, before.b
     askings = _as_then(a), _as_then(b)
     hosts = [pipeline.check_run(asking) for asking in askings]
     _check_budget((a, b), budget_s, console)
@@ -201,8 +275,8 @@ def _sides(before: Comparison, asked: CompareParameters, budget_s: float, consol
         pipeline.until_free(asking.inventory, names, console, wait=False)
         for name in asking.kind.builds(asking.published, asking.parameters):
             artefacts.provide(name, console.print)
-    pair = _unfinished(a, b, systems) or _begin(a, b, systems)
-    return Side(askings[0], pair[0], hosts[0]), Side(askings[1], pair[1], hosts[1])
+    one, other = pair or _begin(a, b, systems)
+    return Side(askings[0], one, hosts[0]), Side(askings[1], other, hosts[1])
 
 
 def _subjects(before: Comparison) -> list[Difference]:
@@ -227,14 +301,32 @@ def _as_then(campaign: Campaign) -> Asking:
         fix = f"measure it anew: benchbook report {plan.report}"
         raise BadInput("it does not say how to run this campaign again", file=file, key="planned_from", fix=fix)
     now = pipeline.what_is_asked(plan.report, plan.planned_from.parameters)
-    asking = replace(now, inventory=_set_as(now.inventory, plan.planned_from.servers))
-    for key, value in design.conditions_of(planning.at_published_levels(asking).asked).items():
-        then, today = plan.asked.get(key), json.loads(json.dumps(value, default=str))
-        if key != "repeat" and then != today:
-            fix = f"set it back to {then}, or measure anew and compare with that"
-            what = f"{campaign.id} cannot be run again as it was: this has changed since"
-            raise BadInput(what, file=file, key=f"asked.{key}", value=today, fix=fix)
+    asking = replace(now, inventory=_set_as(now.inventory, plan.planned_from.settings.get("systems", {})))
+    today = {**planning.at_published_levels(asking).asked, SETTINGS: settings_of(asking.inventory)}
+    changed = _changed({**plan.asked, SETTINGS: plan.planned_from.settings}, today)
+    if changed:
+        raise BadInput(
+            f"{campaign.id} cannot be run again as it was: {'; '.join(changed.values())}",
+            file=file,
+            key=", ".join(f"asked.{key}" for key in changed),
+            fix=f"set it back (asked.{SETTINGS}: in the inventory, {asking.inventory.name}), or measure both anew",
+        )
     return asking
+
+
+def _bound(asked: Asked) -> dict[str, object]:
+    return {key: value for key, value in conditions_of(asked).items() if key not in FREE}
+
+
+def _changed(then: Asked, today: Asked) -> dict[str, str]:
+    """Return by dotted key what changed, with both values; how often it was to be repeated may change."""
+    was, now = (pd.json_normalize(json.loads(json.dumps(_bound(asked), default=str))) for asked in (then, today))
+    one, other = (frame.to_dict("records")[0] for frame in (was, now))
+    return {
+        str(key): f"{key} was {one.get(key, ABSENT)}, is {other.get(key, ABSENT)}"
+        for key in dict.fromkeys([*one, *other])
+        if one.get(key, ABSENT) != other.get(key, ABSENT)
+    }
 
 
 def _set_as(inventory: Inventory, servers: dict[str, dict[str, object]]) -> Inventory:
@@ -251,15 +343,14 @@ def _pairs(a: Campaign, b: Campaign) -> Path:
     return a.folder / FOLDER / b.id
 
 
-def _unfinished(a: Campaign, b: Campaign, systems: dict[str, str] | None = None) -> tuple[Campaign, Campaign] | None:
-    """The latest pair, if it was interrupted, and is of these systems."""
-    for folder in sorted(_pairs(a, b).glob("*"))[-1:]:
+def _latest(a: Campaign, b: Campaign, systems: dict[str, str]) -> tuple[Campaign, Campaign] | None:
+    """The latest pair of these systems that can be gone on with."""
+    for folder in sorted(_pairs(a, b).glob("*"), reverse=True):
         with suppress(store.PlanBroken):
             found = Campaign(folder / f"{folder.name}-a"), Campaign(folder / f"{folder.name}-b")
             theirs = [{trial.cell.system for trial in campaign.trials} for campaign in found]
-            if systems is not None and theirs != [set(systems), set(systems.values())]:
-                return None
-            if not any(campaign.environment().repetitions_ended for campaign in found):
+            refused = found[0].environment().repetitions_ended.startswith(f"{ENDED}{REFUSED}")
+            if not refused and theirs == [set(systems), set(systems.values())]:
                 return found
     return None
 

@@ -40,7 +40,7 @@ from benchbook.plots.trials import knee_frame, knee_in_words
 from benchbook.profiles import Repeating, load_profile
 from benchbook.reports import forecast as run_forecast
 from benchbook.reports import planning
-from benchbook.reports.kind import kind_of
+from benchbook.reports.kind import kind_of, settings_of
 
 
 class TrialsFailed(BenchbookError):
@@ -134,11 +134,7 @@ class Report(Recorded):
         asking = self._asking
         found = planning.as_run_here(asking)
         trials, seed = planning.trials(asking, found), self.parameters.seed
-        servers = {
-            name: settings.model_dump(mode="json", include={"binary", "settings"}, exclude_defaults=True)
-            for name, settings in self.inventory.systems.items()
-        }
-        origin = PlannedFrom(parameters=self.parameters.model_dump(mode="json"), servers=servers)
+        origin = PlannedFrom(parameters=self.parameters.model_dump(mode="json"), settings=settings_of(self.inventory))
         again = self.parameters.again
         return store.start_or_continue(self.report, found.asked, trials, seed=seed, again=again, planned_from=origin)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 from contextlib import nullcontext
 from dataclasses import replace
@@ -24,7 +25,7 @@ from benchbook.campaign.record import Quantity
 from benchbook.campaign.run import RunInterrupted
 from benchbook.campaign.store import Campaign
 from benchbook.compare.pair import CompareParameters, compare
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, TrialFailed
 from benchbook.hosts.inventory import load_inventory
 from benchbook.reports import planning
 from benchbook.reports.planning import Asking, Design
@@ -32,7 +33,7 @@ from benchbook.reports.planning import Asking, Design
 REPORT = "tidb_v7_1_3_sysbench"
 CELLS = [Cell(table="oltp_insert", system="tidb", levels={"threads": threads}) for threads in (1, 2)]
 ASKED: dict[str, Any] = {"inventory": "lab_test", "profile": "smoke", "hosts": {"tidb1": "127.0.71.11"}}
-ORIGIN = PlannedFrom(parameters={"inventory": "lab_test", "systems": ["tidb"]}, servers={})
+ORIGIN = PlannedFrom(parameters={"inventory": "lab_test", "systems": ["tidb"]}, settings={})
 
 
 class Loads(InMemory):
@@ -63,7 +64,7 @@ def again(home: Home, monkeypatch: pytest.MonkeyPatch) -> list[Loads]:
     monkeypatch.setattr(pipeline, "until_free", lambda *_, **__: None)
     monkeypatch.setattr(pipeline, "hosts_up", lambda *_: nullcontext())
     monkeypatch.setattr(planning, "at_published_levels", lambda asking: Design(CELLS, ASKED))
-    numbers = iter(range(2))
+    numbers = itertools.count()
 
     def as_then(campaign: Campaign) -> Asking:
         mine = loads[next(numbers) % 2]
@@ -111,36 +112,90 @@ def test_equal_sides_are_no_regression_and_intervals_hold_for_all_looks(again: l
     asked = confirmed(a, b)
     found = compare(**asked.model_dump())
     assert (found.verdict, found.exit_status) == ("no regression", 0)
-    looks = len(found.a.plan.looks_after or [])
-    assert f"hold with {1 - 0.05 / looks:.1%}" in found.history_note()
+    [looks] = found.a.plan.looks_after or []
+    assert f"hold with {1 - 0.05 * 0.8 / len(looks):.1%}" in found.history_note()
     for campaign in (found.a, found.b):
-        campaign.keep_looks([3])
+        campaign.keep_looks([[3]])
     once = compare(**asked.model_dump())
-    assert (once.cells.high < found.cells.high).all(), "one look has the whole error rate"
+    assert (once.cells.high < found.cells.high).all(), "one look has all that the first run spends"
 
 
-def test_an_interrupted_pair_is_gone_on_with_and_a_finished_one_is_not(again: list[Loads]) -> None:
+def test_an_undecided_pair_goes_on_with_what_is_left_of_the_error_rate(
+    again: list[Loads], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = recorded(Loads()), recorded(Loads(0.97, seed=1))
+    again[:] = Loads(seed=2), Loads(0.97, seed=3)
+    monkeypatch.setattr(confirm, "MOST_ROUNDS", 2)
+    first = compare(**confirmed(a, b).model_dump())
+    assert (first.verdict, first.a.plan.looks_after) == ("undecided", [[2]])
+    assert first.a.environment().repetitions_ended == "compare --confirm: the budget was spent after 2 rounds"
+    assert first.confidence == "96.0%"
+    monkeypatch.setattr(confirm, "MOST_ROUNDS", 12)
+    then = compare(**confirmed(a, b).model_dump())
+    assert then.a.folder == first.a.folder
+    assert then.a.plan.looks_after == then.b.plan.looks_after == [[2], [3, 6, 12]]
+    assert then.confidence == f"{1 - 0.05 * 0.8 * 0.2 / 3:.1%}", "the second run has 80% of the fifth that was left"
+    assert then.verdict in {"regression", "no regression"}
+    rounds = len(then.a.records())
+    assert compare(**confirmed(a, b).model_dump()).verdict == then.verdict
+    assert len(then.a.records()) == rounds, "a decided pair is not run again"
+
+
+def test_a_gate_that_closes_in_the_pair_ends_it_after_the_first_round(
+    again: list[Loads], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = recorded(Loads()), recorded(Loads(0.85, seed=1))
+    again[:] = Loads(seed=2), Loads(0.85, seed=3)
+    begin = confirm._begin
+
+    def otherwise(*said: Any) -> tuple[Campaign, Campaign]:
+        one, other = begin(*said)
+        plan = json.loads((other.folder / "plan.json").read_text())
+        plan["asked"]["time_s"] = 7
+        (other.folder / "plan.json").write_text(json.dumps(plan))
+        return one, Campaign(other.folder)
+
+    monkeypatch.setattr(confirm, "_begin", otherwise)
+    found = compare(**confirmed(a, b).model_dump())
+    assert (found.verdict, found.exit_status) == ("refused", 3)
+    assert "asked.time_s" in found.sentence()
+    assert set(found.cells.n_a) == {1}
+    assert found.a.plan.looks_after == [], "nothing of the error rate is spent"
+
+
+def test_a_failed_trial_is_not_tried_again_in_later_rounds(again: list[Loads]) -> None:
+    a, b = recorded(Loads()), recorded(Loads(0.85, seed=1))
+    failing = Loads(0.85, seed=3)
+    failing.trouble["r01-tidb-threads2"] = TrialFailed("no answer")
+    again[:] = Loads(seed=2), failing
+    found = compare(**confirmed(a, b).model_dump())
+    assert [record.id for record in found.b.attempts()] == ["r01-tidb-threads2.1"]
+    assert dict(zip(found.cells.levels, found.cells.n_b, strict=True)) == {"threads 1": 3, "threads 2": 2}
+
+
+def test_a_side_without_a_figure_ends_after_the_first_round(again: list[Loads]) -> None:
+    a, b = recorded(Loads()), recorded(Loads(0.85, seed=1))
+    failing = Loads()
+    failing.trouble |= {f"r01-tidb-threads{threads}": TrialFailed("no answer") for threads in (1, 2)}
+    again[:] = Loads(seed=2), failing
+    with pytest.raises(confirm.NotConfirmed, match="B has no figure after round 1: no answer"):
+        confirmed(a, b)
+
+
+def test_an_interrupted_pair_is_gone_on_with(again: list[Loads]) -> None:
     a, b = recorded(Loads()), recorded(Loads(0.85, seed=1))
     stopping = Loads(0.85, seed=3)
     stopping.trouble["r02-tidb-threads2"] = KeyboardInterrupt()
     again[:] = Loads(seed=2), stopping
     with pytest.raises(RunInterrupted, match="the same command goes on from there"):
         confirmed(a, b)
-    first = confirm._unfinished(a, b)
+    first = confirm._latest(a, b, {"tidb": "tidb"})
     assert first is not None
     assert {trial.id for trial in first[1].missing()} >= {"r02-tidb-threads2"}
-    sides = tuple(
-        confirm.Side(cast("Asking", SimpleNamespace(
-            kind=SimpleNamespace(experiment=lambda *_, mine=mine: mine), published=None, parameters=None,
-            profile=SimpleNamespace(tries=1), inventory=None)), campaign, [])
-        for mine, campaign in zip(again, first, strict=True)
-    )  # fmt: skip
-    turns = CompareParameters(a=str(first[0].folder), b=str(first[1].folder), metric=["tps"])
-    before = compare(a.id, b.id, metric=["tps"])
-    confirm._until_decided((sides[0], sides[1]), turns, before, 1800, Console(file=io.StringIO()))
-    assert first[0].missing() == first[1].missing() == []
-    assert compare(**turns.model_dump()).verdict == "regression"
-    assert confirm._unfinished(a, b) is None
+    stopping.trouble.clear()
+    found = compare(**confirmed(a, b).model_dump())
+    assert (found.a.folder, found.verdict) == (first[0].folder, "regression")
+    assert found.a.missing() == found.b.missing() == []
 
 
 def test_every_second_round_begins_with_b(again: list[Loads]) -> None:
@@ -168,9 +223,19 @@ def test_a_campaign_that_does_not_say_how_it_was_run_is_refused(home: Home) -> N
 
 def test_what_changed_since_is_named(home: Home) -> None:
     a, b = recorded(Loads(), time_s=7), recorded(Loads(seed=1), time_s=7)
-    with pytest.raises(BadInput, match="cannot be run again as it was") as refused:
+    with pytest.raises(BadInput, match=r"cannot be run again as it was: .*time_s was 7, is ") as refused:
         confirmed(a, b)
-    assert (refused.value.file, str(refused.value.key)[:6]) == (a.folder / "plan.json", "asked.")
+    assert refused.value.file == a.folder / "plan.json"
+    assert "asked.time_s" in str(refused.value.key)
+
+
+def test_what_the_inventory_sets_otherwise_since_is_named_with_both_values() -> None:
+    then = {"settings": {"hosts": {"db1": {"cpus": [0, 1]}}}, "repeat": {"budget_s": 60}, "systems": ["mariadb"]}
+    today = {"settings": {"hosts": {"db1": {"cpus": [0]}}}, "systems": ["mariadb"]}
+    assert confirm._changed(then, today) == {"settings.hosts.db1.cpus": "settings.hosts.db1.cpus was [0, 1], is [0]"}
+    assert confirm._changed(then, {"systems": ["mariadb"]}) == {
+        "settings.hosts.db1.cpus": "settings.hosts.db1.cpus was [0, 1], is not set"
+    }
 
 
 def test_a_budget_below_two_rounds_is_refused(again: list[Loads]) -> None:

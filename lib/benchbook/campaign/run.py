@@ -58,14 +58,17 @@ def run(
     stop: Callable[[], bool] = lambda: False,
     *,
     tries: int = TRIES,
+    repetition: int | None = None,
 ) -> None:
     """Run every trial of the plan that has no whole record yet. A failed trial is recorded; the rest goes on.
 
     When the plan is through, `another` may extend it, and says whether it did: the hosts stay connected meanwhile.
     `stop` is asked after every trial whether to end here: raises RunStopped, once all that runs on the hosts is ended.
-    `tries`: a trial from whose hosts others took CPU is measured at most so often.
+    `tries`: a trial from whose hosts others took CPU is measured at most so often. `repetition`: of this one alone.
     """
     todo = campaign.missing() or (campaign.missing() if another() else [])
+    if repetition is not None:
+        todo = [trial for trial in todo if trial.repetition == repetition]
     tracker = Tracker(listen, total=len(campaign.trials), done=len(campaign.trials) - len(todo))
     if not todo:
         tracker.finish()

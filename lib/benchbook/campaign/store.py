@@ -149,9 +149,9 @@ class Campaign:
         """Keep with the plan what is known before the first trial."""
         _write(self.folder / "plan.json", {**self.plan.model_dump(), "forecast": made.model_dump()})
 
-    def keep_looks(self, after: Sequence[int]) -> None:
+    def keep_looks(self, after: Sequence[Sequence[int]]) -> None:
         """Keep with the plan after which repetitions it is compared with the campaign that it takes turns with."""
-        _write(self.folder / "plan.json", {**self.plan.model_dump(), "looks_after": list(after)})
+        _write(self.folder / "plan.json", {**self.plan.model_dump(), "looks_after": list(map(list, after))})
 
     @property
     def planned(self) -> int:
@@ -164,13 +164,13 @@ class Campaign:
         return of_plan(self.asked)
 
     @property
-    def shares(self) -> int:
+    def shares(self) -> float:
         """Among how many looks at the claims of this campaign their error rate is shared out; 1 if there is but one.
 
         A rule without `looks`, as the sample's, is of a campaign whose claims were judged after every added block.
         """
         if self.plan.looks_after:
-            return len(self.plan.looks_after)
+            return 1 / self.plan.share_of_a_look
         rule = self.asked.get("repeat")
         if not rule:
             return 1

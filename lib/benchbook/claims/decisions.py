@@ -42,7 +42,7 @@ class Decision:
     probability: float = math.nan
 
 
-def decide(claims: Sequence[Sequence[Contrast]], *, alpha: float = 0.05, shares: int = 1) -> list[Decision]:
+def decide(claims: Sequence[Sequence[Contrast]], *, alpha: float = 0.05, shares: float = 1) -> list[Decision]:
     """Return an answer per claim, each given by its contrasts, of which every one must hold.
 
     They have one of `shares` equal shares of `alpha` (Bonferroni), which p values count as intervals do.
@@ -60,7 +60,7 @@ def decide(claims: Sequence[Sequence[Contrast]], *, alpha: float = 0.05, shares:
     ]
 
 
-def adjusted_p(claims: Sequence[Sequence[Contrast]], shares: int = 1) -> Array:
+def adjusted_p(claims: Sequence[Sequence[Contrast]], shares: float = 1) -> Array:
     """Return a p value per claim, corrected for all of them and for the looks: below alpha it holds or fails."""
     # A claim holds or fails: one answer alone can wrong it. Jones & Tukey (2000), Psychological Methods 5(4).
     p = np.fmin(*_both(claims))

@@ -100,7 +100,7 @@ def judge(
     found: Evidence,
     system: JudgedSystem,
     *,
-    shares: int = 1,
+    shares: float = 1,
     busy: Sequence[BusyCell] = (),
     scaling: LevelScaling | None = None,
     published_cores: int | None = None,

@@ -194,7 +194,7 @@ def comparable(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def differences(
-    frame: pd.DataFrame, *, effects: Effects | None = None, margin: float = MARGIN, looks: int = 1
+    frame: pd.DataFrame, *, effects: Effects | None = None, margin: float = MARGIN, alpha: float = 1 - CONFIDENCE
 ) -> pd.DataFrame:
     """As `outcomes`, and `needed`: repetitions a side that would show a difference of `margin` in an undecided cell.
 
@@ -203,13 +203,13 @@ def differences(
     the cell open: then, what would decide it at this ratio. A cell that varies unlike the others of its group is told
     by its own spread, as it was judged.
     """
-    table = outcomes(frame, effects=effects, margin=margin, looks=looks)
-    undecided, alpha = table.outcome == "undecided", (1 - CONFIDENCE) / looks / len(table)
+    table = outcomes(frame, effects=effects, margin=margin, alpha=alpha)
+    undecided, each = table.outcome == "undecided", alpha / len(table)
     alike, apart = _spread(frame, table[~table.own_spread], GROUP), _spread(frame, table[table.own_spread], CELL)
 
     @cache
     def needed(cv: float, group: Group, distance: float) -> int | None:
-        return _needed(cv, distance, alpha, (effects or {}).get(group))
+        return _needed(cv, distance, each, (effects or {}).get(group))
 
     def of(cell: tuple[str, ...], group: Group, distance: float, have: int) -> int | None:
         cv = alike[group] if cell not in apart else apart[cell]
@@ -243,20 +243,21 @@ def _groups(table: pd.DataFrame) -> list[Group]:
 
 
 def outcomes(
-    frame: pd.DataFrame, *, effects: Effects | None = None, margin: float = MARGIN, looks: int = 1
+    frame: pd.DataFrame, *, effects: Effects | None = None, margin: float = MARGIN, alpha: float = 1 - CONFIDENCE
 ) -> pd.DataFrame:
     """A row per cell that both arms have, in the order of `frame` (as `long` makes it), corrected by Holm over all.
 
     [*cell, a, b (means), ratio (b / a), low, high, n_a, n_b, p_value, p_holm, campaigns, own_spread, outcome].
     "faster" and "slower" are told by the unit, a metric without a better side is "changed". A difference that is shown
     to lie within `margin` is "equivalent", whatever its p value; "not slower" is shown to lose less than `margin`, but
-    not to gain less. `effects` holds what campaigns differ by. The error rate is shared among so many `looks`.
+    not to gain less. `effects` holds what campaigns differ by. `alpha` is the error rate of
+    every statement: less than 5% where this is one of several looks.
     """
     usable = comparable(frame)
     keys = usable[CELL].drop_duplicates(ignore_index=True)
     numbered = usable.merge(keys.reset_index(names="cell"), on=CELL)
     known = {cell: effects[group] for cell, group in enumerate(_groups(keys)) if effects and group in effects}
-    kinds, alpha = numbered.assign(kind=numbered.metric), (1 - CONFIDENCE) / looks
+    kinds = numbered.assign(kind=numbered.metric)
     found = compare_cells(kinds, arms=("b", "a"), effects=known, margin=margin, alpha=alpha)
     means = numbered.pivot_table(index="cell", columns="arm", values="value", aggfunc="mean")
     table = keys.join(means).join(found, how="inner")

@@ -92,8 +92,8 @@ class Comparison:
     @property
     def confidence(self) -> str:
         """What intervals hold with: 95%, or more where the error rate is shared among several looks."""
-        looks = _looks(self.a)
-        return f"{CONFIDENCE:.0%}" if looks == 1 else f"{1 - (1 - CONFIDENCE) / looks:.1%}"
+        alpha = _alpha(self.a)
+        return f"{CONFIDENCE:.0%}" if alpha == 1 - CONFIDENCE else f"{1 - alpha:.1%}"
 
     @property
     def exit_status(self) -> int:
@@ -136,7 +136,7 @@ class Comparison:
         if self.took_turns:
             return (
                 "Both were run again in turns, repetition by repetition: what campaigns differ by is in both. The "
-                f"error rate is shared among the looks ({_looks(self.a)}): intervals hold with {self.confidence}."
+                f"error rate is shared among all looks at the two: intervals hold with {self.confidence}."
             )
         return self.history.sentence(self.effects)
 
@@ -175,9 +175,9 @@ class Comparison:
         return " ".join(said)
 
 
-def _looks(a: Campaign) -> int:
-    """Among how many looks the error rate of a comparison with `a` is shared."""
-    return len(a.plan.looks_after or [1])
+def _alpha(a: Campaign) -> float:
+    """The error rate of a comparison with `a`, which may be one of several looks."""
+    return (1 - CONFIDENCE) * a.plan.share_of_a_look
 
 
 def _took_turns(a: Campaign, b: Campaign) -> bool:
@@ -219,7 +219,7 @@ def compare(  # noqa: PLR0913 - what the command asks for, by name
     behind = history.around(left, right, systems, metric, without)
     # What campaigns differ by is the same for two that took turns.
     effects = {} if turns else behind.effects(cells.comparable(frame), campaign_effect)
-    found = cells.differences(frame, effects=effects, margin=margin, looks=_looks(left))
+    found = cells.differences(frame, effects=effects, margin=margin, alpha=_alpha(left))
     lost = cells.lost(frame, left, right, systems)
     return Comparison(left, right, between, found, cells.left_out(frame), lost, margin, behind, effects)
 

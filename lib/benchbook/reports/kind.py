@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 import pandas as pd
+from pydantic import BaseModel
 
 from benchbook import paths, plugins, published
 from benchbook.analysis import beside
@@ -33,7 +34,7 @@ def common(systems: Sequence[str], parameters: Parameters, profile: Profile, inv
     And a digest of what the inventory sets, where it sets anything: who changes that begins a new campaign. Of systems
     that would run alike it is said, for no claim can be about what sets them apart.
     """
-    settings = _settings(inventory)
+    settings = settings_of(inventory)
     alike = run_alike(systems, inventory) if len(systems) > 1 else {}
     return {
         "profile": profile.name,
@@ -46,19 +47,23 @@ def common(systems: Sequence[str], parameters: Parameters, profile: Profile, inv
     }
 
 
-def _settings(inventory: Inventory) -> dict[str, object]:
-    """What decides how servers run, and which are measured that exist; in a lab, `tune` is set where it may be."""
-    servers = {
-        name: one.model_dump(include={"binary", "settings"}, exclude_defaults=True)
-        for name, one in inventory.systems.items()
+def settings_of(inventory: Inventory) -> dict[str, dict[str, Any]]:
+    """Return what decides how servers run, and which are measured that exist, under the keys of an inventory's file.
+
+    In a lab, `tune` is set where it may be.
+    """
+    hosts = {"cpus"} if inventory.lab else {"cpus", "tune"}
+    dumped = {
+        "systems": {name: _set(one, {"binary", "settings"}) for name, one in inventory.systems.items()},
+        "endpoints": {name: {"host": at(one.host, one.port)} for name, one in inventory.endpoints.items()},
+        "hosts": {name: _set(host, hosts) for name, host in inventory.hosts.items()},
     }
-    found = {
-        "systems": {name: said for name, said in servers.items() if said},
-        "endpoints": {name: at(one.host, one.port) for name, one in inventory.endpoints.items()},
-        "cpus": {name: host.cpus for name, host in inventory.hosts.items() if host.cpus},
-        "tune": {name: host.tune for name, host in inventory.hosts.items() if host.tune and not inventory.lab},
-    }
+    found = {what: {name: one for name, one in said.items() if one} for what, said in dumped.items()}
     return {what: said for what, said in found.items() if said}
+
+
+def _set(section: BaseModel, keys: set[str]) -> dict[str, Any]:
+    return section.model_dump(mode="json", include=keys, exclude_defaults=True)
 
 
 class Kind(ABC, Generic[P]):
