@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import shutil
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kit import ROOT, Home
+from rich.console import Console
 from scipy import stats
 
 from benchbook import published
@@ -20,6 +22,7 @@ from benchbook.campaign.store import Campaign
 from benchbook.claims import judge, ledger
 from benchbook.hosts import capacity
 from benchbook.hosts.inventory import load_inventory
+from benchbook.overview import lists
 from benchbook.parameters import check, defaults
 from benchbook.profiles import load_profile
 from benchbook.reports import forecast as forecasts
@@ -159,6 +162,35 @@ def test_repetitions_that_are_added_share_the_error_rate(home: Home, cores: Any)
     once, looked_at = forecast(asking), forecast(asking, budget_s=3600)
     needed = [{each.claim: each.repetitions or 0 for each in made.claims} for made in (once, looked_at)]
     assert needed[1]["rises-point-select"] > needed[0]["rises-point-select"]
+
+
+def test_why_no_more_can_be_said_is_printed_once_for_claims_alike_and_fits_a_page() -> None:
+    why = {"reason": "threads were scaled to the cores here: 1 for 50 and 4 for 200", "needs": "the published levels"}
+    made = RunForecast(
+        claims=[
+            ClaimForecast(claim="decided", system="s", speaks="both ways", repetitions=4, minutes=0.9),
+            *(ClaimForecast(claim=f"claim-{n}", system="s", speaks="nothing", **why) for n in range(9)),
+        ],
+        wall_s=90.0,
+        sources=["word " * 40],
+    )
+    out = io.StringIO()
+    lists.print_plan("mine", made, Console(file=out))
+    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    assert max(map(len, lines)) <= 100
+    assert sum("4 for 200" in line for line in lines) == 1
+    said = " ".join(" ".join(lines).split())
+    assert "These hosts say nothing of claim-0, claim-1, claim-2" in said
+    assert "claim-8: threads were scaled" in said
+    assert "what would help: the published levels" in said
+    assert "decided both ways 4 0.9" in said, said
+
+
+def test_no_budget_is_called_too_small_where_repetitions_decide_nothing(home: Home, cores: Any) -> None:
+    cores(2)
+    made = forecast(asked(TIDB, workloads=["oltp_point_select"]), budget_s=3600)
+    assert made.sources[-1] == forecasts.NOT_BY_TIME
+    assert not any("published figures came out" in source for source in made.sources)
 
 
 def test_what_came_out_stands_beside_it() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 from rich import box
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -34,6 +35,14 @@ from benchbook.reports import planning
 
 # A pipe says that it is as narrow as 80 columns, and whoever reads it wants the whole line.
 _LEAST_WIDTH = 160
+# Sentences in a pipe are as wide as this; what `plan` says why, by what hosts can say of a claim.
+_PIPE_WIDTH = 100
+_WHY = {
+    "confirm only": "These hosts can confirm, and not refute,",
+    "refute only": "These hosts can refute, and not confirm,",
+    "nothing": "These hosts say nothing of",
+    "not run": "Not run:",
+}
 
 
 def print_table(console: Console, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -218,7 +227,19 @@ def budget_s(budget: str) -> float:
 
 
 def print_plan(report: str, made: RunForecast, console: Console) -> None:
-    """Print the forecast: a line per claim, how long the run takes, and what that is reckoned from."""
-    claims_terminal.print_rows(run_forecast.rows(made), console)
-    console.print(f"[bold]{report}[/]: {run_forecast.sentence(made)}")
-    console.print("\n".join(made.sources), markup=False)
+    """Print the forecast: claims that can be decided, why others cannot, the run's time, and what that goes by."""
+    width = console.width if console.is_terminal else _PIPE_WIDTH
+    why = ("reason", "what would help")
+    rows = run_forecast.rows(made)
+    decided = [row for row in rows if row["speaks"] not in ("nothing", "not run")]
+    claims_terminal.print_rows([{key: row[key] for key in row if key not in why} for row in decided], console)
+    groups = grouped(rows, lambda row: (row["speaks"], row["reason"], row["what would help"]))
+    for (speaks, reason, needs), alike in groups.items():
+        if reason != "–":
+            names = ", ".join(dict.fromkeys(row["claim"] for row in alike))
+            console.print(f"{_WHY[speaks]} {names}:", width=width, markup=False)
+            helps = "" if needs == "–" else f"\nwhat would help: {needs}"
+            console.print(Padding(Text(f"{reason}{helps}"), (0, 0, 1, 4)), width=width)
+    console.print(f"[bold]{report}[/]: {run_forecast.sentence(made)}", width=width)
+    for source in made.sources:
+        console.print(source, width=width, markup=False)

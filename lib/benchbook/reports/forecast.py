@@ -42,6 +42,7 @@ SPREAD_SHORT, SPREAD_LONG, LONG_S = 0.15, 0.05, 30.0
 # Seconds of wall time beside the loads, medians of the same campaigns: before the first trial, per block, per trial.
 PREPARE_S, BLOCK_S, BESIDE_S = 30.0, 5.0, 4.0
 NO_BUDGET = "The budget is too small to decide any claim."
+NOT_BY_TIME = "No budget helps: repetitions decide none of these claims, for the reasons given."
 
 
 @dataclass(frozen=True)
@@ -85,14 +86,15 @@ def forecast(
                     row = row.model_copy(update=_takes(answer, cells, costs))
                     open_claims[len(claims)] = OpenClaim(str(len(claims)), tuple(cells), _chances(answer))
                 claims.append(row)
-    sources = _sources(found, last, spread)
+    sources = _sources(found, last, spread if open_claims else None)
     wall_s = prepare_s + len(blocks(trials)) * costs.block_s + costs.of(trial.cell for trial in trials)
     if budget_s is not None:
         claims = _budgeted(claims, open_claims, costs, budget_s - wall_s)
         most = max((claim.budgeted or 0 for claim in claims), default=0)
         planned_ones = max((trial.repetition for trial in trials), default=0)
         rule = f"repeat: {{most_repetitions: {planned_ones + most}, budget_min: {budget_s / 60:g}}}"
-        sources.append(f"With `{rule}` in its profile a run adds these repetitions to its own." if most else NO_BUDGET)
+        adds = f"With `{rule}` in its profile a run adds these repetitions to its own."
+        sources.append(adds if most else NO_BUDGET if open_claims else NOT_BY_TIME)
     return RunForecast(claims=claims, wall_s=wall_s, sources=sources)
 
 
@@ -246,17 +248,21 @@ def _budgeted(
     return sorted(found, key=lambda claim: (not claim.budgeted, claim.minutes or 0.0))
 
 
-def _sources(found: Design, last: _Recorded | None, spread: float) -> list[str]:
+def _sources(found: Design, last: _Recorded | None, spread: float | None) -> list[str]:
     repeating = found.asked.get("repeat")
     most = f", up to {repeating['budget_min']:g} min in all" if repeating else ""
     added = [f"Repetitions may be added for claims that are open{most}."] if repeating else []
     if last:
         return [f"Busy cores, figures, spreads and times are those of campaign {last.campaign.id}.", *added]
+    assumed = (
+        "Repetitions are those that would decide the claims if the published figures came out, and varied by "
+        f"{spread or 0:.0%} from one repetition to the next."
+    )
     return [
-        "Busy cores: a client keeps one core busy at most; where no level counts clients, all cores are taken to be.",
-        f"Spread: {spread:.0%} of a figure between repetitions, and times beside the loads, as recorded smoke "
-        "campaigns had them; repetitions are those that would decide the claims if the published figures came out.",
-        "Not in the wall time: building systems from source.",
+        "Busy cores: a client keeps one core busy at most; where no level counts clients, all cores are taken to be "
+        "busy. A run may say more than this, never less.",
+        *([assumed] if spread else []),
+        "Times beside the loads are those of recorded smoke campaigns; building systems from source comes on top.",
         *added,
     ]
 
