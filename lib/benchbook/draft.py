@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 from pydantic import Field
 
 from benchbook import paths, yamlfile
-from benchbook.documents.columns import Column
+from benchbook.documents.columns import AT_LEVEL, Column, concurrency_of
 from benchbook.documents.numerals import Figure, is_empty
 from benchbook.documents.sentences import Sentence, split
-from benchbook.documents.setups import commands
+from benchbook.documents.setups import Command, commands
 from benchbook.documents.tables import Cell, Reading, Table, table_in_sentences
 from benchbook.documents.units import factor
 from benchbook.given import user_file
@@ -71,7 +71,7 @@ def unconfirmed(report: str) -> list[Guess]:
 def draft(read: Reading, name: str) -> Draft:
     """Return the files of report `name` as its document says them."""
     guesses: list[Guess] = []
-    runs = [run for text, line in commands(read) if (run := _run(text, line))]
+    runs = [run for command in commands(read) if (run := _run(command))]
     in_sentences = table_in_sentences(read)
     printed = [*_joined(_measured(read)), *([in_sentences] if in_sentences else [])]
     tables = [table for each in printed if (table := _long(each))]
@@ -242,6 +242,7 @@ def _named(column: Column, own: str) -> str:
     heading = column.heading.lower()
     if column.quantity == "concurrency":
         return "threads"
+    heading = AT_LEVEL.sub("", heading)
     rate = next((word for word in ("tpmc", "tps", "qps", "rps", "iops", "ops") if word in heading), "")
     base = (
         f"p{column.percent:g}".replace(".", "_") if column.quantity == "percentile" and column.percent
@@ -254,9 +255,12 @@ def _named(column: Column, own: str) -> str:
 
 
 def _products(table: Table) -> dict[int, str]:
-    """Return place -> product, where each column of a metric is headed by one of at least two products."""
+    """Return place -> product (or threads), where each column of a metric is headed by one of at least two of them."""
     metrics = [place for place, column in enumerate(table.columns) if column.role == "metric"]
     own = {place: _own(table.columns[place].heading) for place in metrics}
+    at = {place: level for place in metrics if (level := concurrency_of(table.columns[place].heading))}
+    if len(at) == len(metrics):
+        own = at
     stems = [(_named(table.columns[place], own[place]), own[place]) for place in metrics]
     each = {name for _, name in stems}
     common = {stem for stem, _ in stems}
@@ -271,8 +275,9 @@ def _long(table: Table) -> _LongTable | None:
     names = list(dict.fromkeys(products.values()))
     if products:
         made.rows = [{} for _ in range(len(table.rows) * len(names))]
-        called = "version" if all(re.search(r"\d", name) for name in names) else "system"
-        made.columns.append(_Column(called, "string", "", "level", ", ".join(names), 0.7, needed=True))
+        threads = all(name.isdigit() for name in names)
+        called = "threads" if threads else "version" if all(re.search(r"\d", name) for name in names) else "system"
+        made.columns.append(_Column(called, "integer" if threads else "string", "threads" if threads else "", "level", ", ".join(names), 0.7, needed=True))  # fmt: skip
         for number, row in enumerate(made.rows):
             row[called] = names[number // len(table.rows)]
     for place, column in enumerate(table.columns):
@@ -309,7 +314,8 @@ def _setting(made: _LongTable, column: Column, cells: Sequence[Cell]) -> None:
     numbers = [cell.figure if cell.figure and _plain(cell) else None for cell in cells]
     empty = any(is_empty(cell.text) for cell in cells)
     filled = [(one, cell) for one, cell in zip(numbers, cells, strict=True) if not is_empty(cell.text)]
-    numeric = bool(filled) and all(one for one, _ in filled)
+    # 4.10 is no number.
+    numeric = all(one for one, _ in filled) and not re.search(r"\bversion\b|版本", column.heading, re.IGNORECASE)
     whole = numeric and all(one.value == int(one.value) for one, _ in filled if one)
     kind = "integer" if whole else "number" if numeric else "string"
     base = "threads" if column.quantity == "concurrency" else _slug(column.heading) or column.quantity or "level"
@@ -450,7 +456,7 @@ _LONG_OPTIONS = {"M": "protocol", "j": "jobs"}
 
 
 class _Run(NamedTuple):
-    """A command that starts a load: which one, its settings, its other options, its line."""
+    """A command that starts a load: which one, its settings, its other options, the threads that a loop counts through."""
 
     load: str
     workload: str
@@ -458,16 +464,18 @@ class _Run(NamedTuple):
     options: list[str]
     line: int
     text: str
+    threads: list[int]
 
 
-def _run(text: str, line: int) -> _Run | None:
+def _run(command: Command) -> _Run | None:
+    text, line, loops = command
     words = re.sub(r"--\s+(?=[a-z])", "--", text).split()
     program = words[0].rpartition("/")[2]
     tool = _TOOLS.get(program)
     if tool is None:
         return None
     settings: dict[str, int | str] = {}
-    options, bare = list[str](), list[str]()
+    options, bare, threads = list[str](), list[str](), list[int]()
     rest = iter(pairwise([*words[1:], ""]))
     for word, following in rest:
         found = re.fullmatch(r"(--?)([A-Za-z][\w-]*)(?:=(.*))?", word)
@@ -485,8 +493,11 @@ def _run(text: str, line: int) -> _Run | None:
             value = following
             next(rest, None)
         if name in tool.settings:
+            counted = loops.get((value or "").strip('"${}'), [])
             if value and (number := _seconds(value)) is not None:
                 settings[tool.settings[name]] = number
+            elif tool.settings[name] == "threads" and all(one.isdigit() for one in counted):
+                threads = [int(one) for one in counted]
         elif not re.fullmatch(tool.private, name) and "$" not in (value or ""):
             options.append(f"--{_LONG_OPTIONS.get(name, name)}" + (f"={value}" if value else ""))
     test = re.search(r"--test=(\S+)", text)
@@ -498,7 +509,7 @@ def _run(text: str, line: int) -> _Run | None:
         if jobs := settings.pop("jobs", None):
             options.append(f"--jobs={jobs}")
         workload = "select_only" if re.search(r"\s(?:-S|--select-only)\b", text) else "tpcb_like"
-    return _Run(tool.load, workload, settings, list(dict.fromkeys(options)), line, text)
+    return _Run(tool.load, workload, settings, list(dict.fromkeys(options)), line, text, threads)
 
 
 def _seconds(value: str) -> int | None:
@@ -550,6 +561,10 @@ def _design(read: Reading, table: _LongTable, runs: Sequence[_Run], guesses: lis
         fixed |= run.settings
     fixed = {name: value for name, value in fixed.items() if name not in {column.name for column in table.columns}}
     last = before[-1]
+    looped = next((run for run in reversed(before) if run.threads), None)
+    if looped and "threads" not in {column.name for column in table.columns}:
+        _rounds(table, looped, guesses)
+        fixed = {name: value for name, value in fixed.items() if name not in {one.name for one in table.levels}}
     levels = {column.name for column in table.levels}
     if not workload or not levels <= {"threads", "version", "system"} or "threads" not in levels | set(fixed):
         return None
@@ -576,6 +591,21 @@ def _design(read: Reading, table: _LongTable, runs: Sequence[_Run], guesses: lis
     }  # fmt: skip
 
 
+def _rounds(table: _LongTable, run: _Run, guesses: list[Guess]) -> None:
+    """Call the column that has the threads of the command's loop so; without one, rows that nothing names are its rounds."""
+    for column in table.levels:
+        said = [row[column.name] for row in table.rows]
+        if said == [str(one) for one in run.threads] or (column.name == "row" and len(said) == len(run.threads)):
+            if column.name == "row":
+                words = f"the rounds of the loop: {', '.join(map(str, run.threads))}"
+                guesses.append(Guess(file="datapackage.json", key=f"{table.name}.threads", guess=words, line=run.line, sure=0.4, printed=run.text))  # fmt: skip
+            for row, threads in zip(table.rows, run.threads, strict=True):
+                del row[column.name]
+                row["threads"] = str(threads)
+            column.name, column.type, column.unit = "threads", "integer", "threads"
+            return
+
+
 # -- hosts and versions -------------------------------------------------------------------------------------------------
 
 _HOST_WORDS = [
@@ -584,6 +614,8 @@ _HOST_WORDS = [
     ("filesystem", r"file ?system|文件系统"), ("runs", r"deploy|instance|service|runs|部署|实例"), ("hardware", r"size|machine type|instance type|configuration|机型|配置"),
     ("name", r"type|name|role|host|node|component|类型|节点|组件|角色|机器"),
 ]  # fmt: skip
+# Headings beside a list of a host's parts that call no host.
+_NO_HOST = re.compile(r"\W*(?:values?|descriptions?|details?|notes?|remarks?|comments?|specs?|specifications?|configurations?|settings?|值|取值|说明|备注|描述|配置|参数)?\W*$", re.IGNORECASE)  # fmt: skip
 _SYSTEMS = "TiDB|TiKV|PD|TiFlash|MySQL|MariaDB|PostgreSQL|Percona Server|Redis|MongoDB|etcd|DM|DTM|sysbench|pgbench|go-tpc|PgBouncer|PgCat|YCSB"
 _VERSION = re.compile(
     rf"\b({_SYSTEMS})\b(?:\s?(?:Server|cluster|source|target))?[ ]?(?:version|版本)?\s*[:：]?\s*(v?\d+(?:\.\d+)+[\w.-]*)",
@@ -618,11 +650,13 @@ def _hosts(read: Reading, guesses: list[Guess]) -> list[dict[str, Any]]:
         if not fields:
             continue
         across = fields == [_field(column.heading) for column in table.columns]
+        called = table.caption.strip("*:：_ \n") or table.section.rpartition(" > ")[2] or "host"
         records = [
             ([(name, cell.text) for name, cell in zip(fields, row, strict=True)], row[0].line) for row in table.rows
         ] if across else [
-            ([("name", table.columns[place].heading), *((name, row[place].text) for name, row in zip(fields, table.rows, strict=True))], table.line)
-            for place in range(1, len(table.columns))
+            ([("name", called if _NO_HOST.match(column.heading) else column.heading), *((name, row[place].text) for name, row in zip(fields, table.rows, strict=True))], table.line)
+            for place, column in enumerate(table.columns)
+            if place and (not _NO_HOST.match(column.heading) or len(table.columns) == 2) and column.quantity != "cost"
         ]  # fmt: skip
         for said, line in records:
             _host(found, [(name, text.strip()) for name, text in said if name and not is_empty(text)], line, guesses)

@@ -168,6 +168,55 @@ def test_a_command_in_a_loop_of_the_shell_is_read_and_what_follows_it_is_not(tmp
     assert entry["fixed"] == {"scale": 50, "time_s": 60}
 
 
+COMMAND = "sysbench oltp_read_only --tables=8 --table-size=100000 --time=60 --threads=$t run"
+
+
+@pytest.mark.parametrize(
+    ("loop", "levels"),
+    [
+        (f"for t in 1 8 16; do {COMMAND}; done", [1, 8, 16]),
+        (f"for t in {{1,2,4}}; do\n  {COMMAND} > $t.log\ndone", [1, 2, 4]),
+        (f"for t in $(seq 8 8 24)\ndo\n  {COMMAND.replace('$t', '${t}')}\ndone", [8, 16, 24]),
+        (f"for t in {{1..3}}; do {COMMAND}; done", [1, 2, 3]),
+        (f'LEVELS="4 8 12"\nfor t in $LEVELS; do {COMMAND}; done', [4, 8, 12]),
+    ],
+)
+def test_rows_that_nothing_names_are_the_rounds_of_the_printed_loop(
+    tmp_path: Path, loop: str, levels: list[int]
+) -> None:
+    table = "| TPS | 95% latency (ms) |\n|--|--|\n| 101.5 | 9.9 |\n| 180.2 | 10.4 |\n| 320.7 | 12.1 |\n"
+    made = drafted(tmp_path, f"# MySQL 8.0.36\n\n```\n{loop}\n```\n\n{table}")
+    (entry,) = made.report["design"]
+    assert (entry["workload"], entry["factors"]) == ("oltp_read_only", {"threads": levels})
+    (text,) = made.tables.values()
+    assert sorted(text.splitlines()[0].split(",")) == ["p95_ms", "threads", "tps"]
+    assert [one.sure for one in made.guesses if one.guess.startswith("the rounds of the loop")] == [0.4]
+    longer = drafted(tmp_path, f"# MySQL 8.0.36\n\n```\n{loop}\n```\n\n{table}| 400.1 | 15.0 |\n")
+    assert longer.report["design"] == []
+
+
+@pytest.mark.parametrize("heading", ["TPS ({} threads)", "{} threads", "Threads={}"])
+def test_levels_of_threads_in_the_headings_are_levels_and_no_versions(tmp_path: Path, heading: str) -> None:
+    heads = " | ".join(heading.format(level) for level in (8, 16))
+    rows = (
+        f"TPS of each version:\n\n| Version | {heads} |\n|--|--|--|\n| 4.1 | 1,000 | 1,900 |\n| 4.2 | 1,100 | 2,000 |\n"
+    )
+    made = drafted(tmp_path, f"# AcmeDB 4.2 against AcmeDB 4.1\n\n`{COMMAND}`\n\n{rows}")
+    (text,) = made.tables.values()
+    assert [line.rpartition(",")[0] for line in text.splitlines()] == [
+        "threads,version", "8,4.1", "8,4.2", "16,4.1", "16,4.2",
+    ]  # fmt: skip
+    (entry,) = made.report["design"]
+    assert entry["factors"] == {"threads": [8, 16], "version": ["4.1", "4.2"]}
+
+
+def test_a_column_of_values_or_prices_is_no_host(tmp_path: Path) -> None:
+    parts = "## Database server\n\n| Part | Value |\n|--|--|\n| CPU | 8 cores |\n| RAM | 32 GB |\n| OS | Debian |\n"
+    priced = "## Bill\n\n| Part | node-b | Price |\n|--|--|--|\n| CPU | 16 cores | $900 |\n| RAM | 64 GB | $300 |\n"
+    hosts = drafted(tmp_path, f"{SYSBENCH}\n{parts}\n{priced}").report["hosts"]
+    assert [host["name"] for host in hosts] == ["database server", "Database server", "node-b"]
+
+
 def test_a_report_of_pgbench_names_its_load_and_its_system(home: Home) -> None:
     laid_down(home, PGBENCH)
     found = published.load("mine")

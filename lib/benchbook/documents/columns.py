@@ -73,7 +73,7 @@ class Column(NamedTuple):
 
 def column(heading: str, cells: Sequence[list[Figure]], texts: Sequence[str], *, first: bool) -> Column:
     """Return what a heading, and the cells below it, say of a column; `first`: no metric stands to its left."""
-    rule = rule_of(heading)
+    rule = rule_of(AT_LEVEL.sub("", heading))
     unit = unit_of(heading)
     printed = [cell[0].unit for cell in cells if cell]
     common = max(set(printed), key=printed.count) if printed else ""
@@ -93,7 +93,7 @@ def column(heading: str, cells: Sequence[list[Figure]], texts: Sequence[str], *,
             return Column(heading, "delta", "x", "more", "delta", sure=0.5)
         values = [cell[0].value for cell in cells if cell]
         ladder = len(values) > 1 and values == sorted(set(values)) and all(value == int(value) for value in values)
-        role: Role = "level" if first and ladder and not unit else "metric"
+        role: Role = "level" if first and ladder and not unit and not concurrency_of(heading) else "metric"
         return Column(heading, "", unit, _direction(unit), role, sure=0.4 if role == "level" else 0.5)
     role = rule.role
     if unit == "x" and role == "metric":
@@ -107,6 +107,18 @@ def column(heading: str, cells: Sequence[list[Figure]], texts: Sequence[str], *,
     percent = percent_of(heading) if rule.quantity == "percentile" else None
     sure = 0.95 if unit or rule.unit else 0.8
     return Column(heading, rule.quantity, unit or rule.unit, rule.better or _direction(unit), role, percent, sure)
+
+
+AT_LEVEL = re.compile(
+    r"(?<![\d.,])(\d[\d,]*)[\s-]*(?:concurrent )?(?:threads?|clients?|connections?|users|并发|线程)(?![A-Za-z])"
+    r"|(?:threads?|clients?|connections?|concurrency|并发|线程数?)\s?[=:：]?\s?(\d[\d,]*)(?![\d.])", re.IGNORECASE,
+)  # fmt: skip
+
+
+def concurrency_of(heading: str) -> str:
+    """Return the threads (clients, connections) at which a column was measured, as its heading says: 8 of "TPS, 8 threads"."""
+    found = AT_LEVEL.search(heading)
+    return (found[1] or found[2]).replace(",", "") if found else ""
 
 
 def rule_of(heading: str) -> Rule | None:

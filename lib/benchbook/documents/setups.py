@@ -58,8 +58,42 @@ def setups(read: Reading) -> Iterator[Finding | Passed]:
     yield from _levels(read, sentences)
 
 
-def commands(read: Reading) -> list[tuple[str, int]]:
-    """Return every command that starts a load generator, its continued lines joined, with its line."""
+class Command(NamedTuple):
+    """A command that starts a load generator, and what the loops of the shell around it count through, by variable."""
+
+    text: str
+    line: int
+    loops: dict[str, list[str]]
+
+
+_LOOP = re.compile(r"\bfor\s+(\w+)\s+in\s+([^;\n]+?)\s*(?:;|\n)\s*do\b")
+_SEQ = re.compile(r"(?:\$\(|`)\s*seq\s+([\d ]+?)\s*[)`]|\{(\d+)\.\.(\d+)(?:\.\.(\d+))?\}")
+_MOST_LEVELS = 100
+
+
+def _loops(shell: str) -> dict[str, list[str]]:
+    """Return the values of each variable that a loop before the end of a text counts through: 1 8 16, {1,2,4}, seq 8 8 64."""
+
+    def counted(match: re.Match[str]) -> str:
+        words = match[1].split() if match[1] else [one for one in (match[2], match[4], match[3]) if one]
+        first, *step, last = map(int, words if len(words) > 1 else ["1", *words])
+        return " ".join(map(str, range(first, last + 1, max(1, *step, 1))[:_MOST_LEVELS]))
+
+    found = {}
+    for loop in _LOOP.finditer(shell):
+        words = loop[2]
+        if said := re.fullmatch(r"\"?\$\{?(\w+)(?:\[@\])?\}?\"?", words):
+            told = re.findall(
+                rf"^\s*{said[1]}=(?:\"([^\"\n]*)\"|'([^'\n]*)'|\(([^)\n]*)\))", shell[: loop.start()], re.MULTILINE
+            )
+            words = "".join(told[-1]) if told else ""
+        words = _SEQ.sub(counted, words)
+        found[loop[1]] = [one for one in re.split(r"[\s,{}]+", words) if one and "$" not in one]
+    return found
+
+
+def commands(read: Reading) -> list[Command]:
+    """Return every command that starts a load generator, its continued lines joined."""
     found = []
     for block in read.blocks:
         if block.kind not in {"code", "paragraph"}:
@@ -74,7 +108,8 @@ def commands(read: Reading) -> list[tuple[str, int]]:
             command = " ".join(match[1].split())
             # In a paragraph a line may begin with the program's name and be a sentence.
             if block.kind == "code" or re.search(r"\s--?\s?[a-zA-Z]", command):
-                found.append((command, block.line + block.text.count("\n", 0, match.start())))
+                line = block.line + block.text.count("\n", 0, match.start())
+                found.append(Command(command, line, _loops(joined[: match.start(1)])))
     return found
 
 
@@ -100,7 +135,7 @@ def _version_of(read: Reading, program: str) -> tuple[int, ...] | None:
 
 
 def _options(read: Reading) -> Iterator[Finding | Passed]:
-    for command, line in commands(read):
+    for command, line, _ in commands(read):
         old = [
             one
             for one in REPLACED
@@ -156,7 +191,7 @@ def _hosts(read: Reading) -> Iterator[Finding | Passed]:
     }
     if len(told) < 2:
         return
-    for command, line in commands(read):
+    for command, line, _ in commands(read):
         for address in dict.fromkeys(_ADDRESS.findall(command)):
             near = [
                 other
@@ -174,7 +209,7 @@ def _hosts(read: Reading) -> Iterator[Finding | Passed]:
 def _imported(read: Reading, sentences: list[Sentence]) -> Iterator[Finding | Passed]:
     sizes = [
         (int(a[1]), int(b[1]))
-        for command, _ in commands(read)
+        for command, *_ in commands(read)
         if (a := re.search(r"--tables=(\d+)", command)) and (b := re.search(r"--table[-_]size=(\d+)", command))
     ]
     for sentence in sentences:
