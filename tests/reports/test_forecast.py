@@ -165,7 +165,10 @@ def test_repetitions_that_are_added_share_the_error_rate(home: Home, cores: Any)
 
 
 def test_why_no_more_can_be_said_is_printed_once_for_claims_alike_and_fits_a_page() -> None:
-    why = {"reason": "threads were scaled to the cores here: 1 for 50 and 4 for 200", "needs": "the published levels"}
+    needs = (
+        "the published levels (-p levels=published), on a machine with all the cores for them, and hosts of their own"
+    )
+    why = {"reason": "threads were scaled to the cores here: 1 for 50 and 4 for 200", "needs": needs}
     made = RunForecast(
         claims=[
             ClaimForecast(claim="decided", system="s", speaks="both ways", repetitions=4, minutes=0.9),
@@ -175,14 +178,15 @@ def test_why_no_more_can_be_said_is_printed_once_for_claims_alike_and_fits_a_pag
         sources=["word " * 40],
     )
     out = io.StringIO()
-    lists.print_plan("mine", made, Console(file=out))
+    # As the command's: a console that wraps nothing.
+    lists.print_plan("mine", made, Console(file=out, soft_wrap=True))
     lines = [line.rstrip() for line in out.getvalue().splitlines()]
     assert max(map(len, lines)) <= 100
     assert sum("4 for 200" in line for line in lines) == 1
     said = " ".join(" ".join(lines).split())
     assert "These hosts say nothing of claim-0, claim-1, claim-2" in said
     assert "claim-8: threads were scaled" in said
-    assert "what would help: the published levels" in said
+    assert f"what would help: {needs}" in said
     assert "decided both ways 4 0.9" in said, said
 
 

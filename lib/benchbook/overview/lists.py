@@ -6,6 +6,7 @@ A report, an inventory or a campaign that is broken costs no other its line.
 from __future__ import annotations
 
 import json
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,6 @@ from typing import Any
 import pandas as pd
 from rich import box
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -237,9 +237,19 @@ def print_plan(report: str, made: RunForecast, console: Console) -> None:
     for (speaks, reason, needs), alike in groups.items():
         if reason != "–":
             names = ", ".join(dict.fromkeys(row["claim"] for row in alike))
-            console.print(f"{_WHY[speaks]} {names}:", width=width, markup=False)
-            helps = "" if needs == "–" else f"\nwhat would help: {needs}"
-            console.print(Padding(Text(f"{reason}{helps}"), (0, 0, 1, 4)), width=width)
-    console.print(f"[bold]{report}[/]: {run_forecast.sentence(made)}", width=width)
-    for source in made.sources:
-        console.print(source, width=width, markup=False)
+            helps = [] if needs == "–" else [f"what would help: {needs}"]
+            lines = [
+                _filled(f"{_WHY[speaks]} {names}:", width),
+                *(_filled(said, width, 4) for said in (reason, *helps)),
+            ]
+            console.print("\n".join([*lines, ""]), markup=False, highlight=False)
+    for said in (f"{report}: {run_forecast.sentence(made)}", *made.sources):
+        console.print(_filled(said, width), markup=False)
+
+
+def _filled(text: str, width: int, indent: int = 0) -> str:
+    """The text in lines of this width, which a console that wraps nothing keeps."""
+    margin = " " * indent
+    return textwrap.fill(
+        text, width, initial_indent=margin, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False
+    )
