@@ -311,8 +311,9 @@ class Report(Recorded):
     def published_and_measured(self) -> HTML:
         """Each published table beside what was measured, with intervals over repetitions."""
         scaling = self.campaign.scaling
-        scaled = [show.paragraph(scaling.of_tables_in(self.records).sentence())] if scaling else []
-        return show.stack([*scaled, show.beside(self.beside(), self.published)])
+        scaled = scaling.of_tables_in(self.records).sentence() if scaling else ""
+        notes = [show.paragraph(said) for said in (scaled, summary.unsure(self.records)) if said]
+        return show.stack([*notes, show.beside(self.beside(), self.published)])
 
     def save_figure(self, drawn: Figure | Grid, name: str, alt: str = "", caption: str = "") -> Figure:
         """Save what seaborn or `plots` drew as figures/<name>.png and .svg of the campaign; return its figure.

@@ -30,7 +30,7 @@ from benchbook.hosts.inventory import EndpointSettings, load_inventory
 from benchbook.probes.probe_file import PROCESS, read
 from benchbook.probes.samples import COLUMNS, to_series
 from benchbook.profiles import load_profile
-from benchbook.reports.transfer import engines, transfer_kind, transfer_views
+from benchbook.reports.transfer import engines, transfer_kind
 from benchbook.reports.transfer.engines import Ddt, Mongodump, Moved, Pymongo
 from benchbook.reports.transfer.transfer_kind import TransferParameters
 from benchbook.reports.transfer.transfer_summary import (
@@ -466,17 +466,6 @@ def test_the_engines_are_compared_over_repetitions_and_not_over_the_trials_of_th
     # The third repetition lacks a combination. Student's t of one degree of freedom is 12.706, the error of the mean 5.
     assert found.loc["pymongo"].tolist() == pytest.approx([25.0, -38.531, 88.531, 2], 1e-4)
     assert found.loc["mongodump"].tolist() == pytest.approx([7.0, math.nan, math.nan, 1], nan_ok=True)
-
-
-def test_memory_is_drawn_while_copying_alone() -> None:
-    """Two trials that copied for 1 and 2 s: before it a program grows, after it its processes end, and hold 0."""
-    spans = {1: 1.0, 2: 2.0}
-    ran = [record(f"r{n}", levels={"size": 5}, repetition=n, summary={"total_time_s": Quantity(value=s, unit="s")})
-           for n, s in spans.items()]  # fmt: skip
-    samples = [(-0.2, 60.0), (0.5, 90.0), (1.0, 91.0), (1.5, 92.0), (2.2, 0.0)]
-    rows = [{"t": t, "value": value, "repetition": n, "size": 5} for n in spans for t, value in samples]
-    found = transfer_views.while_copying(pd.DataFrame(rows), ran, ["size"])
-    assert found.groupby("repetition").value.apply(list).to_dict() == {1: [90.0, 91.0], 2: [90.0, 91.0, 92.0]}
 
 
 def test_a_transfer_begins_with_its_copying_and_not_so_much_later_as_its_program_idles() -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
 import pandas as pd
@@ -26,7 +28,6 @@ from benchbook.plots import output
 from benchbook.report import Report
 from benchbook.reports.dm import dm_views
 from benchbook.reports.saga import saga_views
-from benchbook.reports.transfer import transfer_views
 
 GA, ALPHA, DTM, DDT = "dm_1_0_ga", "dm_1_0_alpha", "dtm_mysql", "ddt_full_scale"
 Replayed = Callable[[str], Report]
@@ -56,6 +57,42 @@ def test_a_percentile_that_no_load_had_requests_enough_for_is_no_column_and_no_e
     assert alt(plots.repetitions(found, "p95_ms", x="concurrency", panel="rung")).startswith("No trial has p95_ms")
     with pytest.raises(BadInput, match="no such column"):
         report.trials("p95_s")
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a report's notebook shows, run from top to bottom on what was recorded."""
+
+    html: str
+    alts: list[str]
+    captions: list[str]
+
+    def table(self, *columns: str) -> pd.DataFrame:
+        """The one table that has these columns."""
+        (found,) = [one for one in pd.read_html(StringIO(self.html)) if {*columns} <= {*map(str, one.columns)}]
+        return found
+
+    def alt(self, beginning: str) -> str:
+        (found,) = [alt for alt in self.alts if alt.startswith(beginning)]
+        return found
+
+    @property
+    def words(self) -> str:
+        return " ".join(Rendered(self.html).soup.get_text(" ").split())
+
+
+def executed(report: str, home: Home, **parameters: object) -> Page:
+    notebook, target = str(home.path / "notebooks" / f"{report}.ipynb"), str(home.path / "out.ipynb")
+    given = {"replay": True, **parameters}
+    done = papermill.execute_notebook(notebook, target, given, progress_bar=False, cwd=str(home.path))
+    outputs = [output for cell in done.cells for output in cell.get("outputs", [])]
+    assert {output.output_type for output in outputs} <= {"execute_result", "display_data", "stream"}
+    shown = [output for output in outputs if "data" in output]
+    return Page(
+        "".join(output.data.get("text/html", "") for output in shown),
+        [output.metadata["alt"] for output in shown if "alt" in output.metadata],
+        [output.metadata.get("caption", "") for output in shown],
+    )
 
 
 # -- DM --------------------------------------------------------------------------------------------------------------
@@ -214,7 +251,7 @@ def test_books_that_are_not_in_order_are_said_with_the_sum(replayed: Replayed) -
 
 
 def test_transfers_stand_beside_the_published_tables(replayed: Replayed) -> None:
-    rows = Rendered(transfer_views.beside(replayed(DDT)).data).table("Cache of 32 x 32 x 128 documents")
+    rows = Rendered(replayed(DDT).published_and_measured().data).table("Cache of 32 x 32 x 128 documents")
     # 5,844.5, 5,633.8 and 8,264.5 documents/s: mean 6,580.9, standard deviation 1,461.7, times 4.303 / sqrt 3.
     first = rows[0]
     assert (first["source_threads"], first["target_threads"], first["n"]) == ("5", "15", "3")
@@ -223,52 +260,48 @@ def test_transfers_stand_beside_the_published_tables(replayed: Replayed) -> None
     assert [row["Documents (1/s), measured"] for row in rows[1:]] == ["–", "–"]
 
 
-def test_transfer_engines_and_what_limited_them(replayed: Replayed) -> None:
-    report = replayed(DDT)
-    engines = {row["engine"]: row for row in Rendered(transfer_views.engines(report).data).table("Engines")}
-    # 10,000 documents in 3.095, 2.967 and 2.108 s: (3,231 + 3,370 + 4,744) / 3 = 3,782; its interval leaves hundreds.
-    assert engines["mongodump"]["documents/s while copying"].startswith("3,800 [")
-    assert (engines["mongodump"]["trials"], engines["pymongo"]["trials"]) == ("3", "6")
-    limits = {
-        (row["engine"], row["cache"]): row
-        for row in Rendered(transfer_views.bottlenecks(report).data).table("What limited the transfer")
-    }
-    assert limits["mongodump", "–"]["limited by (trials)"] == "servers (3)"
-    assert limits["pymongo", "32"]["limited by (trials)"] == "source (3)"
-    # (1.0862 + 1.1892 + 1.1297) / 3 cores.
-    assert limits["mongodump", "–"]["source (cores)"] == "1.135"
+def test_rates_that_are_none_to_rely_on_are_said_above_the_tables(replayed: Replayed, runs: Path) -> None:
+    path = next((runs / DDT).glob("*/trials/r01-pymongo*/record.json"))
+    record = json.loads(path.read_text())
+    record["proof"]["unsure"] = "9 documents were copied in 0.1 s: too short for a rate"
+    path.write_text(json.dumps(record))
+    said = Rendered(replayed(DDT).published_and_measured().data).text
+    assert said.startswith("The rates of 1 of 9 trials are not to be relied on. For example, pymongo: 9 documents were")
 
 
-def test_transfer_figures_say_every_value_and_the_proof_every_document(replayed: Replayed) -> None:
-    report = replayed(DDT)
-    combinations = transfer_views.combinations(report)
-    heat = alt(plots.heat(combinations, "qps", down="cache", across="threads"))
-    assert "published, cache 32 x 32, threads 5/15: 145,062; " in heat
-    mine = "pymongo, cache 32 x 32, threads 5/15: 6,581; pymongo, cache 64 x 64, threads 5/15: 6,270."
-    assert heat.endswith(mine)
-    against = alt(plots.relation(combinations, "qps", "cpu_percent", colour="cache", panel="who"))
-    assert against == ("cpu_percent against qps, 13 points. published: rank correlation 0.87; pymongo: 2 points.")
-    assert "9 of 9 recorded transfers are proved" in Rendered(transfer_views.proofs(report).data).text
-    assert "90,000 documents in all" in Rendered(transfer_views.proofs(report).data).text
-
-
-def test_figures_at_published_levels_say_which_levels_stand_for_them(runs: Path) -> None:
-    """A mark beside which stood "5/15" was of one thread and one."""
+@pytest.mark.slow
+def test_the_notebook_of_transfers_shows_engines_what_limited_them_and_every_combination(
+    runs: Path, home: Home
+) -> None:
+    """At levels that stand for the published ones, the figures say which: a mark beside "5/15" was of one thread."""
     (plan,) = (runs / DDT).glob("*/plan.json")
     asked = json.loads(plan.read_text())
     levels = {"cache_64": {"cache_bucket_size": {"64": 64}}}
     asked["asked"]["scaled"] = {"cores_here": 2, "cores_published": 40, "levels": levels}
     plan.write_text(json.dumps(asked))
-    report = benchbook.open_campaign(DDT)
-    combinations = transfer_views.combinations(report)
-    heat = plots.heat(combinations, "qps", down="cache", across="threads")
-    against = plots.relation(combinations, "qps", "memory_mb", colour="cache", panel="who")
+    page = executed(DDT, home)
+    engines = page.table("metric", "measured", "low").set_index(["system", "metric"])
+    # 10,000 documents in 3.095, 2.967 and 2.108 s: (3,231 + 3,370 + 4,744) / 3 = 3,782.
+    assert engines.loc[("mongodump", "qps"), ["measured", "n"]].tolist() == pytest.approx([3782, 3], rel=1e-3)
+    limits = page.table("limit.who").sort_values(["system", "cache_bucket_size"])
+    assert limits[["system", "limit.who", "trials"]].to_numpy().tolist() == [
+        ["mongodump", "servers", 3],
+        ["pymongo", "source", 3],
+        ["pymongo", "source", 3],
+    ]
+    # (1.0862 + 1.1892 + 1.1297) / 3 cores.
+    assert limits["limit.cores.source"].tolist()[0] == 1.135
+    heat = page.alt("qps over cache and threads")
+    assert "published, cache 32, threads 5/15: 145,062; " in heat
+    assert heat.endswith("pymongo, cache 32, threads 5/15: 6,581; pymongo, cache 64, threads 5/15: 6,270.")
+    against = page.alt("cpu_percent against qps")
+    assert against == "cpu_percent against qps, 13 points. published: rank correlation 0.87; pymongo: 2 points."
     said = "Levels are scaled by cores (2 cores here, 40 published), published → here: cache bucket size 64 → 64."
-    assert output.words(heat)[1].endswith(said)
-    assert output.words(against)[1].endswith(said)
-    assert (
-        said in Rendered(transfer_views.trial_series(report, "cpu.transfer", source="process", label="CPU").data).text
+    assert len([caption for caption in page.captions if caption.endswith(said)]) == 3
+    assert page.alt("CPU of the transfer").startswith(
+        "CPU of the transfer (cores) over time. pymongo, cache 32, 5/15: "
     )
+    assert "target equals source 9 9 0" in page.words
 
 
 # -- every report ----------------------------------------------------------------------------------------------------
