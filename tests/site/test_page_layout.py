@@ -108,7 +108,8 @@ def test_what_is_wider_than_its_box_says_so_and_the_page_itself_never_scrolls_si
     for width, found in zip(widths, measure(page, [(width, "screen") for width in widths], OVERFLOWING), strict=True):
         assert found["page"] <= width
         assert found["silent"] == []
-        assert found["boxes"] >= 1, "the wide table does not fit any of these windows"
+        # A wide table scrolls in its frame on a desk; on a phone its rows are blocks, and nothing scrolls.
+        assert (found["boxes"] == 0) is (width == 390)
 
 
 def test_paper_shows_every_column_and_every_claim_unfolded(page: Path) -> None:

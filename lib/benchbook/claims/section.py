@@ -20,7 +20,13 @@ State = Verdict
 STATES: tuple[State, ...] = get_args(State)
 # By state: what several claims do, a sign that tells it without colours, and a class of the style sheet.
 PLURAL = {"holds": "hold", "fails": "fail", "needs a bigger machine": "need a bigger machine"}
-_LOOKS = {"holds": ("✓", "good"), "fails": ("✕", "bad"), "open": ("?", "warn")}
+LOOKS = {
+    "holds": ("✓", "good"),
+    "fails": ("✕", "bad"),
+    "open": ("?", "warn"),
+    "needs a bigger machine": ("↑", "more"),
+    "not run": ("–", "none"),
+}
 
 _HOW = (
     "An interval inside the claimed range: the claim holds here; outside: it fails; across an edge: open. "
@@ -99,8 +105,8 @@ def _system(name: str, claims: Sequence[JudgedClaim], folder: Path, smoke: bool)
 
 
 def _row(claim: JudgedClaim, smoke: bool) -> dict[str, object]:
-    sign, look = _LOOKS.get(state(claim), ("–", "none"))
-    judged = smoke and claim.verdict in _LOOKS
+    sign, look = LOOKS[state(claim)]
+    judged = smoke and claim.verdict in ("holds", "fails", "open")
     of_here = f"{claim.here} here" if claim.here and claim.here != claim.verdict else ""
     beneath = "; ".join(filter(None, (of_here, claim.reason)))
     return {

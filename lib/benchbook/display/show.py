@@ -52,7 +52,7 @@ class Shown(HTML):
 
 
 class Picture(Shown):
-    """A picture; `about` holds `alt`, `caption` and `name`. Its `data` is the same as one piece of HTML."""
+    """A picture; `about` holds `alt`, `caption`, `name` and `phone`. Its `data` is the same as one piece of HTML."""
 
     def __init__(self, data: str, bundle: Mapping[str, Any], about: Mapping[str, str]) -> None:
         super().__init__(data)
@@ -61,7 +61,7 @@ class Picture(Shown):
     def _ipython_display_(self) -> None:
         # SVG and PNG without HTML beside them, which a reader that knows all three would take.
         caption = self._about.get("caption", "")
-        display(self._bundle, raw=True, metadata={name: self._about[name] for name in ("alt", "name")})
+        display(self._bundle, raw=True, metadata={**self._about, "caption": ""})
         if caption:
             # An output of its own, because JupyterLab shows no caption of a picture; a page puts both together.
             _show_html(f'<p class="bb-caption">{html.escape(caption)}</p>')

@@ -8,6 +8,8 @@ from __future__ import annotations
 import html
 import io
 from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -17,6 +19,7 @@ import matplotlib.pyplot as plt
 from IPython.core.getipython import get_ipython
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec, SubplotSpec
 from matplotlib_inline.config import InlineBackend
 from seaborn.axisgrid import Grid
 
@@ -26,6 +29,8 @@ from benchbook.plots.style import COLUMNS, DPI, HEIGHT, styled
 
 # Bytes: a figure of thousands of marks is larger as SVG than as PNG, which then is all that is kept.
 MOST_SVG = 250_000
+# Inches: a phone shows a figure of this width at its own size. From so many panels on, two stand side by side.
+PHONE, SMALL_PANELS = 3.7, 7
 Bundle = dict[str, Any]
 
 _words: WeakKeyDictionary[Figure, tuple[str, str]] = WeakKeyDictionary()
@@ -54,13 +59,13 @@ def words(figure: Figure) -> tuple[str, str]:
 
 
 def bundle(figure: Figure) -> tuple[Bundle, Bundle]:
-    """Return the data of a notebook's output by MIME type, and its metadata (`alt`, `caption`, `name`)."""
+    """Return the data of a notebook's output by MIME type, and its metadata (`alt`, `caption`, `name`, `phone`)."""
     alt, caption = words(figure)
     encoded = b64encode(png(figure)).decode()
     data: Bundle = {"text/plain": "\n".join(filter(None, (caption, alt))), "image/png": encoded}
     if len(drawn := svg(figure)) <= MOST_SVG:
         data["image/svg+xml"] = drawn
-    return data, {"alt": alt, "caption": caption, "name": _names.get(figure, "")}
+    return data, {"alt": alt, "caption": caption, "name": _names.get(figure, ""), "phone": phone(figure)}
 
 
 def png(figure: Figure) -> bytes:
@@ -76,6 +81,52 @@ def svg(figure: Figure) -> str:
     with mpl.rc_context({"svg.fonttype": "none", "font.family": "sans-serif", "svg.hashsalt": alt}):
         figure.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Description": alt, "Date": None})
     return buffer.getvalue()
+
+
+def phone(figure: Figure) -> str:
+    """Return the figure drawn for a phone as SVG in base64; empty where it is too large or its panels have no order."""
+    places = {axis: place for axis in figure.axes if (place := axis.get_subplotspec())}
+    several = len({place.get_gridspec() for place in places.values()}) != 1
+    if several or len(places) < len(figure.axes) or any(place.num1 != place.num2 for place in places.values()):
+        return ""
+    with _stacked(figure, places):
+        drawn = svg(figure)
+    return b64encode(drawn.encode()).decode() if len(drawn) <= MOST_SVG else ""
+
+
+@contextmanager
+def _stacked(figure: Figure, places: dict[Axes, SubplotSpec]) -> Iterator[None]:
+    """Set panels and legends of a figure below each other, as wide as a phone, inside the block."""
+    (width, height), edges = figure.get_size_inches().tolist(), vars(figure.subplotpars).copy()
+    legends = list(figure.legends)
+    order = sorted({place.num1 for place in places.values()})
+    [grid] = {place.get_gridspec() for place in places.values()}
+    rows = grid.nrows
+    if grid.ncols > 1:
+        columns = 2 if len(order) >= SMALL_PANELS else 1
+        rows = -(-len(order) // columns)
+        below = GridSpec(rows, columns, figure=figure)
+        for axis, place in places.items():
+            axis.set_subplotspec(below[order.index(place.num1)])
+    figure.set_size_inches(PHONE, max(height / grid.nrows, 1.5) * rows)
+    for legend in legends:
+        legend.set_visible(False)
+        figure.legend(
+            [handle for handle in legend.legend_handles if handle], [text.get_text() for text in legend.texts],
+            title=legend.get_title().get_text(), loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False,
+        )  # fmt: skip
+    figure.tight_layout()
+    try:
+        yield
+    finally:
+        for drawn in figure.legends[len(legends) :]:
+            drawn.remove()
+        for legend in legends:
+            legend.set_visible(True)
+        for axis, place in places.items():
+            axis.set_subplotspec(place)
+        figure.set_size_inches(width, height)
+        figure.subplots_adjust(**edges)
 
 
 def save(figure: Figure, file: Path) -> None:

@@ -24,10 +24,21 @@ from benchbook.errors import BadInput
 TEMPLATES = Path(__file__).parent / "templates"
 
 # What a notebook's output may hold, beside nh3's own list: structure, and nothing that loads, runs or sends.
-_TAGS = nh3.ALLOWED_TAGS | {"section", "figure", "figcaption", "details", "summary", "small", "mark"}
+_TAGS = nh3.ALLOWED_TAGS | {
+    "section",
+    "figure",
+    "figcaption",
+    "details",
+    "summary",
+    "small",
+    "mark",
+    "picture",
+    "source",
+}
 _ATTRIBUTES = {
     "*": {"class", "id", "title", "role", "tabindex", "style"},
     "a": {"href"},
+    "source": {"media", "srcset"},
     "img": {"src", "alt", "width", "height"},
     "td": {"colspan", "rowspan", "headers"},
     "th": {"colspan", "rowspan", "scope", "headers"},
@@ -37,8 +48,8 @@ _ATTRIBUTES = {
 _STYLES = {"text-align", "width", "max-width", "min-width", "color", "font-weight", "white-space"}
 _NUMBER = re.compile(r"^(?:[-+−]?[\d,.]+(e[-+]?\d+)?%?(\s?\[[^\]]*\])?|nan|–|-|inf)?$", re.IGNORECASE)
 
-# A cell of so many characters is prose, which a phone shows as wide as itself.
-_LONG = 80
+# A cell of so many characters is prose. A phone shows a table of so many columns row by row, each value with its name.
+_LONG, _MANY = 80, 5
 
 
 @dataclass(frozen=True)
@@ -148,7 +159,7 @@ def _clean(html: str) -> str:
 
 def _without_requests(tag: str, name: str, value: str) -> str | None:
     """Keep pictures that are in the page, and links that are none: a page asks for nothing."""
-    if name == "src":
+    if name in ("src", "srcset"):
         return value if value.strip().lower().startswith("data:image/") else None
     return None if name == "href" and value.strip().lower().startswith("data:") else value
 
@@ -245,6 +256,19 @@ def _plain_table(table: Tag) -> None:
     for cell in table.select("td:not([class])"):
         if len(_text(cell)) > _LONG:
             cell["class"] = "text"
+    heads = [[_text(cell) for cell in row.find_all(["th", "td"])] for row in table.select("thead tr")]
+    body = [row.find_all(["th", "td"]) for row in table.select("tbody tr")]
+    if len(heads) == 1 and len(heads[0]) >= _MANY and all(len(cells) == len(heads[0]) for cells in body):
+        _add_class(table, "records")
+        for cells in body:
+            for name, value in zip(heads[0], cells, strict=True):
+                value["data-name"] = name
+                if _text(value) == "–":
+                    _add_class(value, "blank")
+
+
+def _add_class(element: Tag, name: str) -> None:
+    element["class"] = " ".join([*filter(None, element.get_attribute_list("class")), name])
 
 
 def _align_numbers(soup: BeautifulSoup) -> None:

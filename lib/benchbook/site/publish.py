@@ -297,10 +297,9 @@ def _wall_s(found: Results) -> float | None:
 
 def _states(found: Results) -> list[tuple[str, int, str]]:
     """Return (what the claims in a state do, how many, look), for a bar."""
-    looks = {"holds": "good", "fails": "bad", "open": "warn"}
     known = Counter(section.state(claim) for claim in found.claims)
     return [
-        (state if known[state] == 1 else section.PLURAL.get(state, state), known[state], looks.get(state, "none"))
+        (state if known[state] == 1 else section.PLURAL.get(state, state), known[state], section.LOOKS[state][1])
         for state in section.STATES
         if state in known
     ]

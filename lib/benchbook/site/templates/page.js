@@ -107,13 +107,13 @@ zoom.addEventListener("keydown", (event) => {
 document.body.append(zoom);
 document.querySelectorAll("figure.bb-figure img, .picture img").forEach((picture) => {
   const open = control("enlarge", "Enlarge", () => {
-    shown.src = picture.src;
+    shown.src = picture.currentSrc;
     shown.alt = picture.alt;
     zoom.showModal();
     resize(0);
   });
   open.setAttribute("aria-label", `Enlarge: ${picture.alt.split(/[.;:(]/)[0]}`);
-  picture.after(open);
+  (picture.closest("picture") ?? picture).after(open);
 });
 
 // Tables: sorted by any column, filtered by what their rows are of (which stands in the address), saved as they are shown.
@@ -153,7 +153,7 @@ tables.forEach((table) => {
 });
 
 const KINDS = ["workload", "system", "state"];
-const kind = (words) => words.replace(/[✓✕?–○]|\(smoke\)/g, "").trim();
+const kind = (words) => words.replace(/[✓✕?↑–○]|\(smoke\)/g, "").trim();
 const column = (table, name) => heads(table).findIndex((head) => text(head).toLowerCase() === name);
 const chosen = new URLSearchParams(location.search);
 const told = document.createElement("span");
