@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from itertools import permutations
 from typing import NamedTuple
 
-from benchbook.documents.comparisons import Cells, claims
+from benchbook.documents.comparisons import UP, Cells, claims
 from benchbook.documents.findings import Finding, Kind, Passed, Severity
 from benchbook.documents.findings import figure as shown
 from benchbook.documents.formats import Block
@@ -50,8 +50,6 @@ _FROM_TO = (
     rf"(?:from|从|由)\s?(?:about |around |约)?{_number('a')}(?P<a_u>{_UNITS})\s?(?:to|down to|up to|到|至|提升到|提升至|增加到|增长到|下降到|降低到|降至|上升到|减少到)\s?"
     rf"(?:about |around |约)?{_number('b')}(?P<b_u>{_UNITS})"
 )
-_DOWN = r"fewer|less|lower|smaller|reduc\w+|decreas\w+|declin\w+|drop\w*|cut|saves?|saving|下降|减少|降低|缩短|降幅"
-_UP = r"faster|higher|more|greater|larger|better|increas\w+|improv\w+|gains?|grow\w*|rais\w+|ris\w+|boost\w*|提升|提高|增加|增长|上升"
 
 
 class Pattern(NamedTuple):
@@ -94,7 +92,7 @@ PATTERNS = [
     ),
     Pattern(
         "always",
-        _compiled(rf"\b(?:consistently|always|in all cases|in every case|across the board|uniformly|in all (?:tests|workloads|scenarios|configurations))\b(?:[^.]|\.\d){{0,50}}?\b(?:{_UP}|outperforms?|beats?|wins?|ahead|slower|worse)\b|\b(?:outperforms?|beats?|{_UP})\b(?:[^.]|\.\d){{0,60}}\b(?:in all cases|in every case|consistently|across the board|in all (?:tests|workloads|scenarios|configurations))\b"),
+        _compiled(rf"\b(?:consistently|always|in all cases|in every case|across the board|uniformly|in all (?:tests|workloads|scenarios|configurations))\b(?:[^.]|\.\d){{0,50}}?\b(?:{UP}|outperforms?|beats?|wins?|ahead|slower|worse)\b|\b(?:outperforms?|beats?|{UP})\b(?:[^.]|\.\d){{0,60}}\b(?:in all cases|in every case|consistently|across the board|in all (?:tests|workloads|scenarios|configurations))\b"),
         "v2 consistently outperforms v1",
     ),
     Pattern(
