@@ -541,10 +541,10 @@ def audit(
         raise typer.Exit(_against_logs(sources or [], logs, levels, as_json=as_json))
 
     if not sources or all(re.fullmatch(r"\w+", source) and not Path(source).exists() for source in sources):
-        from benchbook.audit import audit_terminal
+        from benchbook.audit import whole
 
-        found = audit_terminal.audits(sources)
-        (audit_terminal.show_json if as_json else audit_terminal.show)(found, console)
+        found = whole.audits(sources)
+        (whole.show_json if as_json else whole.show)(found, console)
         raise typer.Exit(1 if strict and any(one.findings for one in found) else 0)
 
     from benchbook.documents import audit as documents

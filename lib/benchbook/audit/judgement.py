@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.over_rows import over_rows
 from benchbook.documents.findings import Kind, figure
 from benchbook.published.arithmetic import (
+    Aggregate,
     Number,
+    RowCondition,
     above,
+    aggregates,
     bare,
     evaluate,
     meet,
     names,
     of_the_table,
+    over,
     single,
     spelled,
 )
@@ -34,11 +37,51 @@ class Case(NamedTuple):
 
 
 def case_of(published: Published, table: PublishedTable, row: int) -> Case:
-    """A row's numbers, ready for an identity."""
+    """Return a row's numbers, ready for an identity, with what `mean`, `sum`, `min` and `max` over rows come to for it.
+
+    An aggregate takes all rows of the table, or those that its conditions name; what its identity is limited to by
+    `rows` is another matter.
+    """
     known = numbers.of_row(published, table, row)
-    more = over_rows(table, row, lambda other: numbers.of_row(published, table, other))
-    words = {**numbers.words(table, row, known), **more.words}
-    return Case(numbers.label(table, row), {**known, **more.known}, words, row)
+    words = numbers.words(table, row, known)
+    expressions = [side for one in table.identities for side in (one.left, one.right)]
+    expressions += [constant.expression for constant in table.meta.constants]
+    for one in (one for expression in expressions for one in aggregates(expression)):
+        if (number := _over_rows(published, table, one, row)) is not None:
+            known[one.text], words[one.text] = number, f"{figure(number.value)} [{one.text}]"
+    return Case(numbers.label(table, row), known, words, row)
+
+
+def rows_of(table: PublishedTable, aggregate: Aggregate, row: int) -> list[int]:
+    """Return the rows that an aggregate takes, as seen from one row."""
+    return [
+        other
+        for other in numbers.rows(table)
+        if all(_takes(table, condition, row, other) for condition in aggregate.conditions)
+    ]
+
+
+def _over_rows(published: Published, table: PublishedTable, aggregate: Aggregate, row: int) -> Number | None:
+    """Return None where one of its rows does not print a number, as a sum without a part would be."""
+    rows = rows_of(table, aggregate, row)
+    found = [evaluate(aggregate.inner, numbers.of_row(published, table, other)) for other in rows]
+    printed = [number for number in found if number is not None]
+    return over(aggregate.function, printed) if printed and len(printed) == len(rows) else None
+
+
+def _takes(table: PublishedTable, condition: RowCondition, row: int, other: int) -> bool:
+    mine, theirs = (_level(table, at, condition.level) for at in (row, other))
+    if theirs is None or (mine is None and condition.relation == "shared"):
+        return False
+    wanted = mine if condition.relation == "shared" else condition.value
+    return (theirs != wanted) if condition.relation == "!=" else (theirs == wanted)
+
+
+def _level(table: PublishedTable, row: int, name: str) -> object:
+    if name in table.fixed:
+        return table.fixed[name]
+    found: object = numbers.raw(table, row, name)
+    return found if numbers.has(table, row, name) else None
 
 
 def cases_of(published: Published, table: PublishedTable, identity: Identity) -> list[Case]:

@@ -1,16 +1,22 @@
-"""Audits a published report: one function that reads top to bottom."""
+"""Audits a published report, by one function that reads top to bottom, and prints what came of it."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from collections.abc import Sequence
 from itertools import chain
 
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.text import Text
+
+from benchbook import published as reports
 from benchbook.audit import numbers
 from benchbook.audit.buckets import buckets
-from benchbook.audit.computed import computed
 from benchbook.audit.digits import digits
-from benchbook.audit.findings import Audit, Touched
-from benchbook.audit.identities import identities
+from benchbook.audit.findings import Audit, Touched, counted, untouched
+from benchbook.audit.identities import computed, identities
 from benchbook.audit.latencies import latencies
 from benchbook.audit.neighbours import curves
 from benchbook.audit.repeats import repeats
@@ -20,6 +26,8 @@ from benchbook.audit.topology import topology
 from benchbook.documents.findings import SEVERITIES, Finding, Kind, Passed
 from benchbook.grouping import grouped
 from benchbook.published.tables import Published, PublishedTable
+
+_STYLE = {"contradiction": "bold red", "suspicious": "bold yellow", "note": "bold cyan"}
 
 
 def audit(published: Published) -> Audit:
@@ -69,3 +77,32 @@ def _named(cells: list[tuple[PublishedTable, int, str]]) -> list[str]:
         f"{table}.{metric} ({numbers.label(*mine[0][:2]) if len(mine) == 1 else f'{len(mine)} rows'})"
         for (table, metric), mine in groups.items()
     ]
+
+
+# -- on the command line ----------------------------------------------------------------------------------------------
+
+
+def audits(names: Sequence[str] | None) -> list[Audit]:
+    """The audits of these reports, of all that are known without names. Raises BadInput for one that is not."""
+    return [audit(reports.load(name)) for name in names or reports.known_reports()]
+
+
+def show(found: Sequence[Audit], console: Console) -> None:
+    """Print audits for people."""
+    for one in found:
+        console.print(Text(one.report, style="bold"), Text(counted(one)), sep=": ")
+        for finding in one.findings:
+            console.print(Padding(_paragraph(finding), (1, 0, 0, 2)), soft_wrap=False)
+        console.print(Text(untouched(one)))
+        console.print()
+
+
+def show_json(found: Sequence[Audit], console: Console) -> None:
+    """Print audits for programs: one JSON list, an object per report."""
+    console.print_json(json.dumps([one.model_dump(mode="json") for one in found]), indent=1)
+
+
+def _paragraph(finding: Finding) -> Group:
+    head = Text.assemble((finding.severity, _STYLE[finding.severity]), f" · {finding.kind} · {finding.id}")
+    lines = [Padding(Text(line), (0, 0, 0, 4)) for line in finding.arithmetic]
+    return Group(head, Text(finding.sentence), *lines, Text(finding.where, style="dim"))
