@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from base64 import b64decode
 from collections.abc import Iterator
+from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -284,3 +286,22 @@ def test_a_figure_of_one_s_own_gets_its_words(tmp_path) -> None:
     assert (tmp_path / "figures" / "f.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "figures" / "f.svg").read_text().rstrip().endswith("</svg>")
     assert not plt.fignum_exists(figure.number)
+
+
+def test_a_phone_gets_the_panels_below_each_other_and_the_figure_stays_as_it_was() -> None:
+    frame = pd.DataFrame(
+        {"threads": [1, 2] * 3, "tps": [10.0, 20.0] * 3, "panel": list("aabbcc"), "who": list("xyxyxy")}
+    )
+    figure = plots.described(sns.relplot(frame, x="threads", y="tps", col="panel", hue="who"), "three panels")
+
+    def places() -> list[list[float]]:
+        return [axis.get_position().bounds for axis in figure.axes]
+
+    before = (figure.get_size_inches().tolist(), places(), output.svg(figure))
+    drawn = ElementTree.fromstring(b64decode(output.phone(figure)))
+    width, height = (float(drawn.attrib[name].removesuffix("pt")) for name in ("width", "height"))
+    assert width < 72 * 4.2
+    assert height > 2 * width
+    assert (figure.get_size_inches().tolist(), places(), output.svg(figure)) == before
+    figure.add_axes((0.1, 0.1, 0.2, 0.2))
+    assert output.phone(figure) == "", "an inset has no place in an order of panels"
