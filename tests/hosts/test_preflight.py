@@ -180,3 +180,13 @@ def test_a_stand_in_for_a_shell_reads_as_the_shell_does(kind: str) -> None:
         )
         known = "not known to this program" not in other.stderr
         assert not known or one.stdout == other.stdout, f"{line}: {one.stdout} {one.stderr}"
+
+
+def test_a_folder_that_takes_no_file_is_refused_with_the_reason(tmp_path: Path) -> None:
+    """As on a disk mounted again for reading; root may write anywhere, but not into a folder as into a file."""
+    (tmp_path / "work" / ".benchbook").mkdir(parents=True)
+    words = ["sh", "-c", script(str(tmp_path / "work"), shared=False)]
+    seen = HostProbe.parse(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+    one = Inventory.model_validate({"name": "a", "hosts": {"db": {"address": "a.invalid", "roles": ["client"]}}})
+    with pytest.raises(HostUnusable, match=r"hosts\.db\.workdir: .*Is a directory.* Fix: set hosts\.db\.workdir"):
+        check(one, "db", seen)

@@ -15,11 +15,12 @@ printf 'door\t%s\n' "$SSH_CONNECTION"
 printf 'python\t%s\n' "$(python3 -c 'import sys; print("%d.%d\t%s" % (*sys.version_info[:2], sys.executable))' 2>&1 | tail -n 1)"
 
 # The folder: ours (what else lay in it would be mixed with the kit's files, and cleaned with them), made, written to (a
-# full disk takes an empty file, and no bytes), and something run from it.
+# full disk takes an empty file, and no bytes; a shell ends where `: >` fails, not where printf does), and something run
+# from it.
 mine=$root/.look.$$
 folder=$( {
     step=made && mkdir -p -m 700 -- "$root" && step=ours && { [ -e "$root/.benchbook" ] || [ -z "$(ls -A -- "$root" | grep -vx lost+found)" ]; } \
-        && step=written && : > "$root/.benchbook" && head -c 65536 /dev/zero > "$mine.bytes" \
+        && step=written && printf '' > "$root/.benchbook" && head -c 65536 /dev/zero > "$mine.bytes" \
         && mkdir -p -m 700 -- "$root/jobs" && printf '#!/bin/sh\nexit 0\n' > "$mine" && chmod 700 "$mine" && step=run && "$mine" && step=good
 } 2>&1; printf '\t%s' "$step")
 rm -f -- "$mine" "$mine.bytes"
