@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -61,10 +59,3 @@ def test_which_hosts_are_one_machine() -> None:
         "a": True, "b": True, "c": False, "d": False, "e": False, "nowhere": False,
     }  # fmt: skip
     assert [about.machine_of(name) for name in (*boots, "nowhere")] == ["b1", "b1", "b2", "d", "e", "nowhere"]
-
-
-def test_the_models_of_hosts_open_no_connection() -> None:
-    said = (
-        "import sys, benchbook.hosts.about, benchbook.campaign.store; print({'fabric', 'paramiko'} & set(sys.modules))"
-    )
-    assert subprocess.check_output([sys.executable, "-c", said], text=True).strip() == "set()"
