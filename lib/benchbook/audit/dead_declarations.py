@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchbook import paths
-from benchbook.audit.buckets import bucket_cells
 from benchbook.audit.judgement import cases_of, state
+from benchbook.audit.percentiles import bucket_cells
 from benchbook.audit.rows import compared, constant_values, trend_pairs
 from benchbook.errors import BadInput
 from benchbook.published.arithmetic import aggregates, all_names

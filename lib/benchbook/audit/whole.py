@@ -13,13 +13,11 @@ from rich.text import Text
 
 from benchbook import published as reports
 from benchbook.audit import numbers
-from benchbook.audit.buckets import buckets
-from benchbook.audit.digits import digits
 from benchbook.audit.findings import Audit, Touched, counted, untouched
 from benchbook.audit.identities import computed, identities
-from benchbook.audit.latencies import latencies
 from benchbook.audit.neighbours import curves
-from benchbook.audit.repeats import repeats
+from benchbook.audit.percentiles import buckets, latencies
+from benchbook.audit.printed import digits, repeats
 from benchbook.audit.rows import shapes
 from benchbook.audit.text import text
 from benchbook.audit.topology import topology
