@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from kit import ROOT
 
+from benchbook.analysis.recorded import published_frame
 from benchbook.errors import BadInput
 from benchbook.published.reading import frictionless_check
 from benchbook.published.tables import known_reports, load, validate
@@ -368,16 +369,15 @@ def test_resolution_is_the_last_printed_place():
     assert insert.resolution("tps", threads=100) == 1.0
 
 
-def test_long_has_every_printed_number_once():
-    frame = load("tidb_v7_1_3_sysbench", DATA).long()
-    assert list(frame.columns[:4]) == ["table", "metric", "unit", "value"]
+def test_the_frame_has_every_printed_number_once():
+    frame = published_frame(load("tidb_v7_1_3_sysbench", DATA))
     assert len(frame) == 30
     cell = frame.query("workload == 'oltp_update_index' and threads == 400 and metric == 'p95_ms'")
-    assert cell[["unit", "value"]].to_numpy().tolist() == [["ms", 25.3]]
+    assert cell[["unit", "value", "printed"]].to_numpy().tolist() == [["ms", 25.3, "25.3"]]
 
 
-def test_long_leaves_out_what_is_not_printed():
-    frame = load("dm_1_0_alpha", DATA).long()
+def test_the_frame_leaves_out_what_is_not_printed():
+    frame = published_frame(load("dm_1_0_alpha", DATA))
     assert len(frame) == 11
     assert frame["value"].notna().all()
     assert pd.isna(frame.query("component == 'TiDB'")["threads"].iloc[0])

@@ -112,18 +112,8 @@ class PublishedTable:
         value, row = self.value(metric, **levels), self._row(metric, levels)
         return None if value is None else resolution(value, str(self.printed.at[row, metric]))
 
-    def long(self) -> pd.DataFrame:
-        """One row per printed number: table, metric, unit, value, then the levels and the fixed levels."""
-        levels = self.frame[self.levels].assign(**self.fixed)
-        parts = [self._melted(metric, levels) for metric in self.metrics]
-        return pd.concat(parts, ignore_index=True).dropna(subset="value").reset_index(drop=True)
-
     def _of_role(self, role: Role) -> list[str]:
         return [name for name, field in self.fields.items() if field.role == role]
-
-    def _melted(self, metric: str, levels: pd.DataFrame) -> pd.DataFrame:
-        head = {"table": self.id, "metric": metric, "unit": self.fields[metric].unit, "value": self.frame[metric]}
-        return pd.DataFrame(head, index=self.frame.index).join(levels)
 
     def _row(self, metric: str, levels: Mapping[str, Scalar]) -> int | None:
         one_of(metric, self.metrics, "metric", problem="unknown metric", key=self.id)
@@ -162,11 +152,6 @@ class Published:
         if not said and table in self.tables and "time_s" in self.tables[table].fixed:
             said = [self.tables[table].fixed["time_s"]]
         return float(said[0]) if said else None
-
-    def long(self) -> pd.DataFrame:
-        """All printed numbers: table, metric, unit, value, then the levels of all tables, missing where it has none."""
-        frame = pd.concat([table.long() for table in self.tables.values()], ignore_index=True)
-        return frame.astype({name: frame[name].convert_dtypes().dtype for name in frame.columns[4:]})
 
 
 def known_reports(root: Path | None = None) -> list[str]:
