@@ -10,8 +10,7 @@ from statsmodels.stats.multitest import multipletests
 
 from benchbook.errors import BadInput
 from benchbook.stats.cellwise import coefficient_of_variation, compare_cells, repetitions_needed
-from benchbook.stats.comparison import holm, ratio_interval
-from benchbook.stats.estimates import DegenerateDataWarning
+from benchbook.stats.estimates import DegenerateDataWarning, holm, ratio_interval
 from benchbook.stats.moderation import moderate
 
 

@@ -26,7 +26,7 @@ from benchbook.hosts.about import HostFacts
 from benchbook.published.hardware import server_cores
 from benchbook.published.report_file import HostFact, SystemFact
 from benchbook.published.tables import Published
-from benchbook.stats.intervals import mean_interval
+from benchbook.stats.estimates import mean_interval
 
 _CLIENT = "client"
 # What a load may have a number of, as it stands in the plan, instead of a duration.

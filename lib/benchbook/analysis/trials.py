@@ -26,9 +26,7 @@ from benchbook.analysis.schema import CELLS, FIGURES, TRIALS, as_level, typed
 from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import LevelScaling, published_levels
 from benchbook.campaign.store import Campaign
-from benchbook.stats.comparison import ratio_interval
-from benchbook.stats.estimates import DegenerateDataWarning, Interval
-from benchbook.stats.intervals import mean_interval
+from benchbook.stats.estimates import DegenerateDataWarning, Interval, mean_interval, ratio_interval
 
 FILE = "trials.parquet"
 # Suffixes: of a level, for the published one that it stands for; of a metric, where another column has its name.

@@ -32,7 +32,7 @@ from benchbook.campaign.store import Campaign
 from benchbook.given.bounds import Minutes, Seconds
 from benchbook.grouping import grouped
 from benchbook.stats import latency
-from benchbook.stats.intervals import mean_interval
+from benchbook.stats.estimates import mean_interval
 from benchbook.yamlfile import Strict
 
 # The level that says how many transactions a second are offered; 0 = closed loop.

@@ -36,7 +36,7 @@ def _reasons(claims: Sequence[JudgedClaim]) -> list[dict[str, str]]:
     return [
         {
             "claim": claim.id,
-            "state": section.state(claim),
+            "state": claim.verdict,
             "reason": claim.reason or "–",
             "would decide it": claim.decide or "–",
         }

@@ -14,8 +14,7 @@ import numpy as np
 from scipy import stats
 
 from benchbook.claims.contrasts import Contrast
-from benchbook.stats.comparison import holm
-from benchbook.stats.estimates import Array
+from benchbook.stats.estimates import Array, holm
 
 Here = Literal["holds", "fails", "open"]
 # More repetitions than this are no answer to "how many would decide it".

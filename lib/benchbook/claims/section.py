@@ -16,8 +16,7 @@ from benchbook.display import show
 from benchbook.display.show import fragment
 from benchbook.plots import output
 
-State = Verdict
-STATES: tuple[State, ...] = get_args(State)
+STATES: tuple[Verdict, ...] = get_args(Verdict)
 # By state: what several claims do, a sign that tells it without colours, and a class of the style sheet.
 PLURAL = {"holds": "hold", "fails": "fail", "needs a bigger machine": "need a bigger machine"}
 LOOKS = {
@@ -35,20 +34,15 @@ _HOW = (
 )
 
 
-def state(claim: JudgedClaim) -> State:
-    """Return what came of a claim: the answer here where these hosts could give it, else what it waits for."""
-    return claim.verdict
-
-
 def counts(claims: Sequence[JudgedClaim]) -> str:
     """Return "3 hold, 2 fail, 4 need a bigger machine (here: 1 holds, 3 open)"."""
-    said = _counted(STATES, map(state, claims))
+    said = _counted(STATES, [claim.verdict for claim in claims])
     return ", ".join(f"{each}{here(claims) if 'bigger machine' in each else ''}" for each in said)
 
 
 def here(claims: Sequence[JudgedClaim]) -> str:
     """Return " (here: 2 hold, 4 open)": what came out here of the claims that need a bigger machine."""
-    waiting = [claim.here for claim in claims if state(claim) == "needs a bigger machine"]
+    waiting = [claim.here for claim in claims if claim.verdict == "needs a bigger machine"]
     said = _counted(get_args(results.Here), filter(None, waiting))
     return f" (here: {', '.join(said)})" if said else ""
 
@@ -63,7 +57,7 @@ def rows(claims: Sequence[JudgedClaim]) -> list[dict[str, str]]:
     return [
         {
             "claim": c.id,
-            "state": state(c),
+            "state": c.verdict,
             "here": c.here or "–",
             "speaks": c.speaks or "–",
             "effect": _effect(c),
@@ -90,7 +84,7 @@ def html(claims: Sequence[JudgedClaim], folder: Path, *, smoke: bool = False) ->
 
 
 def _system(name: str, claims: Sequence[JudgedClaim], folder: Path, smoke: bool) -> HTML:
-    ordered = sorted(claims, key=lambda claim: STATES.index(state(claim)))
+    ordered = sorted(claims, key=lambda claim: STATES.index(claim.verdict))
     of = f"of {len(claims)} claims {counts(claims)}"
     caption = f"{name or 'No system'}{', smoke run' if smoke else ''}: {of}"
     table = fragment("claims", caption=caption, rows=[_row(claim, smoke) for claim in ordered])
@@ -105,22 +99,19 @@ def _system(name: str, claims: Sequence[JudgedClaim], folder: Path, smoke: bool)
 
 
 def _row(claim: JudgedClaim, smoke: bool) -> dict[str, object]:
-    sign, look = LOOKS[state(claim)]
+    sign, look = LOOKS[claim.verdict]
     judged = smoke and claim.verdict in ("holds", "fails", "open")
     of_here = f"{claim.here} here" if claim.here and claim.here != claim.verdict else ""
     beneath = "; ".join(filter(None, (of_here, claim.reason)))
     return {
+        **rows([claim])[0],
         "id": f"claim-{claim.id}{f'-{claim.system}' if claim.system else ''}".replace(":", "_"),
         "claim": claim,
-        "state": f"{state(claim)} (smoke)" if judged else state(claim),
+        "state": f"{claim.verdict} (smoke)" if judged else claim.verdict,
         "sign": "○" if judged else sign,
         "look": "none" if judged else look,
         "beneath": beneath,
         "effect": effect(claim.effect, claim.unit) if isinstance(claim.effect, float) else "–",
-        "interval": _interval(claim),
-        "published": number(claim.published),
-        "n": "–" if claim.n is None else str(claim.n),
-        "p": p_value(claim.p_value),
     }
 
 

@@ -297,7 +297,7 @@ def _wall_s(found: Results) -> float | None:
 
 def _states(found: Results) -> list[tuple[str, int, str]]:
     """Return (what the claims in a state do, how many, look), for a bar."""
-    known = Counter(section.state(claim) for claim in found.claims)
+    known = Counter(claim.verdict for claim in found.claims)
     return [
         (state if known[state] == 1 else section.PLURAL.get(state, state), known[state], section.LOOKS[state][1])
         for state in section.STATES

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from benchbook.analysis.formatting import span
-from benchbook.analysis.results import JudgedClaim, Results, SystemSummary
+from benchbook.analysis.results import JudgedClaim, Results, SystemSummary, Verdict
 from benchbook.claims import section
 from benchbook.grouping import grouped
 
@@ -56,7 +56,7 @@ def _counted(found: Results, claims: Sequence[JudgedClaim]) -> str:
 
 def _counts(claims: Sequence[JudgedClaim]) -> str:
     """Return "7 of 16 claims hold, 2 fail, 3 are open, 4 need a bigger machine (here: 1 holds, 3 open)"."""
-    found = Counter(map(section.state, claims))
+    found = Counter(claim.verdict for claim in claims)
     if len(found) == 1 and len(claims) > 1:
         every = "both" if len(claims) == 2 else f"all {len(claims)}"
         return f"{every} claims {_DO[next(iter(found))][1]}{section.here(claims)}"
@@ -71,7 +71,7 @@ def _counts(claims: Sequence[JudgedClaim]) -> str:
 
 
 # What one claim, and what several do.
-_DO: dict[section.State, tuple[str, str]] = {
+_DO: dict[Verdict, tuple[str, str]] = {
     "holds": ("holds", "hold"),
     "fails": ("fails", "fail"),
     "open": ("is open", "are open"),

@@ -3,8 +3,7 @@
 The unit of replication is a repetition. Whatever no report, claim, comparison or command comes to is not kept. Import
 from the chapters, so that a page that needs an interval does not wait for all of them to load:
 
-    estimates   Interval, and the named warning            intervals        mean over repetitions
-    comparison  ratio of pairs, Holm                       cellwise         comparison of a whole table, power
+    estimates   intervals of a mean and of a ratio, Holm   cellwise         comparison of a whole table, power
     moderation  variances that borrow from each other      campaign_effect  what campaigns differ by, as such
     usl         Universal Scalability Law                  latency          percentiles from histograms, Little's law
 """

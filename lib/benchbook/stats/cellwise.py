@@ -12,8 +12,7 @@ from scipy import stats
 
 from benchbook.errors import BadInput
 from benchbook.stats.campaign_effect import CampaignEffect
-from benchbook.stats.comparison import holm
-from benchbook.stats.estimates import Array, Values, columns, degenerate, positive_vector, share
+from benchbook.stats.estimates import Array, Values, columns, degenerate, holm, positive_vector, share
 from benchbook.stats.moderation import moderate
 
 _MOST_REPETITIONS = 10_000

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import ruptures
 from scipy import stats
 
 from benchbook.errors import BadInput
-from benchbook.stats.change_points import change_points
 from benchbook.stats.estimates import Array, share
 
 # A level needs two campaigns: one alone may be an odd day.
@@ -100,7 +100,10 @@ def _weights(logs: Array, spreads: Sequence[tuple[int, float]] | None) -> tuple[
 def _candidates(logs: Array) -> list[int]:
     # Of unit variance, as the penalty counts in it.
     signal = ((logs - np.median(logs)) / _sigma(logs)).reshape(-1, 1)
-    return change_points(signal, least=LEAST_IN_LEVEL, penalty=_PENALTY * math.log(logs.size))
+    # Killick, Fearnhead & Eckley (2012), JASA 107(500): PELT; a penalty of a few log(n) per change, sec. 3. The linear
+    # kernel is least squares on the level (Arlot, Celisse & Harchaoui (2019), JMLR 20(162)).
+    search = ruptures.KernelCPD(kernel="linear", min_size=LEAST_IN_LEVEL).fit(signal)
+    return [int(place) for place in search.predict(pen=_PENALTY * math.log(logs.size))[:-1]]
 
 
 class _Steps:

@@ -51,7 +51,7 @@ def usl_fit(workers: Values, throughput: Values) -> UslFit:
 
     def profile(value: float, cost: Callable[[float], float], bottom: float, top: float) -> Interval:
         low, high = _edge(cost, value, bottom, limit), _edge(cost, value, top, limit)
-        return Interval(value, low, high, _CONFIDENCE, x.size, "profile", freedom)
+        return Interval(value, low, high, _CONFIDENCE, x.size)
 
     return UslFit(
         sigma=profile(sigma, model.at_sigma, 0.0, 1.0),
