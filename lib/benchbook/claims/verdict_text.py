@@ -23,7 +23,11 @@ def here(decision: Decision, system: str, contrasts: int) -> str:
         return f"{said}it holds here{every}."
     if decision.here == "fails":
         return f"{said}it fails here."
-    known = "" if math.isnan(decision.probability) else f"; the probability that it holds here is {_chance(decision)}"
+    known = (
+        ""
+        if math.isnan(decision.probability)
+        else f"; the probability that it holds here is {chance(decision.probability)}"
+    )
     return f"{said}it is open here{known}."
 
 
@@ -61,10 +65,6 @@ def chance(probability: float) -> str:
     if 0.005 <= probability < 0.995:
         return f"{probability:.2f}"
     return "below 0.01" if probability < 0.5 else "above 0.99"
-
-
-def _chance(decision: Decision) -> str:
-    return chance(decision.probability)
 
 
 def bound(ratio: float, above_1: str = "higher") -> str:

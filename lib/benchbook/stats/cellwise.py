@@ -117,17 +117,14 @@ def _factor(s2: Array, df: Array) -> tuple[float, float]:
     logs, freedom = np.log(s2[both] * df[both]), df[both]
     whole = freedom.sum(axis=1)
 
-    def too_high(factor: float) -> bool:
+    def missing(factor: float) -> float:
         shares = scipy.special.expit(logs[:, 0] - logs[:, 1] - factor)
-        return bool(whole @ shares < freedom[:, 0].sum())
+        return float(whole @ shares - freedom[:, 0].sum())
 
-    low, high = -_LARGEST, _LARGEST
-    while high - low > _LOG_STEP:
-        middle = (low + high) / 2
-        low, high = (low, middle) if too_high(middle) else (middle, high)
+    found = float(scipy.optimize.brentq(missing, -_LARGEST, _LARGEST, xtol=_LOG_STEP))
     # Fisher's information of the log scale of F: the variance of the score, of a share that is Beta(df / 2, df / 2).
     information = (freedom.prod(axis=1) / (2 * (whole + 2))).sum()
-    return math.exp((low + high) / 2), float(1 / information)
+    return math.exp(found), float(1 / information)
 
 
 def _levels(part: pd.DataFrame) -> Array | None:
