@@ -7,6 +7,8 @@ what public threads show; each says where.
 from __future__ import annotations
 
 import json
+import re
+from pprint import pformat
 from typing import Any
 
 import pytest
@@ -270,6 +272,88 @@ def test_what_was_cut_late_is_refused(name: str, last: str) -> None:
     assert until
     run = generator_output.runs(whole[:until])[-1]
     assert run.problem.startswith(f"the output of {run.title} is cut")
+
+
+# The shape of YCSB's, wrk2's and JMH's: their sources; ab and sysbench were run here.
+_YCSB_OP = "[{0}], Operations, 500\n[{0}], AverageLatency(us), 8.5\n[{0}], 91stPercentileLatency(us), 14\n"
+_YCSB_OP += "[{0}], 99.9PercentileLatency(us), 280\n"
+_YCSB_OWN = (
+    "[OVERALL], RunTime(ms), 1012\n[OVERALL], Throughput(ops/sec), 988.1\n[TOTAL_GCs], Count, 2\n"
+    + _YCSB_OP.format("CLEANUP")
+    + _YCSB_OP.format("READ")
+    + "[READ], Return=OK, 500\n"
+    + _YCSB_OP.format("READ-MODIFY-WRITE")
+)
+
+
+@pytest.mark.parametrize("options", ["-n 300 -d -c 10", "-kd", "-d -S"])
+def test_ab_without_its_table_of_percentiles(options: str) -> None:
+    """Its command line says so; without that the same text is a cut one."""
+    whole = (FIXTURES / "ab" / "success.txt").read_text().partition("\nPercentage of")[0]
+    assert generator_output.runs(whole)[0].cut
+    (run,) = generator_output.runs(f"$ ab {options} http://h/\n{whole}")
+    _check(run, "ab", {"threads": 10}, {"tps": 320.24, "failed": 0})
+    assert not [name for name in run.figures if name.startswith("p")]
+    for other in (f"$ ab -n 300 http://h/-d\n{whole}", f"$ ab {options} http://h/\n{whole.partition('Total: ')[0]}"):
+        assert generator_output.runs(other)[0].cut
+
+
+def test_percentiles_of_ycsb_are_the_user_s() -> None:
+    """An operation without a Return is whole with the last percentile that the others have."""
+    (run,) = generator_output.runs(_YCSB_OWN)
+    _check(run, "ycsb", {}, {"tps": 988.1, "read_p91_ms": 0.014, "read_modify_write_p999_ms": 0.28})
+    lines = _YCSB_OWN.splitlines(keepends=True)
+    cut = [generator_output.runs("".join(lines[:until]))[0].cut for until in range(2, len(lines))]
+    # Between operations nothing tells: behind READ's Return alone.
+    assert [lines[until + 1] for until, is_cut in enumerate(cut) if not is_cut] == ["[READ], Return=OK, 500\n"]
+
+
+def test_wrk2_tells_what_was_due_from_what_was_sent() -> None:
+    table = "  Latency Distribution (HdrHistogram - {})\n 50.000%    {}ms\n 99.900%   {}ms\n\n  Detailed spectrum:\n"
+    tables = table.format("Recorded Latency", 5.85, 23.1) + table.format(
+        "Uncorrected Latency (measured without taking delayed starts into account)", 1.21, 4.0
+    )
+    plain = re.sub(r"^ +Latency Distribution\n(?: +\d+% .*\n)+", "", text("wrk"), flags=re.MULTILINE)
+    (run,) = generator_output.runs(re.sub(r"^( +\d+ requests in)", rf"{tables}\1", plain, flags=re.MULTILINE))
+    _check(run, "wrk", {}, {"p50_ms": 5.85, "p999_ms": 23.1, "uncorrected_p50_ms": 1.21, "uncorrected_p999_ms": 4})
+
+
+def test_sysbench_counts_from_its_last_checkpoint() -> None:
+    whole = text("sysbench_1")
+    report = whole[whole.index("SQL statistics:") :]
+    earlier = report.replace("30.94", "99.99")
+    (run,) = generator_output.runs(whole.replace(report, f"[ 10s ] Checkpoint report:\n{earlier}\n{report}"))
+    _check(run, "sysbench", {"threads": 1, "checkpoint": 10}, {"tps": 30.94, "qps": 495.03})
+    assert "total_time_s" not in run.figures
+    (run,) = generator_output.runs(whole.replace(report, f"[ 10s ] Checkpoint report:\n{earlier}\n"))
+    assert run.cut
+
+
+def test_each_row_of_jmh_s_table_is_a_run() -> None:
+    head = "# JMH version: 1.37\n# Threads: 4 threads, will synchronize iterations\nIteration   1: 56.1 ops/ms\n\n"
+    head += "Benchmark    (kind)  (size)   Mode  Cnt    Score    Error   Units\n"
+    rows = [
+        "Maps.get       hash      16  thrpt   20   57.217 ±  0.971  ops/ms\n",
+        "Maps.put        N/A      16   avgt   20    0,145 ±  0,001   us/op\n",
+        "Maps.once      hash      16     ss       230.500            ms/op\n",
+    ]
+    get, put, once = generator_output.runs(head + "".join(rows))
+    levels = {"workload": "Maps.get", "params": "hash_16", "mode": "thrpt", "threads": 4}
+    _check(get, "jmh", levels, {"tps": 57217, "tps_error": 971})
+    _check(put, "jmh", {"workload": "Maps.put", "mode": "avgt"}, {"latency_mean_ms": 0.000145})
+    _check(once, "jmh", {"mode": "ss"}, {"latency_mean_ms": 230.5})
+    assert [run.version for run in (get, put, once)] == ["1.37"] * 3
+
+
+def test_json_of_fio_behind_other_text_and_as_python_prints_it() -> None:
+    whole = (FIXTURES / "logs/fio.json").read_text()
+    (expected,) = generator_output.runs(whole)
+    value = json.loads(whole)
+    terse = "fio: {no such} engine\n3;fio-3.33;seqw;0;0;0\n"
+    for each in (f"{terse}{whole}", f'{{"level": "info"}}\n{whole}', f"INFO - output: {value!r}\n", pformat(value)):
+        (run,) = generator_output.runs(each)
+        assert (run.figures, run.levels) == (expected.figures, expected.levels)
+    assert len(generator_output.runs(whole + whole)) == 2
 
 
 def test_a_time_before_the_lines_of_the_seconds_alone() -> None:

@@ -115,12 +115,14 @@ class Form(Strict):
 
     What stands before belongs to it as well: command line, seconds. With `shared_head` what stands before the first run
     belongs to all. Where the match of `begins` is all of the report, `itself` is set. `json`: it is JSON, of which the
-    patterns see a line `path.to.key = value` per value. `cut` is what only a report that was cut has in it.
+    patterns see a line `path.to.key = value` per value. `cut` is what only a report that was cut has in it,
+    `aside` what stands in a report and is none of it.
     """
 
     begins: Pattern
     ends: Pattern | None = None
     cut: Pattern | None = None
+    aside: Pattern | None = None
     itself: bool = False
     shared_head: bool = False
     json_: bool = Field(default=False, alias="json")

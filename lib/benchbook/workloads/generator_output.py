@@ -6,6 +6,7 @@ printed is not there, and a run without the figures that a whole one prints is r
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import re
@@ -34,6 +35,7 @@ from benchbook.workloads.generator_file import (
 # Of counts and rates: "12.3k".
 _SI = {"k": 1e3, "M": 1e6, "G": 1e9}
 _UNITS: pint.UnitRegistry[float] = pint.UnitRegistry()
+_UNITS.define("op = count = ops")
 # wrk's minutes, which for pint are meters.
 _ALIASES = {"m": "min"}
 # What stands before a line where others kept it: a time (`ts`, kubectl, pipelines; YCSB's own, with ":123", is none)
@@ -179,13 +181,17 @@ def _plain(text: str) -> str:
 
 
 def _flat(text: str) -> str:
-    """JSON as a line per value; "" where there is none."""
-    start = text.find("{")
-    try:
-        value = json.JSONDecoder().raw_decode(text[start:])[0] if start >= 0 else None
-    except (ValueError, RecursionError):
-        return ""
-    return "\n".join(_lines(value, ""))
+    """All JSON in a text as a line per value, as a program prints it or Python; "" where there is none."""
+    lines, at = list[str](), 0
+    while begin := re.compile(r"""\{(?=\s*u?["'])""").search(text, at):
+        at = begin.end()
+        with suppress(ValueError, RecursionError):
+            value, at = json.JSONDecoder().raw_decode(text, begin.start())
+            lines += _lines(value, "")
+    for printed in re.findall(r"^[^{]*(\{u?'(?s:.*)\})", text, re.MULTILINE) if not lines else []:
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            lines += _lines(ast.literal_eval(printed), "")
+    return "\n".join(lines)
 
 
 def _lines(value: object, path: str) -> Iterator[str]:
@@ -213,6 +219,7 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
     title = programs()[name].title
     whole = f"{before}{report}"
     version = _first([form.version], report, before, head) if form.version else None
+    report = re.sub(form.aside, "", report, flags=re.MULTILINE) if form.aside else report
     figures, levels = _figures(form, report), _levels(form, report, before, head)
     told = [(each, list(_seconds(each, whole))[bool(each.every_s) :]) for each in form.progress]
     begun_lines = [(re.findall(each.begins, whole, re.MULTILINE), lines) for each, lines in told if each.begins]
@@ -318,7 +325,7 @@ def _matched(name: str, figure: FigurePattern, report: str) -> Iterator[tuple[st
             for match in matches:
                 said = {**part.groupdict(), **match.groupdict()}
                 factor = _factor(said.get("unit") or figure.printed or figure.unit, figure.unit)
-                number = float(said.get("value") or match[1]) * factor
+                number = float((said.get("value") or match[1]).replace(",", ".")) * factor
                 yield name.format_map(_named(said)), Quantity(value=number, unit=figure.unit)
             if matches:
                 break
