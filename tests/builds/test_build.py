@@ -119,7 +119,7 @@ def test_what_does_not_go_into_the_programs_does_not_change_the_folder(toy, file
 
 
 def test_what_is_not_built_names_the_command_that_builds_it(toy):
-    with pytest.raises(programs.NotBuilt, match="make build-toy") as caught:
+    with pytest.raises(programs.NotBuilt, match="benchbook build toy") as caught:
         programs.artefact("toy")
     assert caught.value.exit_status == 2
     assert not programs.is_built("toy")

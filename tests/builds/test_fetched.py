@@ -78,7 +78,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
 
 def test_a_server_is_fetched_once_and_only_what_runs_is_kept(shop: Shop) -> None:
     said: list[str] = []
-    with pytest.raises(BadInput, match="run `make build-mysql57`"):
+    with pytest.raises(BadInput, match="run `benchbook build mysql57`"):
         fetched.server("mysql57")
     folder = artefacts.provide("mysql57", said.append)
     assert artefacts.provide("mysql57", said.append) == folder

@@ -661,7 +661,7 @@ def test_a_record_that_cannot_be_written_is_a_sentence_and_leaves_the_others(
 
 
 def test_replay_takes_the_latest_that_has_a_record_or_the_one_that_is_named(home: Home) -> None:
-    nothing = r"nothing has been recorded of r\. Fix: run it first: make report REPORT=r$"
+    nothing = r"nothing has been recorded of r\. Fix: run it first: benchbook report r$"
     with pytest.raises(BadInput, match=nothing):
         campaigns.latest("r")
     first = begun()

@@ -626,14 +626,14 @@ def test_a_report_with_one_campaign_cannot_be_compared(runs: Path) -> None:
     shutil.rmtree(runs / FIRST)
     with pytest.raises(BadInput) as caught:
         compare(REPORT)
-    fix = f"Fix: record another: make report REPORT={REPORT}"
+    fix = f"Fix: record another: benchbook report {REPORT}"
     assert str(caught.value) == f"a: only one campaign of {REPORT} is recorded, and a comparison needs two. {fix}"
 
 
 def test_a_report_of_which_nothing_is_recorded_is_told_how_to(runs: Path) -> None:
     with pytest.raises(BadInput) as caught:
         compare("etcd_3_2_performance")
-    said = "a: nothing has been recorded of etcd_3_2_performance. Fix: run it first: make report REPORT="
+    said = "a: nothing has been recorded of etcd_3_2_performance. Fix: run it first: benchbook report "
     assert str(caught.value) == f"{said}etcd_3_2_performance, or name what is recorded: {REPORT}"
 
 

@@ -184,7 +184,7 @@ def test_too_few_campaigns_tell_of_no_level(runs: Path) -> None:
 
 
 def test_names_that_are_none(campaigns: list[str], home: Home) -> None:
-    with pytest.raises(BadInput, match=r"nothing has been recorded of this report.*make report"):
+    with pytest.raises(BadInput, match=r"nothing has been recorded of this report.*benchbook report"):
         report_history(ASKED)
     with pytest.raises(BadInput, match=r"there is no such report \(got 'nosuch'\)\. Fix: there are: .*dm_1_0_ga"):
         report_history(HistoryParameters(report="nosuch"))

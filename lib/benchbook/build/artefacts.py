@@ -31,4 +31,4 @@ def is_there(name: str) -> bool:
 def state(name: str) -> str:
     """How NAME comes here, and whether it is ready, in words."""
     how, done = ("fetched by Maven", "fetched") if name in fetched.systems() else ("built from source", "built")
-    return f"{how}, pinned; {'ready' if is_there(name) else f'{done} on first use, or by `make build-{name}`'}"
+    return f"{how}, pinned; {'ready' if is_there(name) else f'{done} on first use, or by `benchbook build {name}`'}"

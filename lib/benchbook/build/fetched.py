@@ -89,7 +89,7 @@ def server(name: str) -> Path:
     """The archive with the server of NAME. Raise BadInput, naming the command that fetches it."""
     folder = folder_for(name)
     if not is_fetched(name):
-        raise BadInput("its server is not fetched yet", file=folder, key=name, fix=f"run `make build-{name}`")
+        raise BadInput("its server is not fetched yet", file=folder, key=name, fix=f"run `benchbook build {name}`")
     return folder / SERVER
 
 

@@ -197,7 +197,7 @@ def artefact(name: str) -> Path:
     """The folder that holds the built programs of NAME. Raise NotBuilt, naming the command that builds them."""
     folder = folder_for(name)
     if not (folder / MANIFEST).is_file():
-        raise NotBuilt("its programs are not built yet", file=folder, key=name, fix=f"run `make build-{name}`")
+        raise NotBuilt("its programs are not built yet", file=folder, key=name, fix=f"run `benchbook build {name}`")
     return folder
 
 

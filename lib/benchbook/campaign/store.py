@@ -390,7 +390,7 @@ def latest(report: str, which: str = "") -> Campaign:
 
 def _none(report: str, which: str, known: Sequence[str]) -> BadInput:
     """Why there is no campaign to replay: nothing was recorded, no such id, or none that can be read."""
-    file, run = paths.runs_dir(report), f"make report REPORT={report}"
+    file, run = paths.runs_dir(report), f"benchbook report {report}"
     if which and known:
         fix = f"name one of {', '.join(known)}"
         return BadInput("no recorded campaign to replay", file=file, key="campaign", value=which, fix=fix)

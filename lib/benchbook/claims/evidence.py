@@ -141,7 +141,12 @@ def planned(beside: pd.DataFrame, trials: Sequence[Trial]) -> Evidence:
     cells = {trial.cell.key: trial.cell for trial in trials}.values()
     rows = beside[["table", "system", *levels]].to_dict("records")
     will = [any(_gives(cell, row, levels) for cell in cells if cell.table == row["table"]) for row in rows]
-    printed = beside[will].dropna(subset="published").drop_duplicates(["table", "system", *levels, "metric"])
+    # As an array: of no rows, a list would name no columns.
+    printed = (
+        beside[np.array(will, dtype=np.bool_)]
+        .dropna(subset="published")
+        .drop_duplicates(["table", "system", *levels, "metric"])
+    )
     twice = pd.concat([printed.assign(value=printed.published, repetition=n) for n in (1, 2)])
     frames = {str(id): _wide(part, levels) for id, part in twice.groupby("table", sort=False, observed=True)}
     systems = {str(name) for frame in frames.values() for name in frame["system"]}

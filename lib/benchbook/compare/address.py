@@ -62,7 +62,7 @@ def find(address: str, key: str = "campaign") -> Campaign:
 def _only_one(campaign: Campaign) -> BadInput:
     report = campaign.report
     also = f"; its systems side by side: benchbook compare {campaign.id}" if _has_several_systems(campaign) else ""
-    fix = f"record another: make report REPORT={report}{also}"
+    fix = f"record another: benchbook report {report}{also}"
     return BadInput(f"only one campaign of {report} is recorded, and a comparison needs two", key="a", fix=fix)
 
 
@@ -73,10 +73,10 @@ def _has_several_systems(campaign: Campaign) -> bool:
 def _not_there(address: str, key: str) -> BadInput:
     if address in published.known_reports():
         there = f", or name what is recorded: {', '.join(_reports())}" if recorded() else ""
-        fix = f"run it first: make report REPORT={address}{there}"
+        fix = f"run it first: benchbook report {address}{there}"
         return BadInput(f"nothing has been recorded of {address}", key=key, fix=fix)
     if not recorded():
-        fix = "run a report first: make report REPORT=NAME"
+        fix = "run a report first: benchbook report NAME"
         return BadInput("nothing has been recorded yet", key=key, value=address, fix=fix)
     near = meant(address, {*_reports(), *published.known_reports()})
     return BadInput("no such recorded campaign", key=key, value=address, fix=f"{near}use one of {known()}")

@@ -109,7 +109,7 @@ def report_history(asked: HistoryParameters) -> ReportHistory:
     mine = catalogue.runs()
     if mine.empty:
         one_of(asked.report, published.known_reports(), "report")
-        fix = f"run it: make report REPORT={asked.report}"
+        fix = f"run it: benchbook report {asked.report}"
         raise BadInput("nothing has been recorded of this report", key="report", value=asked.report, fix=fix)
     where: dict[str, str] = {}
     for column, value in (("inventory", asked.inventory), ("profile", asked.profile)):

@@ -287,7 +287,7 @@ _REASONS = (
         "the program that should lead there cannot be run here",
         "install it here, or correct the ProxyCommand of the ssh_config that ssh.config names",
     ),
-    ("", "the host cannot be reached by SSH", "start it (a lab: `make lab`), or correct address and port"),
+    ("", "the host cannot be reached by SSH", "start it (a lab: `benchbook lab up`), or correct address and port"),
 )
 
 

@@ -300,7 +300,7 @@ def in_use(inventory: Inventory) -> bool:
 
 
 def by_hand(inventory: Inventory) -> bool:
-    """Was this lab started by `make lab`, to stay until `make lab-down`?"""
+    """Was this lab started by `benchbook lab up`, to stay until `benchbook lab down`?"""
     return _by_hand(inventory).exists()
 
 
@@ -349,7 +349,7 @@ def _start(sshd: str, host: LabHost, lab: Path, way: Sequence[str]) -> None:
         who = taken_port.here(host.address, host.port)
         raise (DoorTaken if _answers(host) else LabFailed)(
             f"{host.address}:{host.port} (lab host {host.name}) is taken by {who}. "
-            "Fix: stop it (another checkout's lab? `make lab-down` there), or change ssh.port of the inventory"
+            "Fix: stop it (another project's lab? `benchbook lab down` there), or change ssh.port of the inventory"
         )
     _keygen(host.folder / "host_key", f"benchbook lab host {host.name}")
     if os.geteuid() == 0:

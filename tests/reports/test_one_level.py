@@ -1,0 +1,57 @@
+"""A user may leave out any workload, level, table or system of any report: a claim then lacks one of its sides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from kit import ROOT, Home
+
+from benchbook import published
+from benchbook.analysis.trials import figures_of, of_records
+from benchbook.campaign.scaled_levels import of_plan, trials_as_published
+from benchbook.claims import evidence, judge, ledger
+from benchbook.hosts.inventory import load_inventory
+from benchbook.parameters import check, defaults
+from benchbook.profiles import load_profile
+from benchbook.reports import forecast, planning
+from benchbook.reports.kind import kind_of
+
+# One side of claims is all that is left: a workload, a table, a mode, or an engine that no published table is of.
+LEFT: dict[str, dict[str, Any]] = {
+    "ddt_full_scale": {"engines": ["mongodump"], "threads": ["5/15"]},
+    "dm_1_0_alpha": {"tables": ["result"]},
+    "dm_1_0_ga": {"tables": ["dump"]},
+    "dtm_mysql": {"rungs": ["no_dtm"], "concurrency": [10]},
+    "etcd_3_2_performance": {"workloads": ["range_serializable"], "threads": [1]},
+    "pgcat_pgbench": {"systems": ["pgbouncer"], "threads": [16]},
+    "rocksdb_readwhilewriting": {"threads": [1]},
+    "tidb_v6_2_vs_v6_1_sysbench": {"systems": ["tidb:7.1"], "workloads": ["oltp_read_write"]},
+    "tidb_v7_1_3_sysbench": {"workloads": ["oltp_insert"], "threads": [50]},
+    "tidb_v7_1_3_tpcc": {"threads": [50]},
+}
+
+
+def _asked(report: str, said: dict[str, Any]) -> planning.Asking:
+    usual, kind = defaults(report), kind_of(report)
+    there = str(ROOT / "env" / "hosts" / f"{usual['inventory']}.yaml")
+    parameters = check(kind.Parameters, report, {**usual, "inventory": there, **said})
+    profile, inventory = load_profile(parameters.profile), load_inventory(there)
+    return planning.Asking(kind, published.load(report), parameters, profile, inventory)
+
+
+@pytest.mark.parametrize("report", published.known_reports())
+def test_claims_of_which_one_side_is_left_are_judged_or_said_not_to_be_measured(report: str, home: Home) -> None:
+    asking = _asked(report, LEFT[report])
+    found = planning.as_run_here(asking)
+    trials = trials_as_published(planning.trials(asking, found), of_plan(found.asked))
+    nothing = asking.kind.figures(asking.published, figures_of(of_records([])))
+    names = asking.kind.systems(asking.published, trials)
+    known = ledger.load(asking.published)
+    assert known
+    for seen in (forecast.planned(asking, trials), evidence.measured(nothing, names, trials)):
+        for name in seen.systems or [""]:
+            judged = judge.judge(known, asking.published, seen, judge.JudgedSystem(name, asked=found.asked))
+            assert judged
+            # Of nothing measured nothing is decided.
+            assert seen.frames or {claim.verdict for claim in judged} == {"not run"}
