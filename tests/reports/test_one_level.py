@@ -26,7 +26,7 @@ LEFT: dict[str, dict[str, Any]] = {
     "etcd_3_2_performance": {"workloads": ["range_serializable"], "threads": [1]},
     "pgcat_pgbench": {"systems": ["pgbouncer"], "threads": [16]},
     "rocksdb_readwhilewriting": {"threads": [1]},
-    "tidb_v6_2_vs_v6_1_sysbench": {"systems": ["tidb:7.1"], "workloads": ["oltp_read_write"]},
+    "tidb_v6_2_vs_v6_1_sysbench": {"workloads": ["oltp_read_write"], "threads": [300]},
     "tidb_v7_1_3_sysbench": {"workloads": ["oltp_insert"], "threads": [50]},
     "tidb_v7_1_3_tpcc": {"threads": [50]},
 }

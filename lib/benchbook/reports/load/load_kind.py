@@ -372,7 +372,7 @@ class VersionsKind(LoadKind):
         planned = {(trial.cell.system, trial.cell.levels.get(VERSION)) for trial in trials}
         every = super().beside(published, figures, trials)
         mine = [pair in planned for pair in zip(every["system"], every[VERSION], strict=True)]
-        return every[mine].reset_index(drop=True)
+        return every[pd.Series(mine, index=every.index, dtype=bool)].reset_index(drop=True)
 
 
 def places(published: Published, systems: Sequence[str]) -> dict[str, str]:
