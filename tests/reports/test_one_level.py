@@ -22,7 +22,7 @@ LEFT: dict[str, dict[str, Any]] = {
     "ddt_full_scale": {"engines": ["mongodump"], "threads": ["5/15"]},
     "dm_1_0_alpha": {"tables": ["result"]},
     "dm_1_0_ga": {"tables": ["dump"]},
-    "dtm_mysql": {"rungs": ["no_dtm"], "concurrency": [10]},
+    "dtm_mysql": {"rungs": ["no_dtm:2"], "concurrency": [10]},
     "etcd_3_2_performance": {"workloads": ["range_serializable"], "threads": [1]},
     "pgcat_pgbench": {"systems": ["pgbouncer"], "threads": [16]},
     "rocksdb_readwhilewriting": {"threads": [1]},
