@@ -86,6 +86,9 @@ def parse(text: str) -> Output:
     """
     if _OLD.search(text):
         raise OutputNotParseable("this is the output of sysbench 0.5 or older, which has no histogram: use 1.0 or 1.1")
+    if "Checkpoint report:" in text:
+        said = "sysbench's --report-checkpoints sets its counters to 0, so that its last report is of a part of the run"
+        raise OutputNotParseable(f"{said}: leave report-checkpoints out")
     found = generator_output.run_of("sysbench", text, "threads", *_SUMMED, *_TIMES)
     summary = {name: quantity.value for name, quantity in found.figures.items()}
     if summary["events"] == 0:
