@@ -826,6 +826,7 @@ def _recorded(names: list[str] | None, campaign: str) -> tuple[list[str], str]:
 
     `campaign` is an address as `compare` takes it, and so may be a name that stands alone. Raise BadInput.
     """
+    from benchbook.campaign import store
     from benchbook.compare import address
     from benchbook.pipeline import has_records, reports
 
@@ -837,7 +838,9 @@ def _recorded(names: list[str] | None, campaign: str) -> tuple[list[str], str]:
         return names or [meant.report], meant.id
     found = names or [name for name in reports() if has_records(name)]
     if not found:
-        raise BadInput("nothing has been recorded yet", file="data/runs", fix="run one: benchbook report NAME")
+        sample = sorted({folder.parent.name for folder in store.recorded()})
+        shown = f"; for the sample that the kit brings, name its report: {', '.join(sample)}" if sample else ""
+        raise BadInput("nothing has been recorded yet", file="data/runs", fix=f"run one: benchbook report NAME{shown}")
     return found, ""
 
 

@@ -218,7 +218,7 @@ class Login(Strict):
         if not user_file.is_there(path):
             key = f"{where}.password_file"
             raise BadInput("the password file is missing", key=key, value=str(path), fix="create it with mode 600")
-        password = user_file.text(path, most=MOST_PASSWORD_BYTES).strip()
+        password = user_file.text(path, most=MOST_PASSWORD_BYTES, key=f"{where}.password_file").strip()
         _check_private(path, f"{where}.password_file")
         return _one_line(self._there(password, where, f"what stands in {path}"), path)
 
