@@ -259,7 +259,8 @@ def _products(table: Table) -> dict[int, str]:
     metrics = [place for place, column in enumerate(table.columns) if column.role == "metric"]
     own = {place: _own(table.columns[place].heading) for place in metrics}
     at = {place: level for place in metrics if (level := concurrency_of(table.columns[place].heading))}
-    if len(at) == len(metrics):
+    at_stems = {(_named(table.columns[place], level), level) for place, level in at.items()}
+    if len(at_stems) == len(metrics) and len(set(at.values())) > 1:
         own = at
     stems = [(_named(table.columns[place], own[place]), own[place]) for place in metrics]
     each = {name for _, name in stems}
@@ -275,7 +276,7 @@ def _long(table: Table) -> _LongTable | None:
     names = list(dict.fromkeys(products.values()))
     if products:
         made.rows = [{} for _ in range(len(table.rows) * len(names))]
-        threads = all(name.isdigit() for name in names)
+        threads = all(concurrency_of(table.columns[place].heading) == name for place, name in products.items())
         called = "threads" if threads else "version" if all(re.search(r"\d", name) for name in names) else "system"
         made.columns.append(_Column(called, "integer" if threads else "string", "threads" if threads else "", "level", ", ".join(names), 0.7, needed=True))  # fmt: skip
         for number, row in enumerate(made.rows):
@@ -496,7 +497,7 @@ def _run(command: Command) -> _Run | None:
             counted = loops.get((value or "").strip('"${}'), [])
             if value and (number := _seconds(value)) is not None:
                 settings[tool.settings[name]] = number
-            elif tool.settings[name] == "threads" and all(one.isdigit() for one in counted):
+            elif tool.settings[name] == "threads" and "prepare" not in words and all(map(str.isdecimal, counted)):
                 threads = [int(one) for one in counted]
         elif not re.fullmatch(tool.private, name) and "$" not in (value or ""):
             options.append(f"--{_LONG_OPTIONS.get(name, name)}" + (f"={value}" if value else ""))
@@ -561,8 +562,8 @@ def _design(read: Reading, table: _LongTable, runs: Sequence[_Run], guesses: lis
         fixed |= run.settings
     fixed = {name: value for name, value in fixed.items() if name not in {column.name for column in table.columns}}
     last = before[-1]
-    looped = next((run for run in reversed(before) if run.threads), None)
-    if looped and "threads" not in {column.name for column in table.columns}:
+    looped = next((run for run in reversed(before) if run.threads or "threads" in run.settings), None)
+    if looped and looped.threads and "threads" not in {column.name for column in table.columns}:
         _rounds(table, looped, guesses)
         fixed = {name: value for name, value in fixed.items() if name not in {one.name for one in table.levels}}
     levels = {column.name for column in table.levels}
@@ -616,6 +617,7 @@ _HOST_WORDS = [
 ]  # fmt: skip
 # Headings beside a list of a host's parts that call no host.
 _NO_HOST = re.compile(r"\W*(?:values?|descriptions?|details?|notes?|remarks?|comments?|specs?|specifications?|configurations?|settings?|值|取值|说明|备注|描述|配置|参数)?\W*$", re.IGNORECASE)  # fmt: skip
+_NOTES = re.compile(r"\W*(?:notes?|remarks?|comments?|备注|说明)\W*$", re.IGNORECASE)
 _SYSTEMS = "TiDB|TiKV|PD|TiFlash|MySQL|MariaDB|PostgreSQL|Percona Server|Redis|MongoDB|etcd|DM|DTM|sysbench|pgbench|go-tpc|PgBouncer|PgCat|YCSB"
 _VERSION = re.compile(
     rf"\b({_SYSTEMS})\b(?:\s?(?:Server|cluster|source|target))?[ ]?(?:version|版本)?\s*[:：]?\s*(v?\d+(?:\.\d+)+[\w.-]*)",
@@ -650,13 +652,15 @@ def _hosts(read: Reading, guesses: list[Guess]) -> list[dict[str, Any]]:
         if not fields:
             continue
         across = fields == [_field(column.heading) for column in table.columns]
+        of_parts = [one for one in table.columns[1:] if one.quantity != "cost" and not _NOTES.match(one.heading)]
+        alone = of_parts[0] if len(of_parts) == 1 else None
         called = table.caption.strip("*:：_ \n") or table.section.rpartition(" > ")[2] or "host"
         records = [
             ([(name, cell.text) for name, cell in zip(fields, row, strict=True)], row[0].line) for row in table.rows
         ] if across else [
             ([("name", called if _NO_HOST.match(column.heading) else column.heading), *((name, row[place].text) for name, row in zip(fields, table.rows, strict=True))], table.line)
             for place, column in enumerate(table.columns)
-            if place and (not _NO_HOST.match(column.heading) or len(table.columns) == 2) and column.quantity != "cost"
+            if place and column.quantity != "cost" and (not _NO_HOST.match(column.heading) or alone == column)
         ]  # fmt: skip
         for said, line in records:
             _host(found, [(name, text.strip()) for name, text in said if name and not is_empty(text)], line, guesses)

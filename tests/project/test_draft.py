@@ -11,6 +11,7 @@ from kit import Home
 from benchbook import draft, new, parameters, paths, published
 from benchbook.audit.whole import audit
 from benchbook.claims import ledger
+from benchbook.documents.columns import concurrency_of
 from benchbook.documents.tables import reading
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import load_inventory
@@ -210,11 +211,48 @@ def test_levels_of_threads_in_the_headings_are_levels_and_no_versions(tmp_path: 
     assert entry["factors"] == {"threads": [8, 16], "version": ["4.1", "4.2"]}
 
 
+@pytest.mark.parametrize(
+    ("heading", "level"),
+    [
+        ("TPS (8 threads)", "8"), ("Threads=8", "8"), ("1,000 clients", "1000"), ("QPS at client: 4", "4"),
+        ("v2 client QPS", ""), ("TPS, 2/4 client machines", ""), ("4 client nodes", ""), ("Client 95% latency", ""),
+        ("clients 95th", ""), ("client 1", ""), ("8 GB", ""), ("16 nodes", ""),
+    ],
+)  # fmt: skip
+def test_a_heading_names_a_level_of_threads_or_none(heading: str, level: str) -> None:
+    assert concurrency_of(heading) == level
+
+
+def test_versions_in_headings_stay_versions_where_all_ran_at_one_level_of_threads(tmp_path: Path) -> None:
+    heads = "| Run | 4.1 TPS (8 threads) | 4.2 TPS (8 threads) |\n|--|--|--|\n"
+    rows = f"{heads}| 1 | 1,000 | 1,900 |\n| 2 | 1,100 | 2,000 |\n"
+    (text,) = drafted(tmp_path, f"# AcmeDB 4.2 against AcmeDB 4.1\n\n{rows}").tables.values()
+    assert text.splitlines()[0].startswith("version,")
+
+
+@pytest.mark.parametrize(
+    "shell",
+    [
+        "for t in 1 8 16; do echo $t; done\n" + COMMAND,
+        f"for t in 1 8 16; do {COMMAND.replace(' run', ' prepare')}; done\n{COMMAND.replace('$t', '16')}",
+        f"for t in 1 ²; do {COMMAND}; done",
+        f"for t in $(seq   ); do {COMMAND}; done",
+    ],
+)
+def test_a_loop_that_is_not_round_the_load_names_no_threads(tmp_path: Path, shell: str) -> None:
+    table = "| TPS |\n|--|\n| 101.5 |\n| 180.2 |\n| 320.7 |\n"
+    made = drafted(tmp_path, f"# MySQL 8.0.36\n\n```\n{shell}\n```\n\n{table}")
+    assert [one for one in made.guesses if one.guess.startswith("the rounds of the loop")] == []
+
+
 def test_a_column_of_values_or_prices_is_no_host(tmp_path: Path) -> None:
     parts = "## Database server\n\n| Part | Value |\n|--|--|\n| CPU | 8 cores |\n| RAM | 32 GB |\n| OS | Debian |\n"
     priced = "## Bill\n\n| Part | node-b | Price |\n|--|--|--|\n| CPU | 16 cores | $900 |\n| RAM | 64 GB | $300 |\n"
     hosts = drafted(tmp_path, f"{SYSBENCH}\n{parts}\n{priced}").report["hosts"]
     assert [host["name"] for host in hosts] == ["database server", "Database server", "node-b"]
+    heads = "## Loader\n\n| Part | Value | Notes | Price |\n|--|--|--|--|\n"
+    noted = f"{heads}| CPU | 8 cores | fast | $9 |\n| RAM | 32 GB | | $3 |\n"
+    assert drafted(tmp_path, f"{SYSBENCH}\n{noted}").report["hosts"][-1]["name"] == "Loader"
 
 
 def test_a_report_of_pgbench_names_its_load_and_its_system(home: Home) -> None:

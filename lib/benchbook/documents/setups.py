@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import NamedTuple
 
 from benchbook.documents.findings import Finding, Kind, Passed, Severity
@@ -67,12 +68,13 @@ class Command(NamedTuple):
 
 
 _LOOP = re.compile(r"\bfor\s+(\w+)\s+in\s+([^;\n]+?)\s*(?:;|\n)\s*do\b")
-_SEQ = re.compile(r"(?:\$\(|`)\s*seq\s+([\d ]+?)\s*[)`]|\{(\d+)\.\.(\d+)(?:\.\.(\d+))?\}")
+_SEQ = re.compile(r"(?:\$\(|`)\s*seq\s+(\d[\d ]*?)\s*[)`]|\{(\d+)\.\.(\d+)(?:\.\.(\d+))?\}")
+_STEP = re.compile(r"(?:^|[;\n&])\s*(do|done)\b")
 _MOST_LEVELS = 100
 
 
 def _loops(shell: str) -> dict[str, list[str]]:
-    """Return the values of each variable that a loop before the end of a text counts through: 1 8 16, {1,2,4}, seq 8 8 64."""
+    """Return the values of each variable that a loop round the end of a text counts through: 1 8 16, {1,2,4}, seq 8 8 64."""
 
     def counted(match: re.Match[str]) -> str:
         words = match[1].split() if match[1] else [one for one in (match[2], match[4], match[3]) if one]
@@ -81,6 +83,10 @@ def _loops(shell: str) -> dict[str, list[str]]:
 
     found = {}
     for loop in _LOOP.finditer(shell):
+        steps = accumulate((1 if step == "do" else -1 for step in _STEP.findall(shell[loop.end() :])), initial=1)
+        if 0 in steps:
+            # It is over.
+            continue
         words = loop[2]
         if said := re.fullmatch(r"\"?\$\{?(\w+)(?:\[@\])?\}?\"?", words):
             told = re.findall(

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import html
 import io
+import pickle
+import warnings
 from base64 import b64encode
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 from IPython.core.getipython import get_ipython
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.gridspec import GridSpec, SubplotSpec
+from matplotlib.gridspec import GridSpec
 from matplotlib_inline.config import InlineBackend
 from seaborn.axisgrid import Grid
 
@@ -85,48 +85,51 @@ def svg(figure: Figure) -> str:
 
 def phone(figure: Figure) -> str:
     """Return the figure drawn for a phone as SVG in base64; empty where it is too large or its panels have no order."""
-    places = {axis: place for axis in figure.axes if (place := axis.get_subplotspec())}
-    several = len({place.get_gridspec() for place in places.values()}) != 1
-    if several or len(places) < len(figure.axes) or any(place.num1 != place.num2 for place in places.values()):
+    places = [place for axis in figure.axes if (place := axis.get_subplotspec())]
+    several = len({place.get_gridspec() for place in places}) != 1
+    if several or len(places) < len(figure.axes) or any(place.num1 != place.num2 for place in places):
         return ""
-    with _stacked(figure, places):
-        drawn = svg(figure)
+    try:
+        # A copy: what a cell does with the figure afterwards finds it as it was.
+        copy = pickle.loads(pickle.dumps(figure))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            _stack(copy)
+    except (pickle.PicklingError, AttributeError, TypeError, UserWarning):
+        # It holds a function without a name, or its words leave the panels no room.
+        return ""
+    _words[copy] = words(figure)
+    drawn = svg(copy)
     return b64encode(drawn.encode()).decode() if len(drawn) <= MOST_SVG else ""
 
 
-@contextmanager
-def _stacked(figure: Figure, places: dict[Axes, SubplotSpec]) -> Iterator[None]:
-    """Set panels and legends of a figure below each other, as wide as a phone, inside the block."""
-    (width, height), edges = figure.get_size_inches().tolist(), vars(figure.subplotpars).copy()
-    legends = list(figure.legends)
+def _stack(figure: Figure) -> None:
+    """Set panels and legends of a figure below each other, as wide as a phone."""
+    height = figure.get_size_inches()[1]
+    places = {axis: place for axis in figure.axes if (place := axis.get_subplotspec())}
     order = sorted({place.num1 for place in places.values()})
     [grid] = {place.get_gridspec() for place in places.values()}
-    rows = grid.nrows
-    if grid.ncols > 1:
-        columns = 2 if len(order) >= SMALL_PANELS else 1
-        rows = -(-len(order) // columns)
-        below = GridSpec(rows, columns, figure=figure)
-        for axis, place in places.items():
-            axis.set_subplotspec(below[order.index(place.num1)])
+    columns = 2 if len(order) >= SMALL_PANELS and grid.ncols > 1 else 1
+    rows = -(-len(order) // columns)
+    below = GridSpec(rows, columns, figure=figure)
+    figure.set_layout_engine("none")
+    for axis, place in places.items():
+        axis.set_subplotspec(below[order.index(place.num1)])
+        # Panels that shared an axis had its numbers at the edge of the figure alone.
+        for line in (axis.xaxis, axis.yaxis):
+            if line.get_visible() and line.get_major_ticks():
+                line.set_tick_params(label1On=True)
+                for label in line.get_ticklabels():
+                    label.set_visible(True)
     figure.set_size_inches(PHONE, max(height / grid.nrows, 1.5) * rows)
-    for legend in legends:
-        legend.set_visible(False)
+    for legend in list(figure.legends):
+        handles, texts = [one for one in legend.legend_handles if one], [text.get_text() for text in legend.texts]
         figure.legend(
-            [handle for handle in legend.legend_handles if handle], [text.get_text() for text in legend.texts],
-            title=legend.get_title().get_text(), loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False,
+            handles, texts, title=legend.get_title().get_text(), loc="upper center", bbox_to_anchor=(0.5, 0.0),
+            ncols=2, frameon=False,
         )  # fmt: skip
+        legend.remove()
     figure.tight_layout()
-    try:
-        yield
-    finally:
-        for drawn in figure.legends[len(legends) :]:
-            drawn.remove()
-        for legend in legends:
-            legend.set_visible(True)
-        for axis, place in places.items():
-            axis.set_subplotspec(place)
-        figure.set_size_inches(width, height)
-        figure.subplots_adjust(**edges)
 
 
 def save(figure: Figure, file: Path) -> None:

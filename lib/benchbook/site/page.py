@@ -159,8 +159,11 @@ def _clean(html: str) -> str:
 
 def _without_requests(tag: str, name: str, value: str) -> str | None:
     """Keep pictures that are in the page, and links that are none: a page asks for nothing."""
-    if name in ("src", "srcset"):
+    if name == "src":
         return value if value.strip().lower().startswith("data:image/") else None
+    if name == "srcset":
+        # One picture: behind another comma a list goes on.
+        return value if re.fullmatch(r"data:image/[\w.+;=-]+,[\w+/=-]+", value.strip(), re.IGNORECASE) else None
     return None if name == "href" and value.strip().lower().startswith("data:") else value
 
 
@@ -262,7 +265,8 @@ def _plain_table(table: Tag) -> None:
         _add_class(table, "records")
         for cells in body:
             for name, value in zip(heads[0], cells, strict=True):
-                value["data-name"] = name
+                if name:
+                    value["data-name"] = name
                 if _text(value) == "–":
                     _add_class(value, "blank")
 
@@ -283,7 +287,7 @@ def _align_numbers(soup: BeautifulSoup) -> None:
             values = [cell for cell in cells if cell.find_parent("tbody")]
             if values and all(_NUMBER.match(_text(cell)) for cell in values):
                 for cell in cells:
-                    cell["class"] = "number"
+                    _add_class(cell, "number")
 
 
 def _fold_beginning(soup: BeautifulSoup) -> None:

@@ -202,7 +202,9 @@ def _heaviest(notebook: NotebookNode) -> list[str]:
 def _contents(output: NotebookNode) -> list[tuple[str, Any]]:
     if output.output_type == "stream":
         return [(output.name, output.text)]
-    return list(output.get("data", {"traceback": output.get("traceback", "")}).items())
+    phone = output.get("metadata", {}).get("phone", "")
+    found = list(output.get("data", {"traceback": output.get("traceback", "")}).items())
+    return [*found, ("the figure for a phone", phone)] if phone else found
 
 
 def _cell_name(cell: NotebookNode) -> str:
