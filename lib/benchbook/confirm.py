@@ -40,8 +40,9 @@ FOLDER = "confirm"
 # Fewer repetitions a side hardly show how much they vary; beyond the most, nothing is likely to be decided any more.
 FIRST_LOOK, MOST_ROUNDS = 3, 100
 DECIDED = ("regression", "no regression")
-# How a pair ended is kept in words; a refused one is not gone on with.
-ENDED, REFUSED = "compare --confirm: ", "refused"
+# How a pair ended is kept in words. One that was refused is not gone on with, and another may begin in its place; a
+# decided one, and one that closed after looks were taken, are the last ones of A and B.
+ENDED, REFUSED, LAST = "compare --confirm: ", "refused", ("decided", "closed")
 # The key of what the inventory sets: `asked` holds its digest, which nobody can read.
 SETTINGS = "settings"
 # May be another one when a campaign is run again: how often it repeats, and the levels, which its trials have.
@@ -104,7 +105,8 @@ def confirm(asked: CompareParameters, budget_s: float, console: Console) -> Comp
     if pair and _ended(pair):
         again = _of_pair(asked, pair)
         found, rounds = compare(**again.model_dump()), _next_round(pair[0]) - 1
-        if found.verdict in DECIDED or rounds >= MOST_ROUNDS:
+        last = _ended(pair).startswith(tuple(f"{ENDED}{why}" for why in LAST))
+        if last or found.verdict in DECIDED or rounds >= MOST_ROUNDS:
             said = f"both were run again before, {counted(rounds, 'round')}, and this is what came out"
             console.print(f"{said}. To begin anew, measure both: new campaigns are another pair", markup=False)
             return again
@@ -171,27 +173,35 @@ def _until_decided(
 def _first_round(mine: list[Campaign], again: CompareParameters, before: Comparison, number: int) -> str:
     """Return why the two that took turns cannot be called anything, empty if they can: more rounds would not mend it.
 
-    Raise BadInput where they do not differ as A and B did, TrialFailed where a side has no figure.
+    Raise BadInput where they do not differ as A and B did, TrialFailed where a side has no figure. Such a round is of
+    other systems or hosts than A and B, and must not count beside later ones: the pair ends.
     """
     for campaign, called in zip(mine, "AB", strict=True):
         if not campaign.records():
             why = next((record.failure.message for record in campaign.failures() if record.failure), "no trial ran")
             raise TrialFailed(f"{called} has no figure after round {number}: {why}")
-    now = compare(**again.model_dump())
+    now, ends = compare(**again.model_dump()), "closed" if mine[0].plan.looks_after else REFUSED
     try:
         _check_differs(before, now)
     except BadInput:
-        # Once it is corrected, the same command begins a new pair.
-        _end(mine, REFUSED, number)
+        _end(mine, ends, number)
         raise
-    return "" if now.gate.open else now.sentence()
+    if now.gate.open:
+        return ""
+    _end(mine, ends, number)
+    return now.sentence()
 
 
 def _next_round(campaign: Campaign) -> int:
-    """The last round that a side has begun, or the next one where nothing of it is missing."""
+    """The last round that a side has begun, or the next one where nothing of it is missing.
+
+    What failed is not missing, unless nothing of the round came up: then it is run again.
+    """
     last = max(trial.repetition for trial in campaign.trials)
-    missing, failed = campaign.missing(), {record.id.rpartition(".")[0] for record in campaign.failures()}
-    return last + all(trial.repetition != last or trial.id in failed for trial in missing)
+    of_last = {trial.id for trial in campaign.trials if trial.repetition == last}
+    missing = of_last & {trial.id for trial in campaign.missing()}
+    failed = {record.id.rpartition(".")[0] for record in campaign.failures()} if missing < of_last else set[str]()
+    return last + (missing <= failed)
 
 
 def _keep_looks(pair: list[Campaign], runs: list[list[int]]) -> None:
@@ -204,8 +214,9 @@ def _end(pair: list[Campaign], why: str, rounds: int) -> None:
         campaign.note(Environment(repetitions_ended=f"{ENDED}{why} after {counted(rounds, 'round')}"))
 
 
-def _ended(pair: Sequence[Campaign]) -> bool:
-    return any(campaign.environment().repetitions_ended for campaign in pair)
+def _ended(pair: Sequence[Campaign]) -> str:
+    """Return how a pair ended; empty while it goes on."""
+    return next(filter(None, (campaign.environment().repetitions_ended for campaign in pair)), "")
 
 
 def schedule(rounds: int) -> list[int]:
@@ -349,7 +360,7 @@ def _latest(a: Campaign, b: Campaign, systems: dict[str, str]) -> tuple[Campaign
         with suppress(store.PlanBroken):
             found = Campaign(folder / f"{folder.name}-a"), Campaign(folder / f"{folder.name}-b")
             theirs = [{trial.cell.system for trial in campaign.trials} for campaign in found]
-            refused = found[0].environment().repetitions_ended.startswith(f"{ENDED}{REFUSED}")
+            refused = _ended(found).startswith(f"{ENDED}{REFUSED}")
             if not refused and theirs == [set(systems), set(systems.values())]:
                 return found
     return None

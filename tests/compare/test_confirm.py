@@ -138,7 +138,9 @@ def test_an_undecided_pair_goes_on_with_what_is_left_of_the_error_rate(
     assert then.verdict in {"regression", "no regression"}
     rounds = len(then.a.records())
     assert compare(**confirmed(a, b).model_dump()).verdict == then.verdict
-    assert len(then.a.records()) == rounds, "a decided pair is not run again"
+    again_asked = CompareParameters(a=a.id, b=b.id, metric=["tps"], margin=0.0001)
+    confirm.confirm(again_asked, 1800, Console(file=io.StringIO()))
+    assert len(then.a.records()) == rounds, "a decided pair is not run again, whatever is asked of it then"
 
 
 def test_a_gate_that_closes_in_the_pair_ends_it_after_the_first_round(
@@ -161,6 +163,27 @@ def test_a_gate_that_closes_in_the_pair_ends_it_after_the_first_round(
     assert "asked.time_s" in found.sentence()
     assert set(found.cells.n_a) == {1}
     assert found.a.plan.looks_after == [], "nothing of the error rate is spent"
+    assert found.a.environment().repetitions_ended == "compare --confirm: refused after 1 round"
+    monkeypatch.setattr(confirm, "_begin", begin)
+    then = compare(**confirmed(a, b).model_dump())
+    assert then.a.folder != found.a.folder, "the round of other settings counts in no later pair"
+    assert (then.verdict, set(then.cells.n_b)) == ("regression", {3})
+
+
+def test_a_gate_that_closes_after_looks_were_taken_ends_the_pair_for_good(
+    again: list[Loads], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = recorded(Loads()), recorded(Loads(0.97, seed=1))
+    again[:] = Loads(seed=2), Loads(0.97, seed=3)
+    monkeypatch.setattr(confirm, "MOST_ROUNDS", 2)
+    first = compare(**confirmed(a, b).model_dump())
+    plan = json.loads((first.b.folder / "plan.json").read_text())
+    plan["asked"]["time_s"] = 7
+    (first.b.folder / "plan.json").write_text(json.dumps(plan))
+    monkeypatch.setattr(confirm, "MOST_ROUNDS", 12)
+    found = compare(**confirmed(a, b).model_dump())
+    assert (found.a.folder, found.verdict) == (first.a.folder, "refused")
+    assert len(list(first.a.folder.parent.parent.iterdir())) == 1, "no other pair begins with an error rate of its own"
 
 
 def test_a_failed_trial_is_not_tried_again_in_later_rounds(again: list[Loads]) -> None:
@@ -180,6 +203,10 @@ def test_a_side_without_a_figure_ends_after_the_first_round(again: list[Loads]) 
     again[:] = Loads(seed=2), failing
     with pytest.raises(confirm.NotConfirmed, match="B has no figure after round 1: no answer"):
         confirmed(a, b)
+    failing.trouble.clear()
+    found = compare(**confirmed(a, b).model_dump())
+    assert set(found.cells.n_a) == set(found.cells.n_b), "once mended, the round that did not come up is run again"
+    assert found.b.missing() == []
 
 
 def test_an_interrupted_pair_is_gone_on_with(again: list[Loads]) -> None:

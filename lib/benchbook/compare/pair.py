@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -93,7 +94,9 @@ class Comparison:
     def confidence(self) -> str:
         """What intervals hold with: 95%, or more where the error rate is shared among several looks."""
         alpha = _alpha(self.a)
-        return f"{CONFIDENCE:.0%}" if alpha == 1 - CONFIDENCE else f"{1 - alpha:.1%}"
+        # As many digits as tell it from 100%.
+        digits = max(1, math.ceil(-math.log10(alpha)) - 2)
+        return f"{CONFIDENCE:.0%}" if alpha == 1 - CONFIDENCE else f"{1 - alpha:.{digits}%}"
 
     @property
     def exit_status(self) -> int:

@@ -236,7 +236,9 @@ def print_plan(report: str, made: RunForecast, console: Console) -> None:
     groups = grouped(rows, lambda row: (row["speaks"], row["reason"], row["what would help"]))
     for (speaks, reason, needs), alike in groups.items():
         if reason != "–":
-            names = ", ".join(dict.fromkeys(row["claim"] for row in alike))
+            several = "system" in rows[0]
+            whose = [f"{row['claim']} ({row['system']})" if several else row["claim"] for row in alike]
+            names = ", ".join(dict.fromkeys(whose))
             helps = [] if needs == "–" else [f"what would help: {needs}"]
             lines = [
                 _filled(f"{_WHY[speaks]} {names}:", width),

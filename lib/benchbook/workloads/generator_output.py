@@ -188,7 +188,7 @@ def _flat(text: str) -> str:
         with suppress(ValueError, RecursionError):
             value, at = json.JSONDecoder().raw_decode(text, begin.start())
             lines += _lines(value, "")
-    for printed in re.findall(r"^[^{]*(\{u?'(?s:.*)\})", text, re.MULTILINE) if not lines else []:
+    for printed in re.findall(r"^[^{\n]*(\{u?'(?s:.*)\})", text, re.MULTILINE) if not lines else []:
         with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
             lines += _lines(ast.literal_eval(printed), "")
     return "\n".join(lines)
