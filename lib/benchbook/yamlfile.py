@@ -100,8 +100,6 @@ _FIXES = {
     "bool": "write true or false, without quotes",
     "int": "write a whole number, as in 10",
     "slip": "correct its spelling, or remove it",
-    # What a check of ours says holds the way to write it.
-    "value": "correct it",
 }
 
 
