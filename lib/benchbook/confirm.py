@@ -42,7 +42,7 @@ FIRST_LOOK, MOST_ROUNDS = 3, 100
 DECIDED = ("regression", "no regression")
 # How a pair ended is kept in words. One that was refused is not gone on with, and another may begin in its place; a
 # decided one, and one that closed after looks were taken, are the last ones of A and B.
-ENDED, REFUSED, LAST = "compare --confirm: ", "refused", ("decided", "closed")
+ENDED, REFUSED, FINAL = "compare --confirm: ", "refused", ("decided", "closed")
 # The key of what the inventory sets: `asked` holds its digest, which nobody can read.
 SETTINGS = "settings"
 # May be another one when a campaign is run again: how often it repeats, and the levels, which its trials have.
@@ -105,10 +105,10 @@ def confirm(asked: CompareParameters, budget_s: float, console: Console) -> Comp
     if pair and _ended(pair):
         again = _of_pair(asked, pair)
         found, rounds = compare(**again.model_dump()), _next_round(pair[0]) - 1
-        last = _ended(pair).startswith(tuple(f"{ENDED}{why}" for why in LAST))
-        if last or found.verdict in DECIDED or rounds >= MOST_ROUNDS:
-            said = f"both were run again before, {counted(rounds, 'round')}, and this is what came out"
-            console.print(f"{said}. To begin anew, measure both: new campaigns are another pair", markup=False)
+        final = _ended(pair).startswith(tuple(f"{ENDED}{why}" for why in FINAL))
+        if final or found.verdict in DECIDED or rounds >= MOST_ROUNDS:
+            said = f"A and B were run again before, in {counted(rounds, 'round')}: this is the result"
+            console.print(f"{said}. For another one, measure A and B anew.", markup=False)
             return again
         if found.verdict == "refused":
             return again
@@ -173,8 +173,8 @@ def _until_decided(
 def _first_round(mine: list[Campaign], again: CompareParameters, before: Comparison, number: int) -> str:
     """Return why the two that took turns cannot be called anything, empty if they can: more rounds would not mend it.
 
-    Raise BadInput where they do not differ as A and B did, TrialFailed where a side has no figure. Such a round is of
-    other systems or hosts than A and B, and must not count beside later ones: the pair ends.
+    Raise BadInput where they do not differ as A and B did, TrialFailed where a side has no figure. A pair that cannot
+    be compared ends here, so that this round counts in no later comparison.
     """
     for campaign, called in zip(mine, "AB", strict=True):
         if not campaign.records():

@@ -593,7 +593,7 @@ def _design(read: Reading, table: _LongTable, runs: Sequence[_Run], guesses: lis
 
 
 def _rounds(table: _LongTable, run: _Run, guesses: list[Guess]) -> None:
-    """Call the column that has the threads of the command's loop so; without one, rows that nothing names are its rounds."""
+    """Name the level that lists the threads of the command's loop; take rows without a level for its rounds."""
     for column in table.levels:
         said = [row[column.name] for row in table.rows]
         if said == [str(one) for one in run.threads] or (column.name == "row" and len(said) == len(run.threads)):

@@ -24,7 +24,7 @@ from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.record import Quantity
 from benchbook.campaign.run import RunInterrupted
 from benchbook.campaign.store import Campaign
-from benchbook.compare.pair import CompareParameters, compare
+from benchbook.compare.pair import CompareParameters, Comparison, compare
 from benchbook.errors import BadInput, TrialFailed
 from benchbook.hosts.inventory import load_inventory
 from benchbook.reports import planning
@@ -84,6 +84,14 @@ def confirmed(a: Campaign, b: Campaign, budget_s: float = 1800) -> CompareParame
     return confirm.confirm(asked, budget_s, Console(file=io.StringIO()))
 
 
+def undecided(again: list[Loads], monkeypatch: pytest.MonkeyPatch) -> tuple[Campaign, Campaign, Comparison]:
+    """Two campaigns 3% apart, run again in two rounds, after which the budget is spent."""
+    a, b = recorded(Loads()), recorded(Loads(0.97, seed=1))
+    again[:] = Loads(seed=2), Loads(0.97, seed=3)
+    monkeypatch.setattr(confirm, "MOST_ROUNDS", 2)
+    return a, b, compare(**confirmed(a, b).model_dump())
+
+
 def test_looks_are_few_and_end_with_the_last_round() -> None:
     assert confirm.schedule(1) == [1]
     assert confirm.schedule(7) == [3, 7]
@@ -123,10 +131,7 @@ def test_equal_sides_are_no_regression_and_intervals_hold_for_all_looks(again: l
 def test_an_undecided_pair_goes_on_with_what_is_left_of_the_error_rate(
     again: list[Loads], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    a, b = recorded(Loads()), recorded(Loads(0.97, seed=1))
-    again[:] = Loads(seed=2), Loads(0.97, seed=3)
-    monkeypatch.setattr(confirm, "MOST_ROUNDS", 2)
-    first = compare(**confirmed(a, b).model_dump())
+    a, b, first = undecided(again, monkeypatch)
     assert (first.verdict, first.a.plan.looks_after) == ("undecided", [[2]])
     assert first.a.environment().repetitions_ended == "compare --confirm: the budget was spent after 2 rounds"
     assert first.confidence == "96.0%"
@@ -173,10 +178,7 @@ def test_a_gate_that_closes_in_the_pair_ends_it_after_the_first_round(
 def test_a_gate_that_closes_after_looks_were_taken_ends_the_pair_for_good(
     again: list[Loads], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    a, b = recorded(Loads()), recorded(Loads(0.97, seed=1))
-    again[:] = Loads(seed=2), Loads(0.97, seed=3)
-    monkeypatch.setattr(confirm, "MOST_ROUNDS", 2)
-    first = compare(**confirmed(a, b).model_dump())
+    a, b, first = undecided(again, monkeypatch)
     plan = json.loads((first.b.folder / "plan.json").read_text())
     plan["asked"]["time_s"] = 7
     (first.b.folder / "plan.json").write_text(json.dumps(plan))

@@ -135,7 +135,7 @@ class Plan(Noted):
 
     @property
     def share_of_a_look(self) -> float:
-        """The share of the error rate that each look at a pair has; 1 of what is looked at once.
+        """The share of the error rate that each look at a pair has; 1 where there is one look alone.
 
         A run of `compare --confirm` spends SPENT of what the runs before it left, in equal parts on its looks: so an
         undecided pair can be gone on with, and all its looks together keep the error rate (alpha spending).

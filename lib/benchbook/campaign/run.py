@@ -64,7 +64,7 @@ def run(
 
     When the plan is through, `another` may extend it, and says whether it did: the hosts stay connected meanwhile.
     `stop` is asked after every trial whether to end here: raises RunStopped, once all that runs on the hosts is ended.
-    `tries`: a trial from whose hosts others took CPU is measured at most so often. `repetition`: of this one alone.
+    `tries`: a trial from whose hosts others took CPU is measured at most so often. `repetition`: run its trials alone.
     """
     todo = campaign.missing() or (campaign.missing() if another() else [])
     if repetition is not None:

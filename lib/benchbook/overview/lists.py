@@ -35,9 +35,10 @@ from benchbook.reports import planning
 
 # A pipe says that it is as narrow as 80 columns, and whoever reads it wants the whole line.
 _LEAST_WIDTH = 160
-# Sentences in a pipe are as wide as this; what `plan` says why, by what hosts can say of a claim.
+# Columns of a sentence in a pipe.
 _PIPE_WIDTH = 100
-_WHY = {
+# How `plan` begins a reason, by what these hosts can say of a claim.
+_BEGIN = {
     "confirm only": "These hosts can confirm, and not refute,",
     "refute only": "These hosts can refute, and not confirm,",
     "nothing": "These hosts say nothing of",
@@ -241,7 +242,7 @@ def print_plan(report: str, made: RunForecast, console: Console) -> None:
             names = ", ".join(dict.fromkeys(whose))
             helps = [] if needs == "–" else [f"what would help: {needs}"]
             lines = [
-                _filled(f"{_WHY[speaks]} {names}:", width),
+                _filled(f"{_BEGIN[speaks]} {names}:", width),
                 *(_filled(said, width, 4) for said in (reason, *helps)),
             ]
             console.print("\n".join([*lines, ""]), markup=False, highlight=False)

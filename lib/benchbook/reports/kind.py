@@ -54,15 +54,15 @@ def settings_of(inventory: Inventory) -> dict[str, dict[str, Any]]:
     """
     hosts = {"cpus"} if inventory.lab else {"cpus", "tune"}
     dumped = {
-        "systems": {name: _set(one, {"binary", "settings"}) for name, one in inventory.systems.items()},
+        "systems": {name: _only(one, {"binary", "settings"}) for name, one in inventory.systems.items()},
         "endpoints": {name: {"host": at(one.host, one.port)} for name, one in inventory.endpoints.items()},
-        "hosts": {name: _set(host, hosts) for name, host in inventory.hosts.items()},
+        "hosts": {name: _only(host, hosts) for name, host in inventory.hosts.items()},
     }
     found = {what: {name: one for name, one in said.items() if one} for what, said in dumped.items()}
     return {what: said for what, said in found.items() if said}
 
 
-def _set(section: BaseModel, keys: set[str]) -> dict[str, Any]:
+def _only(section: BaseModel, keys: set[str]) -> dict[str, Any]:
     return section.model_dump(mode="json", include=keys, exclude_defaults=True)
 
 

@@ -117,11 +117,11 @@ def _factor(s2: Array, df: Array) -> tuple[float, float]:
     logs, freedom = np.log(s2[both] * df[both]), df[both]
     whole = freedom.sum(axis=1)
 
-    def missing(factor: float) -> float:
+    def score(factor: float) -> float:
         shares = scipy.special.expit(logs[:, 0] - logs[:, 1] - factor)
         return float(whole @ shares - freedom[:, 0].sum())
 
-    found = float(scipy.optimize.brentq(missing, -_LARGEST, _LARGEST, xtol=_LOG_STEP))
+    found = float(scipy.optimize.brentq(score, -_LARGEST, _LARGEST, xtol=_LOG_STEP))
     # Fisher's information of the log scale of F: the variance of the score, of a share that is Beta(df / 2, df / 2).
     information = (freedom.prod(axis=1) / (2 * (whole + 2))).sum()
     return math.exp(found), float(1 / information)
