@@ -66,9 +66,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     slow = {item.path for item in items if item.get_closest_marker("real") or item.get_closest_marker("slow")}
     items.sort(key=lambda item: (item.path not in _FIRST, item.path not in slow))
     for item in items:
-        if item.get_closest_marker("real"):
-            # Real servers of several workers share two cores: one may starve another's. As with a disturbed trial, such
-            # a test runs once more, and the summary shows its first failure (RERUN): nothing is passed over in silence.
+        if item.path in slow:
+            # Real servers, browsers and kernels of several workers share two cores: one may starve another's. As with a
+            # disturbed trial, such a test runs once more, and the summary shows its first failure (RERUN): nothing is
+            # passed over in silence, and after a handful of them (pyproject.toml) a failure is a failure.
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 

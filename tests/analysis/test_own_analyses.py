@@ -10,7 +10,8 @@ from typing import Any
 import nbformat
 import pytest
 from browser import browser, look, violations
-from jupyter_client.manager import KernelManager
+from jupyter_client.manager import AsyncKernelManager
+from jupyter_core.utils import run_sync
 from kit import PATIENCE_S, ROOT, Home
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
@@ -63,18 +64,24 @@ def executed(recorded: Home) -> Iterator[dict[str, nbformat.NotebookNode]]:
     seen in test_rendered_views.py.
     """
     # Its sockets lie beside this file; by default in the working folder, where two workers take the same ones.
-    kernel = KernelManager(transport="ipc", connection_file=str(recorded.path / "kernel.json"))
-    kernel.start_kernel(env=recorded.environment)
-    yield {name: _execute(name, given, kernel) for name, given in RUN.items()}
-    kernel.shutdown_kernel(now=True)
+    kernel = AsyncKernelManager(transport="ipc", connection_file=str(recorded.path / "kernel.json"))
+    try:
+        yield {name: _execute(name, given, kernel, recorded.environment) for name, given in RUN.items()}
+    finally:
+        run_sync(kernel.shutdown_kernel)(now=True)
 
 
-def _execute(name: str, given: dict[str, Any], kernel: KernelManager) -> nbformat.NotebookNode:
+def _execute(
+    name: str, given: dict[str, Any], kernel: AsyncKernelManager, environment: dict[str, str]
+) -> nbformat.NotebookNode:
+    """Run one from the top. With a manager that blocks, nbclient would wait for a lost message without any limit."""
     notebook = load_notebook_node(str(ROOT / "notebooks" / f"{name.split(maxsplit=1)[0]}.ipynb"))
     # Nothing of the notebook before is left, its inputs neither.
     notebook.cells.insert(0, nbformat.v4.new_code_cell("%reset -f", metadata={"tags": []}))
     whole = parameterize_notebook(notebook, given)
-    NotebookClient(whole, km=kernel, timeout=PATIENCE_S * 5).execute(cleanup_kc=False)
+    NotebookClient(whole, km=kernel, timeout=PATIENCE_S * 2, iopub_timeout=PATIENCE_S).execute(
+        cleanup_kc=False, env=environment
+    )
     return whole
 
 

@@ -6,7 +6,7 @@ import re
 
 import pandas as pd
 import pytest
-from chromium import open_page
+from browser import open_page
 from kit import REPORT, Home, inventory
 
 from benchbook.analysis import results

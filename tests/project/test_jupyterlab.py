@@ -124,20 +124,26 @@ def with_parameters(notebook: Path, given: dict[str, object]) -> None:
 
 
 @pytest.fixture(scope="module")
-def opened(_lab_home: Home, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Browser]]:
-    """The address of one JupyterLab, and one browser, for all tests of this file: to start both takes long."""
-    with jupyter(_lab_home, tmp_path_factory.mktemp("jupyter")) as address, browser() as started:
-        yield address, started
+def address(_lab_home: Home, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Of one JupyterLab for all tests of this file: it takes long to start."""
+    with jupyter(_lab_home, tmp_path_factory.mktemp("jupyter")) as printed:
+        yield printed
 
 
 @pytest.fixture
-def lab_view(lab_home: Home, lab: Inventory, opened: tuple[str, Browser]) -> Iterator[Lab]:
+def window() -> Iterator[Browser]:
+    """A browser per test: one that ended would be the end of all the others."""
+    with browser() as started:
+        yield started
+
+
+@pytest.fixture
+def lab_view(lab_home: Home, lab: Inventory, address: str, window: Browser) -> Iterator[Lab]:
     """A page, a layout and a kernel that no other test has had, on the notebook as the kit brings it."""
-    address, started = opened
     notebook = lab_home.path / NAME
     brought = notebook.read_text()
     with_parameters(notebook, SMALL)
-    page = started.new_page(viewport={"width": 1280, "height": 1000})
+    page = window.new_page(viewport={"width": 1280, "height": 1000})
     try:
         # The layout is kept per server: it would show what the test before has opened.
         yield Lab(page, f"{address}&reset", lab_home)

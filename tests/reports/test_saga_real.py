@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 
 import pytest
-from chromium import open_page
+from browser import open_page
 from kit import Home
 
 from benchbook.analysis import results

@@ -10,8 +10,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from browser import browser, look, violations
-from chromium import measure
+from browser import browser, look, measure, violations
 from nbformat import v4
 from PIL import Image
 

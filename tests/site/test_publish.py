@@ -13,8 +13,8 @@ import frictionless
 import nbformat
 import pandas as pd
 import pytest
+from browser import open_page
 from bs4 import BeautifulSoup
-from chromium import open_page
 from kit import FIXTURES
 from nbformat import v4
 from records import record
