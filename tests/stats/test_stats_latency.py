@@ -11,6 +11,8 @@ from benchbook.stats.latency import (
     hdr_buckets,
     little,
     merge_histograms,
+    named_percentiles,
+    percent_of,
     percentile,
 )
 
@@ -33,6 +35,19 @@ def test_only_as_deep_as_the_samples():
     # 10 of 1,000 lie beyond the 99th, 1 beyond the 99.9th.
     assert (found[99].value, found[99.9].value) == (2.0, None)
     assert percentile([], 50).value is None
+
+
+def test_the_name_of_a_metric_says_its_percentile():
+    names = ["p5_ms", "p95_ms", "tidb_p99_s", "p999_ms", "p9999_ms", "p100_ms"]
+    assert [percent_of(name) for name in names] == [5, 95, 99, 99.9, 99.99, 100]
+    assert [percent_of(name) for name in ("tps", "ps_ms", "step95_ms")] == [None, None, None]
+
+
+def test_percentiles_are_read_off_a_histogram_by_name():
+    # Ranks 950 and 999 of 1,000: the first bucket holds 960, the second one ends at 999.
+    histogram = [(1.0, 960), (2.0, 39), (7.0, 1)]
+    assert named_percentiles(histogram, ["tps", "p95_ms", "p999_ms"]) == {"p95_ms": 1.0, "p999_ms": 2.0}
+    assert named_percentiles([], ["p95_ms"]) == {}
 
 
 def test_few_requests_leave_a_percentile_open_by_hand():

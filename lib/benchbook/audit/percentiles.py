@@ -25,6 +25,7 @@ from benchbook.published.arithmetic import above, evaluate, names, spelled
 from benchbook.published.declarations import Buckets
 from benchbook.published.reading import resolution
 from benchbook.published.tables import Published, PublishedTable
+from benchbook.stats.latency import percent_of
 from benchbook.stats.rounding import BUCKET_STEP, FIRST_MS
 
 _PERCENTILE = re.compile(r"^(?P<before>(?:.*_)?)p(?P<digits>\d{1,4})(?P<after>(?:_.*)?)$")
@@ -64,11 +65,11 @@ def latencies(published: Published) -> Outcomes:
 def percentiles(table: PublishedTable) -> list[PrintedPercentile]:
     """The metrics that are percentiles: p50_ms, tidb_p99_s, p999_ms (99.9%)."""
     found = ((name, _PERCENTILE.match(name)) for name in table.metrics)
-    return [PrintedPercentile(name, _percent(m["digits"]), (m["before"], m["after"])) for name, m in found if m]
-
-
-def _percent(digits: str) -> float:
-    return 100.0 if digits == "100" else float(f"{digits[:2]}.{digits[2:] or 0}")
+    return [
+        PrintedPercentile(name, percent, (m["before"], m["after"]))
+        for name, m in found
+        if m and (percent := percent_of(name)) is not None
+    ]
 
 
 def _ordered(published: Published, table: PublishedTable, low: PrintedPercentile, high: PrintedPercentile) -> Outcomes:

@@ -7,6 +7,7 @@ latency in ms, count), as `sysbench --histogram` prints it.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from benchbook.errors import BadInput
 Histogram: TypeAlias = Sequence[tuple[float, int]]
 
 BEYOND = 10
+_NAME = re.compile(r"(?:^|_)p(\d{1,2})(\d*)(?:_|$)")
 _TAIL, _Z = 0.025, 1.96
 
 
@@ -79,6 +81,21 @@ def percentile(histogram: Histogram, percent: float, *, beyond: int = BEYOND) ->
         return Percentile(None)
     least, most = _around(rows, percent / 100, samples)
     return Percentile(_at_rank(rows, rank), math.log(most / least) / (2 * _Z) if least > 0 else 0.0)
+
+
+def percent_of(name: str) -> float | None:
+    """Return the percentile that a metric is named for: 95.0 of "p95_ms", 99.9 of "tidb_p999_s"; None of others."""
+    found = _NAME.search(name)
+    if found is None:
+        return None
+    return 100.0 if found[1] + found[2] == "100" else float(f"{found[1]}.{found[2]}")
+
+
+def named_percentiles(histogram: Histogram, names: Iterable[str]) -> dict[str, float]:
+    """Return those of `names` that are percentiles, read off a histogram however few requests lie beyond; in ms."""
+    asked = {name: percent for name in names if (percent := percent_of(name)) is not None}
+    found = {name: percentile(histogram, percent, beyond=0).value for name, percent in asked.items()}
+    return {name: float(ms) for name, ms in found.items() if ms is not None}
 
 
 def _around(rows: Histogram, share: float, samples: int) -> tuple[float, float]:

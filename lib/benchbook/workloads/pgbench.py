@@ -24,7 +24,7 @@ from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.probes import samples
 from benchbook.profiles import LoadSize
-from benchbook.stats.latency import percentile
+from benchbook.stats.latency import named_percentiles
 from benchbook.systems import psql
 from benchbook.systems.statements import reading_s
 from benchbook.workloads import generator_output
@@ -317,15 +317,14 @@ def _with_reconnecting(record: Record) -> Record:
 def _summary(output: PgbenchOutput) -> dict[str, Quantity]:
     values = {"failed": 0.0, "retries": 0.0, **output.figures, "total_time_s": output.total_time_s}
     if output.histogram:
-        shares = {name: percentile(output.histogram, share, beyond=0).value for name, share in _PERCENTILES.items()}
-        values |= {name: float(ms) for name, ms in shares.items() if ms is not None}
+        values |= named_percentiles(output.histogram, _PERCENTILES)
         values["latency_max_ms"] = max(ms for ms, _ in output.histogram)
     units = {"tps": "1/s", "tps_connecting": "1/s", "threads": "threads", "total_time_s": "s"}
     units = {name: units.get(name, "ms" if name.endswith("_ms") else "1") for name in values}
     return {name: Quantity(value=value, unit=units[name]) for name, value in values.items()}
 
 
-_PERCENTILES = {"p50_ms": 50.0, "p95_ms": 95.0, "p99_ms": 99.0}
+_PERCENTILES = ("p50_ms", "p95_ms", "p99_ms")
 
 
 def _series(ran: Ran, output: PgbenchOutput) -> pd.DataFrame:

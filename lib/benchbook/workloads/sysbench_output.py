@@ -17,7 +17,7 @@ from benchbook.errors import OutputNotParseable, WorkloadFailed
 from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Ended
 from benchbook.probes import samples
-from benchbook.stats.latency import merge_histograms, percentile
+from benchbook.stats.latency import merge_histograms, named_percentiles
 from benchbook.workloads import generator_output
 from benchbook.workloads.base import Outcome, Ran, check_end
 from benchbook.workloads.generator_output import Seconds
@@ -40,6 +40,8 @@ _SUMMED = ("transactions", "tps", "queries", "qps", "reads", "writes", "other", 
 _TIMES = ("total_time_s", "latency_min_ms", "latency_max_ms")
 # Of clients together these are the highest; all others are sums.
 _HIGHEST = ("latency_ms",)
+# Read off the histogram where sysbench does not print them; p999_ms would be 99.9%.
+_PERCENTILES = ("p95_ms",)
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def check_ended(ended: Ended, text: str, name: str = "sysbench") -> None:
 
 
 def parse(text: str) -> Output:
-    """Return a whole run's output; where another percentile is printed, `p95_ms` beside it is read off the histogram.
+    """Return a whole run's output, with `_PERCENTILES` off its histogram beside the percentile that it prints.
 
     Raises WorkloadFailed when sysbench says that it failed or did not one transaction, OutputNotParseable when
     something that a whole run prints is missing (a killed run stops in mid-output).
@@ -98,8 +100,7 @@ def parse(text: str) -> Output:
         raise OutputNotParseable("sysbench's output has no latency histogram")
     # It prints the mean with two decimals, which of 0.065 ms are 8% more.
     summary["latency_mean_ms"] = summary["latency_sum_ms"] / summary["events"]
-    if "p95_ms" not in summary:
-        summary["p95_ms"] = float(percentile(buckets, 95, beyond=0).value or 0)
+    summary = {**named_percentiles(buckets, _PERCENTILES), **summary}
     return Output(int(found.levels["threads"]), int(found.levels.get("rate", 0)), summary, found.seconds, buckets)
 
 
@@ -182,13 +183,12 @@ def merged(outputs: Sequence[Output]) -> Output:
         return combine([output.summary[name] for output in outputs])
 
     summary = {name: of_all(sum, name) for name in _SUMMED}
-    percentiles = [name for name in outputs[0].summary if re.fullmatch(r"p\d+_ms", name)]
     summary |= {
         "total_time_s": of_all(max, "total_time_s"),
         "latency_min_ms": of_all(min, "latency_min_ms"),
         "latency_mean_ms": summary["latency_sum_ms"] / summary["events"],
         "latency_max_ms": of_all(max, "latency_max_ms"),
-        **{name: float(percentile(histogram, float(name[1:-3]), beyond=0).value or 0) for name in percentiles},
+        **named_percentiles(histogram, outputs[0].summary),
     }
     threads, rate = sum(output.threads for output in outputs), sum(output.rate for output in outputs)
     return Output(threads, rate, summary, _merged_seconds([output.seconds for output in outputs]), histogram)
