@@ -15,7 +15,7 @@ from benchbook import published
 from benchbook.analysis import checks, cpu_use
 from benchbook.analysis.trials import cells, figures_of, interval, of_records
 from benchbook.campaign.design import Cell, Trial, plan
-from benchbook.campaign.environment import Environment
+from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.hosts.about import HostFacts
@@ -87,6 +87,38 @@ def test_a_lab_s_hosts_share_one_machine_and_the_check_says_so() -> None:
     assert together.shares_machine("executor")
     assert "shares its machine" in saturation(cpu(1.0), together).found
     assert not hosts(executor="a").shares_machine("executor")
+
+
+def test_an_engine_that_its_load_generator_opens_may_fill_the_client() -> None:
+    """As RocksDB's db_bench does: it is told by the roles of the host that the system ran on, whatever its name."""
+
+    def judged(system_on: str, *roles: str) -> checks.Check:
+        client = HostFacts(cores=2, boot_id="a", roles=list(roles))
+        facts = {"executor": client, "db1": HostFacts(cores=2, boot_id="b", roles=["tidb"])}
+        about = {"tidb": SystemDescription(name="tidb", hosts=[system_on])}
+        return saturation(cpu(0.0, 2.0, 2.0), Environment(hosts=facts, systems=about))
+
+    embedded = judged("executor", "client")
+    assert (embedded.ok, embedded.found) == (
+        True,
+        "100% of 2 cores; the engine runs in the load generator: its CPU cannot tell which of them limits",
+    )
+    # A server of its own on the client's host, one on another host, and a host of unknown roles: the client may limit.
+    assert [judged(*said).ok for said in (("executor", "client", "tidb"), ("db1", "client"), ("executor",))] == [
+        False,
+        False,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(("system_on", "server"), [(["executor"], True), ([], False)])
+def test_cores_of_the_client_count_as_a_server_s_where_the_system_ran_on_them(
+    system_on: list[str], server: bool
+) -> None:
+    facts = {"executor": HostFacts(cores=2, boot_id="a", roles=["client"])}
+    about = Environment(hosts=facts, systems={"tidb": SystemDescription(name="tidb", hosts=system_on)})
+    (cell,) = cpu_use.busy_cells([record()], lambda each: cpu_use.of_record(each, cpu(1.0)), about)
+    assert [(machine.client, machine.server) for machine in cell.machines] == [(True, server)]
 
 
 def test_every_record_gets_every_check() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,8 @@ from kit import INVENTORY, PROFILE, ROOT, Home, inventory
 
 from benchbook import paths, systems
 from benchbook.errors import BadInput
+from benchbook.hosts import capacity, open_ports
 from benchbook.hosts import inventory as inventory_file
-from benchbook.hosts import open_ports
 from benchbook.hosts.connection import Route, find_route
 from benchbook.hosts.inventory import Inventory, Login, known_inventories, load_inventory
 from benchbook.hosts.lab import lab_hosts
@@ -30,6 +31,16 @@ def refused(home: Home, **changes: Any) -> BadInput:
     assert str(caught.value.file) == str(path)
     assert caught.value.exit_status == 2
     return caught.value
+
+
+def test_a_host_that_only_drives_loads_carries_the_engine_where_there_is_no_server() -> None:
+    """As in RocksDB's lab; servers that exist elsewhere are on none of these hosts."""
+    here, cores = load_inventory("lab_rocksdb"), len(os.sched_getaffinity(0))
+    assert capacity.of_servers(here).cores == cores
+    assert [machine.server for machine in capacity.machines(here, ["client"])] == [True]
+    elsewhere = here.model_copy(update={"endpoints": {"theirs": Login(user="a")}})
+    assert capacity.of_servers(elsewhere).cores == 0
+    assert [machine.server for machine in capacity.machines(elsewhere, ["client"])] == [False]
 
 
 def test_every_inventory_and_profile_of_the_project_is_valid() -> None:

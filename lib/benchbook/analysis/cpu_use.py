@@ -13,6 +13,7 @@ from typing import Literal
 
 import pandas as pd
 
+from benchbook.campaign.environment import Environment
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.campaign.validity import of_load
@@ -106,21 +107,23 @@ class BusyCell:
     most: Mapping[str, float] = field(default_factory=dict)
 
 
-def busy_cells(records: Sequence[Record], use: OfRecord, boots: Mapping[str, str]) -> list[BusyCell]:
-    """Return one per cell of `records`, its repetitions averaged; `boots` maps a host to the boot id of its machine.
+def busy_cells(records: Sequence[Record], use: OfRecord, environment: Environment) -> list[BusyCell]:
+    """Return one per cell of `records`, its repetitions averaged.
 
     Hosts that share a boot are one machine, and each of them sees the whole of it: their shares are averaged.
     """
     cells = grouped(records, lambda r: (r.table, r.system, *sorted(r.levels.items())))
-    return [_cell(mine, use, boots) for mine in cells.values()]
+    return [_cell(mine, use, environment) for mine in cells.values()]
 
 
-def _cell(records: Sequence[Record], use: OfRecord, boots: Mapping[str, str]) -> BusyCell:
-    first = records[0]
+def _cell(records: Sequence[Record], use: OfRecord, environment: Environment) -> BusyCell:
+    first, boots = records[0], environment.machines
     sampled = [host for record in records for host in use(record) if host.samples]
     loading = {host for record in records for host in record.proof.get("clients", [record.client])}
     clients = {boots.get(host, host) for host in loading}
-    servers = {boot for host, boot in boots.items() if host not in loading}
+    # A server beside its client, and an engine that its load generator opens, are on the client's host.
+    own = environment.systems[first.system].hosts if first.system in environment.systems else []
+    servers = {boot for host, boot in boots.items() if host not in loading or host in own}
     # Records say what others used of the machine that lost most: of the only one that is surely it.
     others = (
         fmean(float(record.proof.get("others", 0.0)) for record in records) if len(set(boots.values())) == 1 else 0.0

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from benchbook.hosts.about import Noted, Survey
+from benchbook.hosts.capacity import LOAD
 
 # What was asked of a campaign: conditions that all its trials share, by name; every kind of report has its own.
 Asked = Mapping[str, Any]
@@ -66,6 +67,14 @@ class Environment(Survey):
         """What an experiment notes when its hosts are ready."""
         more = {} if load_generator is None else {"load_generator": load_generator}
         return cls(**{**surveyed.model_dump(), **more})
+
+    def runs_in_client(self, system: str, client: str) -> bool:
+        """Does this load generator open the system in its own process?
+
+        So it does where the system ran on a host that has the client's role and no other: no server was started there.
+        """
+        where = self.systems[system].hosts if system in self.systems else []
+        return client in where and client in self.hosts and set(self.hosts[client].roles) == {LOAD}
 
     @property
     def spent_s(self) -> float:

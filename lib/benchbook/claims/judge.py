@@ -89,7 +89,7 @@ def evidence_of(campaign: Campaign, published: Published, kind: InTables) -> Evi
 
 def busy_cells(campaign: Campaign) -> list[BusyCell]:
     """Return how much CPU was in use in every cell of a campaign, by its published levels."""
-    found = cpu_use.busy_cells(campaign.records(), cpu_use.of_campaign(campaign), campaign.environment().machines)
+    found = cpu_use.busy_cells(campaign.records(), cpu_use.of_campaign(campaign), campaign.environment())
     scaling = campaign.scaling
     return [replace(c, levels=published_levels(c.table, c.levels, scaling), ran=c.levels) for c in found]
 

@@ -38,13 +38,13 @@ class MachineCores:
 
 def machines(inventory: Inventory, names: Sequence[str]) -> list[MachineCores]:
     """Return the machines that these hosts are on. Raise HostUnusable where a host does not answer at once."""
-    hosts, found = inventory.hosts, _located(inventory, gather)
+    hosts, found, serving = inventory.hosts, _located(inventory, gather), _serving(inventory)
     return [
         MachineCores(
             boot,
             min(len(set(hosts[name].cpus)) or found[name][1] for name in mine),
             any(LOAD in hosts[name].roles for name in mine),
-            any(LOAD not in hosts[name].roles for name in mine),
+            not serving.isdisjoint(mine),
         )
         for boot, mine in grouped(names, lambda name: found[name][0]).items()
     ]
@@ -56,13 +56,22 @@ def of_servers(inventory: Inventory) -> Capacity:
     Raises HostUnusable where a host cannot be reached. A lab's hosts are this machine: nothing is asked.
     """
     hosts, found = inventory.hosts, _located(inventory, with_retry(gather))
-    machines = grouped((name for name, host in hosts.items() if set(host.roles) != {LOAD}), lambda name: found[name][0])
+    machines = grouped(sorted(_serving(inventory)), lambda name: found[name][0])
     loading = [name for name, host in hosts.items() if LOAD in host.roles]
     shared = any(
         _meet(hosts[load].cpus, hosts[server].cpus) for load in loading for server in machines.get(found[load][0], [])
     )
     cores = [_cores([hosts[name].cpus for name in names], found[names[0]][1]) for names in machines.values()]
     return Capacity(sum(cores), shared=shared)
+
+
+def _serving(inventory: Inventory) -> set[str]:
+    """The hosts of anything but the load alone; all, where there are no others: then the load opens the engine itself.
+
+    Servers that exist outside of these hosts are not seen.
+    """
+    others = {name for name, host in inventory.hosts.items() if set(host.roles) != {LOAD}}
+    return others if others or inventory.endpoints else {*inventory.hosts}
 
 
 def _cores(bound: Sequence[Cpus], allowed: int) -> int:
