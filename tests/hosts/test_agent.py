@@ -14,7 +14,7 @@ import pytest
 from kit import Home, inventory, until
 
 from benchbook.errors import ConnectionLost, HostReserved, ReservationLost
-from benchbook.hosts import reservation
+from benchbook.hosts import reservation, timeouts
 from benchbook.hosts.agent import remote_program
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.remote import agent
@@ -201,7 +201,7 @@ def test_a_silent_driver_with_a_long_lease_is_named_before_it_ends(
     reserve("anna", A, lease_s=3600.0)
     with pytest.raises(HostReserved):
         settle()
-    assert clocks.monotonic_s < 500 + reservation.WATCH_S + 2
+    assert clocks.monotonic_s < 500 + timeouts.WATCH_S + 2
 
 
 def test_a_driver_that_has_died_on_this_machine_is_not_watched(

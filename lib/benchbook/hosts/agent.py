@@ -18,20 +18,10 @@ from pathlib import Path
 from benchbook.errors import ConnectionLost, HostUnreachable, RemoteFailed
 from benchbook.hosts.host import Host, host_retrying, with_retry
 from benchbook.hosts.preflight import NO_SPACE, READ_ONLY
-
-# What stands as long as a session (servers, settings) outlives many trials; its job still has an end, in case all else
-# fails.
-LONGEST_S = 7 * 86_400
+from benchbook.hosts.timeouts import ENDED_WITHIN_S, LIVENESS_EVERY_S, STARTED_WITHIN_S
 
 # What the agent imports is Python's own: without looking for packages of the host it starts in half the time.
 BARE = "-S"
-
-# A job that does not begin within so many seconds has failed to.
-STARTED_WITHIN_S = 30.0
-# An end takes its grace, and so many seconds at most besides.
-ENDED_WITHIN_S = 60.0
-# A job that ended tells so in a file. Only one whose supervisor was killed does not, for which is looked this often.
-LIVENESS_EVERY_S = 5.0
 
 UNSUPERVISED = "unsupervised"
 # Why a job has ended that did not end by itself. The last three are said of a supervisor that left no word.

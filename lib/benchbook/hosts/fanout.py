@@ -10,6 +10,7 @@ from typing import Generic, TypeVar, overload
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.grouping import grouped
 from benchbook.hosts.host import Host
+from benchbook.hosts.timeouts import COMMAND_S
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -52,7 +53,7 @@ class Outcomes(Generic[T]):
 
 
 def try_on_each(
-    hosts: Iterable[Host], step: Callable[[Host], T], *, timeout: float = 60.0, at_once: int = 16
+    hosts: Iterable[Host], step: Callable[[Host], T], *, timeout: float = COMMAND_S, at_once: int = 16
 ) -> Outcomes[T]:
     """Run `step` on every host, `at_once` together; a host that has not answered after `timeout` s has failed."""
     pool = ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="fan-out")
@@ -98,7 +99,7 @@ def together(*steps: Callable[[], object]) -> tuple[object, ...]:
 
 
 def on_each(
-    what: str, hosts: Iterable[Host], step: Callable[[Host], T], *, timeout: float = 60.0, at_once: int = 16
+    what: str, hosts: Iterable[Host], step: Callable[[Host], T], *, timeout: float = COMMAND_S, at_once: int = 16
 ) -> dict[str, T]:
     """Like `try_on_each`, but any failure raises: the host's own error if one host failed, else FanOutFailed.
 

@@ -39,7 +39,7 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.lab_host import ACCOUNT, lab_host
 from benchbook.hosts.preflight import NO_SPACE, HostProbe, disk_refusal
 from benchbook.hosts.retry import retrying
-from benchbook.hosts.timeouts import BROKEN_S, COMMAND_S, FORWARD_S, silence_s
+from benchbook.hosts.timeouts import BROKEN_S, COMMAND_S, FORWARD_S, REMOVED_S, silence_s
 
 T = TypeVar("T")
 
@@ -227,7 +227,7 @@ class Host:
         with self._lock:
             try:
                 while self._connection is not None and self._discarded:
-                    self.run(["rm", "-rf", "--", *self._discarded[:_REMOVED_AT_ONCE]], timeout=120)
+                    self.run(["rm", "-rf", "--", *self._discarded[:_REMOVED_AT_ONCE]], timeout=REMOVED_S)
                     del self._discarded[:_REMOVED_AT_ONCE]
             finally:
                 self.hang_up()

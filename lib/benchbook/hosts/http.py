@@ -11,6 +11,7 @@ from typing import Any
 from benchbook.errors import ConnectionLost, SystemFailed
 from benchbook.hosts.endpoint import at
 from benchbook.hosts.host import Host
+from benchbook.hosts.timeouts import COMMAND_S
 
 # What a server that is not there, or not yet, makes of a request; the way there raises the third.
 UNANSWERED = (OSError, EOFError, ConnectionLost, http.client.HTTPException)
@@ -42,7 +43,7 @@ class Door:
     def __str__(self) -> str:
         return f"http://{at(self.address, self.port)}"
 
-    def ask(self, path: str, *, method: str = "GET", timeout: float = 60.0, body: str | None = None) -> Answer:
+    def ask(self, path: str, *, method: str = "GET", timeout: float = COMMAND_S, body: str | None = None) -> Answer:
         """One request, with a `body` if it has one, on a connection of its own. Raises what UNANSWERED lists."""
         headers = {"Host": at(self.address, self.port), "Connection": "close"}
         with (
@@ -55,7 +56,7 @@ class Door:
             response = link.getresponse()
             return Answer(response.status, response.read().decode(errors="replace"))
 
-    def get(self, path: str, *, method: str = "GET", timeout: float = 60.0, body: str | None = None) -> Answer:
+    def get(self, path: str, *, method: str = "GET", timeout: float = COMMAND_S, body: str | None = None) -> Answer:
         """Like `ask`, for a server that is meant to be there. Raises SystemFailed unless it answers 200."""
         try:
             answer = self.ask(path, method=method, timeout=timeout, body=body)

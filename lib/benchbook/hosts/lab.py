@@ -42,6 +42,7 @@ from benchbook.hosts.lab_host import (
 )
 from benchbook.hosts.remote import agent
 from benchbook.hosts.reservation import check_lab_free, release_dead
+from benchbook.hosts.timeouts import ANOTHER_ENDS_WITHIN_S, CHANGED_WITHIN_S, SSHD_WITHIN_S
 
 _SSHD_CONFIG = """\
 ListenAddress {address}:{port}
@@ -86,11 +87,6 @@ def lab_hosts(inventory: Inventory) -> list[LabHost]:
             fix="choose an inventory with `lab: true`",
         )
     return [lab_host(inventory, name) for name in inventory.hosts]
-
-
-# A lab of many hosts, each with jobs to be ended, is stopped within this; and another checkout's is waited for that was
-# about to be.
-CHANGED_WITHIN_S, ANOTHER_ENDS_WITHIN_S = 90.0, 30.0
 
 
 class LabLocked(BenchbookError):
@@ -412,7 +408,7 @@ def _answers(host: LabHost) -> bool:
 
 @retry(
     retry=retry_if_result(lambda up: not up),
-    stop=stop_after_delay(10),
+    stop=stop_after_delay(SSHD_WITHIN_S),
     wait=wait_fixed(0.05),
     retry_error_callback=lambda state: False,
 )
@@ -469,7 +465,7 @@ def _family(pid: int) -> list[psutil.Process]:
 
 @retry(
     retry=retry_if_result(lambda over: not over),
-    stop=stop_after_delay(10),
+    stop=stop_after_delay(SSHD_WITHIN_S),
     wait=wait_fixed(0.02),
     retry_error_callback=lambda state: False,
 )

@@ -29,11 +29,8 @@ from benchbook.hosts.host import Host, with_retry
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.lab_host import ask_agent
 from benchbook.hosts.remote import agent
+from benchbook.hosts.timeouts import ANSWERS_WITHIN_S, ASKS_EVERY_S, WATCH_S
 
-# How long a driver that gives no sign is watched before it is called silent; its lease may be an hour.
-WATCH_S = 30.0
-ASKS_EVERY_S = 0.5
-ANSWERS_WITHIN_S = 60.0
 # Of every host that is no lab's there is one.
 MACHINE = "machine"
 
@@ -167,7 +164,7 @@ class Reservation:
         """Raise ReservationLost where a host of the session is another's, ConnectionLost where one does not say."""
         if self.leaving:
             return
-        failed = self.renew(timeout=60).failed
+        failed = self.renew(timeout=ANSWERS_WITHIN_S).failed
         self.check()
         for name, problem in failed.items():
             raise ConnectionLost(f"{name}: it does not say whether it is still reserved for this driver: {problem}")

@@ -18,10 +18,16 @@ from benchbook.hosts.fanout import on_each, try_on_each
 from benchbook.hosts.host import Host, with_retry
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.reservation import Lease, Reservation, check_free
+from benchbook.hosts.timeouts import (
+    CLOSED_S,
+    COMMAND_S,
+    REAPED_S,
+    RECONNECTED_S,
+    RENEW_EVERY_S,
+    RENEW_SHARE,
+)
 
 T = TypeVar("T")
-# A lease is renewed this often, and at least every so many seconds: six signs of life may fail to come.
-RENEW_SHARE, RENEW_EVERY_S = 0.15, 3.0
 # A clock that is known so well need not be asked again, and no clock is asked more often.
 CLOCK_ERROR_S, CLOCK_TRIES = 0.01, 8
 
@@ -92,7 +98,7 @@ class Session:
         self.each("connecting", with_retry(Host.connect))
         self._renewer.start()
         self._reservation.take()
-        patience_s = self.inventory.ssh.lease_s + 180
+        patience_s = self.inventory.ssh.lease_s + REAPED_S + COMMAND_S
         reaped = self.each("ending what drivers that are gone left", with_retry(self._reap), timeout=patience_s)
         self.reaped = {name: ended for name, ended in reaped.items() if ended}
 
@@ -106,11 +112,11 @@ class Session:
         if self._renewer.is_alive():
             self._renewer.join(timeout=10)
         self._reservation.release(but=left)
-        try_on_each(self.hosts.values(), lambda host: host.close(), timeout=130)
+        try_on_each(self.hosts.values(), lambda host: host.close(), timeout=CLOSED_S)
 
     def reach(self) -> None:
         """Return once every host of the session is connected, within the lease. Raises HostUnreachable."""
-        self.each("reaching the hosts", Host.connect, timeout=self.inventory.ssh.lease_s + 60)
+        self.each("reaching the hosts", Host.connect, timeout=self.inventory.ssh.lease_s + RECONNECTED_S)
         self.ask_clocks()
 
     def ask_clocks(self) -> None:
@@ -121,7 +127,7 @@ class Session:
         for name, host in self.hosts.items():
             host.ahead_s = offsets[name] - offsets[self.clock]
 
-    def each(self, what: str, step: Callable[[Host], T], *, timeout: float = 60.0) -> dict[str, T]:
+    def each(self, what: str, step: Callable[[Host], T], *, timeout: float = COMMAND_S) -> dict[str, T]:
         """`step` on every host of the session."""
         return on_each(what, self.hosts.values(), step, timeout=timeout)
 
@@ -182,7 +188,7 @@ class Session:
     def _reap(self, host: Host) -> list[str]:
         folders = dict.fromkeys([host.path("jobs"), *self._reservation.displaced.get(host.name, [])])
         words = [*agent_on(host), "reap", self.id, *folders]
-        ended: list[str] = json.loads(host.run(words, timeout=self.inventory.ssh.lease_s + 120).stdout)
+        ended: list[str] = json.loads(host.run(words, timeout=self.inventory.ssh.lease_s + REAPED_S).stdout)
         return ended
 
     def tidy(self, step: Callable[[], object]) -> None:

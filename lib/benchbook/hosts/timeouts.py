@@ -1,8 +1,13 @@
-"""Every timeout of the way to a host, in seconds. `ssh.connect_timeout_s` and `ssh.lease_s` come from the inventory."""
+"""How long hosts, connections, jobs and labs are waited for, in seconds.
+
+`ssh.connect_timeout_s` and `ssh.lease_s` come from the inventory. What takes as long as its data is large (a copy, a
+restore, a sum of files) says at the call how long it may take.
+"""
 
 from __future__ import annotations
 
-# A short command, unless its caller says how long it may take.
+# -- connections ----------------------------------------------------------------------------------------------------
+# A short command, a step on each of several hosts, or a request by HTTP, unless its caller says how long it may take.
 COMMAND_S = 60.0
 # A server behind a host takes a connection within this time.
 FORWARD_S = 10.0
@@ -14,6 +19,38 @@ BROKEN_S = 0.5
 RETRY_S, LONGEST_RETRY_S = 0.2, 3.0
 # The shortest time after which a silent host is given up: one that is merely busy may need some.
 SILENCE_S = 5.0
+# To connect again, and to end what a driver that is gone left: so long beyond a lease.
+RECONNECTED_S, REAPED_S = 60.0, 120.0
+# To remove what was discarded on a host, and to close its connections after that.
+REMOVED_S, CLOSED_S = 120.0, 130.0
+
+# -- jobs -----------------------------------------------------------------------------------------------------------
+# What stands as long as a session (servers, settings) outlives many trials; its job still has an end, in case all else
+# fails.
+LONGEST_S = 7 * 86_400
+# A job that does not begin within so many seconds has failed to.
+STARTED_WITHIN_S = 30.0
+# An end takes its grace, and so many seconds at most besides.
+ENDED_WITHIN_S = 60.0
+# A job that ended tells so in a file. Only one whose supervisor was killed does not, for which is looked this often.
+LIVENESS_EVERY_S = 5.0
+# The settings of a host are set, or what hinders that is known.
+SET_WITHIN_S = 30.0
+
+# -- reservations ---------------------------------------------------------------------------------------------------
+# A lease is renewed this often, and at least every so many seconds: six signs of life may fail to come.
+RENEW_SHARE, RENEW_EVERY_S = 0.15, 3.0
+# How long a driver that gives no sign is watched before it is called silent; its lease may be an hour.
+WATCH_S = 30.0
+# How often a host is asked who holds it, and how long it may take to answer.
+ASKS_EVERY_S, ANSWERS_WITHIN_S = 0.5, 60.0
+
+# -- labs -----------------------------------------------------------------------------------------------------------
+# A lab of many hosts, each with jobs to be ended, is stopped within this; and another checkout's is waited for that was
+# about to be.
+CHANGED_WITHIN_S, ANOTHER_ENDS_WITHIN_S = 90.0, 30.0
+# The sshd of a lab answers within this, or is over after it was told to end.
+SSHD_WITHIN_S = 10.0
 
 
 def silence_s(lease_s: float) -> float:

@@ -10,12 +10,11 @@ from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook.errors import HostUnusable, SettingsLost
 from benchbook.hosts.about import Tuned
-from benchbook.hosts.agent import LONGEST_S, Command, Ended, Job, program_on
+from benchbook.hosts.agent import Command, Ended, Job, program_on
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.host import Host, with_retry
 from benchbook.hosts.session import Session
-
-SET_WITHIN_S = 30.0
+from benchbook.hosts.timeouts import LONGEST_S, SET_WITHIN_S
 
 
 def tune(session: Session) -> dict[str, Tuned]:

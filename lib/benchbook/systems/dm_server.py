@@ -16,12 +16,13 @@ from benchbook import paths
 from benchbook.build import programs
 from benchbook.errors import ConnectionLost, HostUnusable, OutputNotParseable, SystemFailed, WorkloadFailed
 from benchbook.hosts.about import Json
-from benchbook.hosts.agent import BARE, LONGEST_S, Command, Job
+from benchbook.hosts.agent import BARE, Command, Job
 from benchbook.hosts.command_line import quote
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.fanout import together
 from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
+from benchbook.hosts.timeouts import LONGEST_S
 from benchbook.systems import dm_config
 from benchbook.systems.base import About
 from benchbook.systems.health import await_answer, check_jobs

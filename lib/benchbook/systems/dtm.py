@@ -6,12 +6,13 @@ import shlex
 
 from benchbook.build import programs
 from benchbook.hosts.about import Json
-from benchbook.hosts.agent import LONGEST_S, Command
+from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.host import Host
 from benchbook.hosts.http import UNANSWERED, Door
 from benchbook.hosts.session import Session
+from benchbook.hosts.timeouts import LONGEST_S
 from benchbook.systems.base import About
 from benchbook.systems.mysql import MysqlServer, Purpose
 from benchbook.systems.server import Service

@@ -14,11 +14,12 @@ from typing import Any
 from benchbook.campaign.design import digest
 from benchbook.errors import SystemFailed
 from benchbook.hosts.about import Json
-from benchbook.hosts.agent import LONGEST_S, Command
+from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.host import Host
 from benchbook.hosts.http import UNANSWERED, Door
 from benchbook.hosts.session import Session
+from benchbook.hosts.timeouts import LONGEST_S
 from benchbook.profiles import Profile
 from benchbook.systems.base import System
 from benchbook.systems.server import ServerProgram

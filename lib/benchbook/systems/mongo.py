@@ -9,12 +9,13 @@ from pymongo.errors import PyMongoError
 
 from benchbook.build import programs
 from benchbook.errors import BadInput, ConnectionLost, SystemFailed
-from benchbook.hosts.agent import LONGEST_S, Command
+from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
+from benchbook.hosts.timeouts import LONGEST_S
 from benchbook.systems.base import About
 from benchbook.systems.server import Service
 from mongo_transfer.settings import Document, MongoEndpoint

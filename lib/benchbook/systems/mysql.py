@@ -11,12 +11,13 @@ from benchbook import plugins, systems
 from benchbook.build import fetched
 from benchbook.campaign.design import digest
 from benchbook.errors import BadInput, HostUnusable
-from benchbook.hosts.agent import LONGEST_S, Command
+from benchbook.hosts.agent import Command
 from benchbook.hosts.command_line import quote
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
+from benchbook.hosts.timeouts import LONGEST_S
 from benchbook.profiles import Profile
 from benchbook.systems.base import SPARE, System
 from benchbook.systems.sql import RETRIED, RETRY_NOTE, executing, queries, query

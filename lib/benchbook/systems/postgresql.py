@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 
 from benchbook.errors import HostUnusable
-from benchbook.hosts.agent import LONGEST_S, Command, Job
+from benchbook.hosts.agent import Command, Job
 from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
+from benchbook.hosts.timeouts import LONGEST_S
 from benchbook.profiles import Profile
 from benchbook.systems import psql
 from benchbook.systems.base import SPARE, System

@@ -12,10 +12,11 @@ import secrets
 from typing import Any
 
 from benchbook.errors import SystemFailed
-from benchbook.hosts.agent import LONGEST_S, Command
+from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
+from benchbook.hosts.timeouts import LONGEST_S
 from benchbook.profiles import Profile
 from benchbook.systems.base import System
 

@@ -12,12 +12,13 @@ from urllib.parse import quote
 
 from benchbook.build import programs
 from benchbook.errors import SystemFailed
-from benchbook.hosts.agent import LONGEST_S, Command
+from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint, bracketed
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
+from benchbook.hosts.timeouts import LONGEST_S
 from benchbook.probes import probe_file
 from benchbook.profiles import Profile
 from benchbook.systems.base import System, wrong_password

@@ -12,12 +12,13 @@ from typing import Any
 
 from benchbook.campaign.design import digest
 from benchbook.errors import BadInput, SystemFailed
-from benchbook.hosts.agent import LONGEST_S, Command
+from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.host import Host
 from benchbook.hosts.http import UNANSWERED, Door
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
+from benchbook.hosts.timeouts import LONGEST_S
 from benchbook.profiles import Profile
 from benchbook.systems import tidb
 from benchbook.systems.base import About

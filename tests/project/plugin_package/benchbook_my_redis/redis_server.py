@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from benchbook.hosts.agent import LONGEST_S, Command
+from benchbook.hosts.agent import Command
 from benchbook.hosts.host import Host
+from benchbook.hosts.timeouts import LONGEST_S
 from benchbook.systems.base import System
 
 
