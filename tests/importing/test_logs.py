@@ -147,6 +147,19 @@ def test_what_cannot_be_told_is_left_out_in_a_sentence(tmp_path: Path, said: Sai
     assert "6 records in 2 cells of mine" in text
 
 
+def test_of_rows_that_are_a_run_each_those_alone_are_left_out(tmp_path: Path, said: Said) -> None:
+    """JMH prints orders of magnitude where a unit is too coarse (public tables of serialization are full of them)."""
+    folder = tmp_path / "out"
+    folder.mkdir()
+    row = "Serialization.{}  avgt    5  {}  ms/op\n"
+    (folder / "some.txt").write_text(row.format("json", "0.001 ±  0.001") + row.format("text", "≈ 10⁻³         "))
+    (folder / "none.txt").write_text(row.format("sbe", "≈ 10⁻⁶         "))
+    status, text = said(folder, levels="", system="")
+    assert (status, text.count("left out: "), "1 record in 1 cell" in text) == (BadInput.exit_status, 2, True)
+    for name in ("some.txt: JMH prints the order of its figure, ", "none.txt: JMH prints the order of its figure, "):
+        assert name in text
+
+
 def test_runs_of_equal_levels_are_no_repetitions_unless_it_is_said(tmp_path: Path, said: Said) -> None:
     _, text = said(write(tmp_path / "out", {4: (100, 110)}), levels="")
     assert "2 runs of sysbench have the levels of another one: they stand apart, by `file`" in text

@@ -96,7 +96,7 @@ def read(
             if (found := host_metrics.read(text)) is not None:
                 metrics.append((path, found))
             else:
-                logs += _logs_of(path, text, told, system or "unknown")
+                logs += _logs_of(path, text, told, system or "unknown", left)
         except (OutputNotParseable, BadInput) as problem:
             said = problem.problem if isinstance(problem, BadInput) else str(problem)
             left.append(f"left out: {path}: {said}")
@@ -242,11 +242,17 @@ def _text(path: Path, seen: dict[str, Path]) -> str:
     return content.decode("utf-16" if wide else "utf-8-sig", errors="replace")
 
 
-def _logs_of(path: Path, text: str, names: Names, system: str) -> list[Log]:
-    """Raise OutputNotParseable or BadInput for a file of which any run cannot be told."""
+def _logs_of(path: Path, text: str, names: Names, system: str, left: list[str]) -> list[Log]:
+    """Raise OutputNotParseable or BadInput for a file of which any run cannot be told.
+
+    Of rows that are a run each, those alone are left out, and `left` says so.
+    """
     runs = generator_output.runs(text)
-    if problems := [run.problem for run in runs if run.problem]:
-        raise OutputNotParseable("; ".join(dict.fromkeys(problems)))
+    problems = list(dict.fromkeys(run.problem for run in runs if run.problem))
+    if problems and not (runs[0].alone and any(not run.problem for run in runs)):
+        raise OutputNotParseable("; ".join(problems))
+    left += [f"left out: {path}: {problem}" for problem in problems]
+    runs = [run for run in runs if not run.problem]
     told = names.told(path)
     repetition, called = int(told.pop("repetition", 0)), told.pop("system", system)
     if repetition and len(runs) > 1:

@@ -114,9 +114,10 @@ class Form(Strict):
     """One way in which a program prints: a run's figures stand from `begins` to the last `ends` before the next one.
 
     What stands before belongs to it as well: command line, seconds. With `shared_head` what stands before the first run
-    belongs to all. Where the match of `begins` is all of the report, `itself` is set. `json`: it is JSON, of which the
-    patterns see a line `path.to.key = value` per value. `cut` is what only a report that was cut has in it,
-    `aside` what stands in a report and is none of it.
+    belongs to all, up to where `new_head` stands between two. Where the match of `begins` is all of the report,
+    `itself` is set. `json`: it is JSON, of which the patterns see a line `path.to.key = value` per value. `cut` is what
+    only a report that was cut has in it, `aside` what stands in a report and is none of it, `inexact` what tells that
+    an order of magnitude stands for its figure. `fix` helps where a report has its figures and no end, or is inexact.
     """
 
     begins: Pattern
@@ -124,7 +125,10 @@ class Form(Strict):
     cut: Pattern | None = None
     aside: Pattern | None = None
     itself: bool = False
+    inexact: Pattern | None = None
+    fix: str = ""
     shared_head: bool = False
+    new_head: Pattern | None = None
     json_: bool = Field(default=False, alias="json")
     version: Pattern | None = None
     failed: Pattern | None = None

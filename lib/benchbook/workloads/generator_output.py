@@ -69,7 +69,7 @@ _EPOCH_S = 1e9
 class GeneratorRun:
     """One run of a load generator, as it is printed; `problem` says why it does not count, where it does not.
 
-    `cut`: because something is not there that a whole one prints.
+    `cut`: because something is not there that a whole one prints. `alone`: it is a row that says all of a run.
     `seconds` holds (second of the run, {figure: value}), with their units in `units`; `unread` counts the lines of
     seconds that were wrapped or cut. `histogram` holds (upper bound in ms, count).
     """
@@ -85,6 +85,7 @@ class GeneratorRun:
     histogram: list[tuple[float, int]] = field(default_factory=list)
     problem: str = ""
     cut: bool = False
+    alone: bool = False
     unread: int = 0
 
 
@@ -210,6 +211,8 @@ def _parts(form: Form, text: str) -> list[tuple[str, str, str]]:
         until = match.end() if form.itself else following.start() if following else len(text)
         ends = list(re.finditer(form.ends, text[match.start() : until], re.MULTILINE)) if form.ends else []
         end = match.start() + ends[-1].end() if ends else until
+        if form.new_head and re.search(form.new_head, text[before : match.start()], re.MULTILINE):
+            head = text[before : match.start()]
         found.append((text[before : match.start()], text[match.start() : end], head))
         before = end
     return found
@@ -235,13 +238,15 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
     several = [
         name for name in form.required if name in form.figures and len(_distinct(form.figures[name], report)) > 1
     ]
-    problem = ""
+    problem, fix = "", f". Fix: {form.fix}" if form.fix else ""
     if failed:
         problem = f"{title} says that it failed: {failed[:400]}"
     elif several:
         problem = f"{title} begins once and ends several times: it has more than one {several[0]}"
     elif is_cut:
-        problem = f"the output of {title} is cut: it has no {', '.join(lacking) or 'end'}"
+        problem = f"the output of {title} is cut: it has no {', '.join(lacking) or f'end{fix}'}"
+    elif form.inexact and (order := re.search(form.inexact, report)):
+        problem = f"{title} prints the order of its figure, and not the figure: {' '.join(order[0].split())}{fix}"
     elif not any([q.value for q in figures.values() if q.unit.startswith("1/")] or [q.value for q in figures.values()]):
         errors = [
             f"{figures[n].value:g} {n}" for n in ("ignored_errors", "failed") if n in figures and figures[n].value
@@ -259,6 +264,7 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
         histogram=_histogram(form.histogram, report) if form.histogram else [],
         problem=problem,
         cut=is_cut and not failed,
+        alone=form.itself,
         unread=sum(max(0, len(each) - len(lines)) for each, lines in begun_lines),
     )
 

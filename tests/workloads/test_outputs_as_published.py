@@ -1,0 +1,284 @@
+"""Outputs as people publish them: the forms and figures of public files and threads, which are named beside each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from kit import FIXTURES
+
+from benchbook.workloads import generator_output
+from benchbook.workloads.generator_output import GeneratorRun
+
+
+def _check(run: GeneratorRun, levels: dict[str, Any], figures: dict[str, float]) -> None:
+    assert (run.problem, run.levels) == ("", levels)
+    assert {name: run.figures[name].value for name in figures} == pytest.approx(figures, rel=1e-9)
+
+
+# -- hey, BenchBase ---------------------------------------------------------------------------------------------------
+
+# github.com/hatoo/oha, README.
+HEY = """Summary:
+  Total:\t0.0200 secs
+  Slowest:\t0.0128 secs
+  Fastest:\t0.0004 secs
+  Average:\t0.0035 secs
+  Requests/sec:\t10022.9023
+
+Response time histogram:
+  0.000 [1]\t|
+  0.002 [81]\t|■■■■
+
+Latency distribution:
+  10% in 0.0011 secs
+  50% in 0.0024 secs
+  99% in 0.0123 secs
+
+Status code distribution:
+  [200]\t197 responses
+"""
+
+
+def test_hey_is_not_the_benchmark_of_etcd_that_prints_alike() -> None:
+    (run,) = generator_output.runs(f"$ hey -c 50 -n 200 http://127.0.0.1:8080/x\n\n{HEY}")
+    assert run.program == "hey"
+    figures = {"tps": 10022.9023, "events": 197, "total_time_s": 0.02, "latency_mean_ms": 3.5, "latency_max_ms": 12.8,
+               "p50_ms": 2.4, "p99_ms": 12.3}  # fmt: skip
+    _check(run, {"workload": "x", "threads": 50}, figures)
+    assert generator_output.runs(HEY.partition("Status")[0])[0].problem == "the output of hey is cut: it has no end"
+    # As it prints them (its source, requester/print.go): what the server refused, what failed, a percentile of nothing.
+    more = '  [404]\t2 responses\n\nError distribution:\n  [3]\tGet "http://127.0.0.1:8080": EOF\n'
+    (run,) = generator_output.runs(HEY.replace("10% in 0.0011", "0% in 0.0000") + more)
+    _check(run, {}, {"events": 199, "non_2xx": 2, "failed": 3})
+    assert "p0_ms" not in run.figures
+
+
+# github.com/cmu-db/benchbase, of TPC-C on one warehouse; of 2022, without its times, in another order.
+BENCHBASE = """{
+ "Start timestamp (milliseconds)": 1731548786702,
+ "Elapsed Time (nanoseconds)": 60000083167,
+ "Benchmark Type": "tpcc",
+ "Final State": "EXIT",
+ "Measured Requests": 201,
+ "isolation": null,
+ "scalefactor": "1",
+ "terminals": "4",
+ "Latency Distribution": {
+  "95th Percentile Latency (microseconds)": 2176054,
+  "Maximum Latency (microseconds)": 8337726,
+  "Median Latency (microseconds)": 1066925,
+  "Average Latency (microseconds)": 1185045
+ },
+ "Throughput (requests/second)": 3.349995356515603,
+ "Goodput (requests/second)": 3.2999954258213404
+}
+"""
+
+
+def test_the_summary_of_benchbase() -> None:
+    (run,) = generator_output.runs(BENCHBASE)
+    figures = {"tps": 3.349995356515603, "goodput_tps": 3.2999954258213404, "events": 201, "p50_ms": 1066.925,
+               "total_time_s": 60.000083167, "latency_mean_ms": 1185.045, "p95_ms": 2176.054}  # fmt: skip
+    _check(run, {"workload": "tpcc", "threads": 4, "scale": 1}, figures)
+    old = (
+        '{"scalefactor": "1", "Benchmark Type": "tpcc", "isolation": "TRANSACTION_SERIALIZABLE", "Goodput (requests/'
+        'second)": 33.31620875370126, "terminals": "1", "Latency Distribution": {"Average Latency (microseconds)": '
+        '29874}, "Throughput (requests/second)": 33.4328738168708}'
+    )
+    (run,) = generator_output.runs(old)
+    _check(run, {"workload": "tpcc", "threads": 1, "scale": 1, "isolation": "SERIALIZABLE"},
+           {"tps": 33.4328738168708, "latency_mean_ms": 29.874})  # fmt: skip
+
+
+# -- JMH --------------------------------------------------------------------------------------------------------------
+
+
+def test_jmh_s_orders_of_magnitude_are_refused_and_its_percentiles_are_those_of_a_row() -> None:
+    """github.com/skjolber and others show the first table; modes and `·p0.50` as in public runs of gRPC clients."""
+    rows = (
+        "Benchmark        (inputSize)  Mode  Cnt   Score    Error  Units\n"
+        "Main.testHybrid          100  avgt    5  ≈ 10⁻⁴           ms/op\n"
+        "Main.testHybrid         1000  avgt    5   0.003 ±  0.001  ms/op\n"
+    )
+    order, whole = generator_output.runs(rows)
+    assert order.problem == (
+        "JMH prints the order of its figure, and not the figure: Main.testHybrid 100 avgt 5 ≈ 10⁻⁴ ms/op. "
+        "Fix: let it print a finer unit (-tu ns)"
+    )
+    _check(whole, {"workload": "Main.testHybrid", "params": 1000, "mode": "avgt"}, {"latency_mean_ms": 0.003})
+    sampled = (
+        "ClientSimple.listUser                       avgt           3.589           ms/op\n"
+        "ClientSimple.createUser                     sample  15184   2.105 ± 0.024   ms/op\n"
+        "ClientSimple.createUser:createUser·p0.00    sample          0.552           ms/op\n"
+        "ClientSimple.createUser:createUser·p0.50    sample          1.962           ms/op\n"
+        "ClientSimple.createUser:createUser·p0.999   sample         16.394           ms/op\n"
+        "ClientSimple.createUser:createUser·p1.00    sample         21.103           ms/op\n"
+        # As later versions name them, and with a decimal comma.
+        "ClientSimple.existUser                      sample  16495   1,946 ± 0,017   ms/op\n"
+        "ClientSimple.existUser:p0.50                sample          1,898           ms/op\n"
+    )
+    _, create, exist = generator_output.runs(sampled)
+    _check(create, {"workload": "ClientSimple.createUser", "mode": "sample"},
+           {"latency_mean_ms": 2.105, "p50_ms": 1.962, "p999_ms": 16.394, "latency_max_ms": 21.103})  # fmt: skip
+    _check(exist, {"workload": "ClientSimple.existUser", "mode": "sample"}, {"latency_mean_ms": 1.946, "p50_ms": 1.898})
+    # What its profilers count is no time.
+    gc = "A.get  avgt    5   3.932 ±  0.022   ns/op\nA.get:gc.count  avgt    5     ≈ 0           counts\n"
+    assert [run.problem for run in generator_output.runs(gc)] == [""]
+
+
+# -- wrk, fio, HammerDB -----------------------------------------------------------------------------------------------
+
+
+def test_wrk2_whose_blanks_are_gone() -> None:
+    """As a Markdown page keeps it (a public report on a key-value store)."""
+    lines = [
+        "Running 300s test @ http://127.0.0.1:8080", "1 threads and 1 connections",
+        "Thread Stats   Avg      Stdev     Max   +/- Stdev", "Latency    48.22ms   48.12ms 145.15ms   75.76%",
+        "Req/Sec     1.28k    78.74     1.38k    68.75%", "Latency Distribution (HdrHistogram - Recorded Latency)",
+        "50.000%   29.74ms", "99.000%  142.08ms", "100.000%  145.28ms",
+        "374945 requests in 5.00m, 23.96MB read", "Socket errors: connect 0, read 1, write 0, timeout 2",
+        "Non-2xx or 3xx responses: 3", "Requests/sec:   1249.81", "Transfer/sec:     81.78KB",
+    ]  # fmt: skip
+    (run,) = generator_output.runs("\n".join(lines))
+    figures = {"latency_mean_ms": 48.22, "latency_max_ms": 145.15, "p50_ms": 29.74, "p99_ms": 142.08,
+               "total_time_s": 300, "events": 374945, "failed": 3, "non_2xx": 3}  # fmt: skip
+    _check(run, {"threads": 1}, figures)
+
+
+def test_wrk2_that_has_measured_nothing_has_no_latency() -> None:
+    """github.com/takakd/lambda-wrk2: of its first 10 s it keeps none."""
+    (run,) = generator_output.runs(
+        "Running 5s test @ https://h/\n  2 threads and 2 connections\n"
+        "  Thread Stats   Avg      Stdev     Max   +/- Stdev\n"
+        "    Latency     -nanus    -nanus   0.00us    0.00%\n    Req/Sec       -nan      -nan   0.00      0.00%\n"
+        "  Latency Distribution (HdrHistogram - Recorded Latency)\n 50.000%    0.00us\n100.000%    0.00us\n"
+        "  8 requests in 5.43s, 5.02KB read\nRequests/sec:      1.47\nTransfer/sec:      0.92KB\n"
+    )
+    assert run.figures.keys() == {"tps", "events", "total_time_s"}
+
+
+def test_fio_that_adds_reads_and_writes() -> None:
+    """`unified_rw_reporting`; percentiles by `percentile_list` have six digits. Both as public reports show them."""
+    (run,) = generator_output.runs(
+        "fio-3.1\n\n4k_randwrite: (groupid=0, jobs=4): err= 0: pid=10347: Wed May 31 18:15:30 2023\n"
+        "  mixed: IOPS=165k, BW=643MiB/s (674MB/s)(1130GiB/1800001msec)\n"
+        "    clat (usec): min=97, max=35900, avg=767.45, stdev=589.12\n"
+        "     lat (usec): min=100, max=35907, avg=774.63, stdev=590.51\n    clat percentiles (usec):\n"
+        "     | 50.000th=[  611], 99.000th=[ 2933], 99.900th=[ 3556], 99.990th=[ 4424]\n"
+        "     issued rwt: total=296200000,0,0, short=0,0,0, dropped=0,0,0\n"
+    )
+    figures = {"mixed_iops": 165_000, "mixed_lat_mean_ms": 0.77463, "mixed_p50_ms": 0.611, "mixed_p999_ms": 3.556}
+    _check(run, {"workload": "4k_randwrite", "threads": 4}, figures)
+
+
+@pytest.mark.parametrize("first", ["Error in Virtual User 30: ERROR:  could not serialize access\n", ""])
+@pytest.mark.parametrize("last", ["Vuser 30:FINISHED FAILED\n", ""])
+def test_a_user_of_hammerdb_that_ended_early_makes_it_no_run_of_so_many(first: str, last: str) -> None:
+    """A public run of 100 users on PostgreSQL; the next run of the file is not blamed for it."""
+    result = "Vuser 1:100 Active Virtual Users configured\n"
+    result += "Vuser 1:TEST RESULT : System achieved 2891 NOPM from 6888 PostgreSQL TPM\n"
+    one, two = generator_output.runs(
+        f"{first}{result}Vuser 2:FINISHED SUCCESS\n{last}ALL VIRTUAL USERS COMPLETE\n{result}"
+    )
+    assert one.problem.startswith("HammerDB says that it failed: ") == bool(first or last)
+    _check(two, {"workload": "tproc_c", "threads": 100}, {"nopm": 2891, "tpm": 6888})
+
+
+def test_hammerdb_s_web_service_lists_it_as_json() -> None:
+    listed = '[\n  "1",\n  "5 Active Virtual Users configured",\n  "1",\n'
+    listed += '  "TEST RESULT : System achieved 0 Oracle TPM at 27975 NOPM",\n'
+    (run,) = generator_output.runs(
+        listed + '  "0",\n  "Vuser 2:FINISHED SUCCESS",\n  "0",\n  "ALL VIRTUAL USERS COMPLETE"\n]\n'
+    )
+    _check(run, {"workload": "tproc_c", "threads": 5}, {"nopm": 27975, "tpm": 0})
+    (run,) = generator_output.runs(listed + '  "0",\n  "Vuser 2:FINISHED FAILED"\n]\n')
+    assert run.problem == "HammerDB says that it failed: Vuser 2:FINISHED FAILED"
+
+
+# -- go-tpc, redis-benchmark, pgbench, sysbench -----------------------------------------------------------------------
+
+
+def test_queries_of_go_tpc() -> None:
+    """The documentation of TiDB (CH-benCHmark), and a public run of TPC-H."""
+    order = "[Summary] NEW_ORDER - Takes(s): 3599.7, Count: 5629221, TPM: 93826.9, Sum(ms): 363758020.7, Avg(ms): 64.6"
+    (run,) = generator_output.runs(
+        f"$ tiup bench ch --warehouses 1000 run -D tpcc -T 50 -t 1\nFinished: 50 OLTP workers\n{order}\n"
+        "tpmC: 93826.9, efficiency: 729.6%\n[Summary] Q1     - Count: 11, Sum(ms): 42738.2, Avg(ms): 3885.3\n"
+        "[Summary] Q10    - Count: 11, Sum(ms): 440370.3, Avg(ms): 40034.3\nQphH: 201.3\n"
+    )
+    figures = {"tpmc": 93826.9, "events": 5629221, "q10_events": 11, "q10_latency_mean_ms": 40034.3, "qphh": 201.3}
+    _check(run, {"workload": "ch", "threads": 50, "warehouses": 1000}, figures)
+    (run,) = generator_output.runs(
+        "$ go-tpc tpch run --sf=1 -T 4\n[Current] Q1: 2.26s\nFinished\n"
+        "[Summary] Q1: 2.23s\n[Summary] Q10: 1.14s\n[Summary] Q16: 0.59s\n"
+    )
+    _check(run, {"workload": "tpch", "threads": 4, "scale": 1},
+           {"queries_s": 3.96, "q1_latency_mean_ms": 2230, "q16_latency_mean_ms": 590})  # fmt: skip
+
+
+@pytest.mark.parametrize("csv", [True, False])
+def test_a_second_command_line_counts_for_all_of_its_runs(csv: bool) -> None:
+    """Figures of a public course; with -q they are the same."""
+    row = '"{}","{}","0.272","0.080","0.239","0.463","0.575","1.079"\n'
+    row = row if csv else "{}: {} requests per second, p50=0.239 msec\n"
+    rows = row.format("SET", 110132.16) + row.format("GET", 97087.38)
+    found = generator_output.runs(f"$ redis-benchmark -t set,get\n{rows}$ redis-benchmark -t set,get -P 16\n{rows}")
+    first, second = [{"workload": "SET"}, {"workload": "GET"}], [("SET", 16), ("GET", 16)]
+    assert [run.levels for run in found[:2]] == first
+    assert [(run.levels["workload"], run.levels["pipeline"]) for run in found[2:]] == second
+
+
+def test_transactions_that_pgbench_skipped_or_ended_late() -> None:
+    """The example of its documentation; the line of those skipped is of its source (with --rate and a limit)."""
+    (run,) = generator_output.runs(
+        "transaction type: <builtin: TPC-B (sort of)>\nnumber of clients: 10\n"
+        "number of transactions actually processed: 10000/10000\nnumber of failed transactions: 0 (0.000%)\n"
+        "number of transactions skipped: 41 (0.408%)\n"
+        "number of transactions above the 50.0 ms latency limit: 1311/10000 (13.110 %)\nlatency average = 28.488 ms\n"
+        "tps = 346.224794 (without initial connection time)\nstatement latencies in milliseconds and failures:\n"
+        "   0.002  0  \\set aid random(1, 100000 * :scale)\n"
+    )
+    _check(run, {"workload": "tpcb_like", "threads": 10}, {"events": 10000, "skipped": 41, "late": 1311})
+
+
+@pytest.mark.parametrize(
+    ("command", "workload"),
+    [
+        ("sysbench --threads=8 cpu --percentile=99 --histogram run", "cpu"),
+        ("/usr/bin/sysbench --mysql-db=tpcc \\\n  /usr/share/sysbench/oltp_delete.lua run", "oltp_delete"),
+        ("sysbench --oltp-tables-count=16 --test=tests/db/select.lua --num-threads=8 run", "select"),
+        ("sysbench --test=memory --num-threads=8 run", "memory"),
+        ("sysbench --mysql-db=select ./own.lua run", None),
+    ],
+)  # fmt: skip
+def test_the_test_of_a_sysbench_command_is_no_word_of_its_options(command: str, workload: str | None) -> None:
+    """The first: a public report on containers, of which `--threads` was taken for the test."""
+    whole = (FIXTURES / "sysbench" / "read_write.txt").read_text()
+    (run,) = generator_output.runs(f"$ {command}\n{whole}")
+    assert run.levels.get("workload") == workload
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[ 5s ] thds: 4000 tps: 0.00 qps: 7843.18 (r/w/o: 7022.24/21.39/799.55) lat (ms,95%): 0.00 err/s: 0.00"
+        " reconn/s: 0.00",
+        "[ 5s ] thds: 4 tps: 1211.73 qps: 24236.52 (r/w/o: 1.00/4.00/2.00) lat (ms,0%): 0.00 err/s: 0.00"
+        " reconn/s: 0.00",
+        "[   5s] threads: 16, tps: 0.00, reads: 12.00, writes: 4.00, response time: 0.00ms (95%), errors: 0.00,"
+        " reconnects:  0.00",
+    ],
+)
+def test_a_percentile_of_no_event_is_none(line: str) -> None:
+    """github.com/akopytov/sysbench/issues/242, its source for --percentile=0, and issues/14 with other figures."""
+    run = generator_output.begun("sysbench", f"sysbench 1.0.20 (using system LuaJIT)\n{line}\n")
+    ((second, figures),) = run.seconds
+    assert (second, "latency_ms" in figures) == (5.0, False)
+    assert figures.keys() >= {"threads", "tps", "errors", "reconnects"}
+
+
+def test_what_ab_d_lacks_is_named_with_its_fix() -> None:
+    whole = (FIXTURES / "ab" / "success.txt").read_text().partition("\nPercentage of")[0]
+    said = "the output of ApacheBench is cut: it has no end. Fix: if it ran with -d, put its command line above it"
+    assert generator_output.runs(whole)[0].problem == said
