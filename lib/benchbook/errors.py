@@ -151,6 +151,8 @@ class HostReserved(HostUnusable):
     """
 
     WORDS = "the host is reserved by"
+    # The project folder of who holds it.
+    checkout = ""
 
 
 class ReservationLost(BenchbookError):

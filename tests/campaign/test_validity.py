@@ -269,6 +269,11 @@ CUT = printed(100, 100, 100, 0, 0, 0, 100, 100, 100, 100)
         ([*CUT, *timeouts(*[0.0] * 10)], []),
         # Connections of other programs, to what does not answer, time out all day.
         ([*CUT, *timeouts(*[2.0] * 10)], []),
+        # `lo` of a lab's network down for 5 s, as MariaDB and sysbench at 100/s were seen to bear it.
+        (
+            [*printed(118.8, 3.0, 0, 0, 0, 0, 0, 703.1, 100.0, 100.0), *timeouts(0, 5, 8, 10, 6, 4, 2, 0, 4, 0)],
+            ["5.0 s, in which 30 of its TCP timers ran out"],
+        ),
         # Some packets are lost in any network; the load went on.
         ([*printed(*[100.0] * 10), *timeouts(0, 0, 0, 4, 4, 2, 0, 0, 0, 0)], []),
     ],

@@ -88,4 +88,4 @@ def _obey(line: Connection[Any, Any], session: Session) -> None:
             jobs += [session.start(host, "load", load) for host in session.hosts.values()]
             line.send("loading")
         else:
-            line.send(jobs[0].wait().reason)
+            line.send(jobs[0].wait().from_outside("load"))

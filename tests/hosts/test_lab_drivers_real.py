@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
@@ -13,15 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from driver import Driver
 from forked import NURSERY
 from kit import PATIENCE_S, Home, inventory, until
 
-from benchbook.errors import BenchbookError
+from benchbook.errors import BenchbookError, HostReserved, HostUnusable
 from benchbook.hosts import lab
+from benchbook.hosts.agent import Command
 from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.lab_host import why_no_network
-from benchbook.hosts.session import check_reachable
+from benchbook.hosts.session import Session, check_reachable
 
 pytestmark = pytest.mark.real
 
@@ -197,6 +201,70 @@ def test_a_lab_has_a_network_of_its_own_where_its_user_may_make_one(
     finally:
         host.close()
         assert lab.down(mine) == 1
+
+
+def test_a_lease_that_ran_out_in_a_cut_of_the_network_is_told_as_the_cut(
+    tmp_path: Path, net: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `lo` of the lab's own network down, which no link shows, for as long as the shortest lease there is."""
+    if why := why_no_network():
+        pytest.skip(f"no network can be made here: {why}")
+    home = checkout(tmp_path / "one", net)
+    asked = inventory(net)
+    hosts = {"executor": {"address": f"{net}.71", "roles": ["client"]}}
+    ssh = {**asked["ssh"], "lease_s": 5}
+    home.write(f"env/hosts/{NAME}.yaml", {**asked, "ssh": ssh, "hosts": hosts, "systems": {}})
+    monkeypatch.setenv("BENCHBOOK_HOME", str(home.path))
+    mine = load_inventory(NAME)
+    with lab.up_while_used(mine, lambda said: None), Session(mine, ["executor"]) as session:
+        job = session.start(session.hosts["executor"], "load", Command(["sleep", "60"], timeout_s=60))
+        inside = lab.lab_hosts(mine)[0].enter()
+        subprocess.run([*inside, "ip", "link", "set", "lo", "down"], check=True)
+        try:
+            time.sleep(6)
+        finally:
+            subprocess.run([*inside, "ip", "link", "set", "lo", "up"], check=True)
+        ended = job.wait()
+        assert ended.reason == "lease"
+        assert re.search(
+            r"\(the network was cut, or sshd stood still: executor did not answer for \d\.\d s\)$",
+            str(ended.from_outside("load")),
+        )
+
+
+@pytest.mark.skipif(bool(why_no_network()), reason="a network of its own is needed")
+def test_of_two_labs_with_the_same_addresses_none_is_taken_for_the_other(
+    tmp_path: Path, net: str, use: Callable[..., LabUser]
+) -> None:
+    here, there = checkout(tmp_path / "one", net), checkout(tmp_path / "two", net)
+    first = use(here)
+    assert first.hear() == "up"
+    driver = Driver(here, NAME, "executor")
+    try:
+        assert driver.hear() == "reserved"
+        with there.in_force():
+            mine = load_inventory(NAME)
+            with pytest.raises(HostReserved), lab.up_while_used(mine, lambda said: None), Session(mine, ["executor"]):
+                pass
+            assert [host.pid for host in lab.lab_hosts(mine)] == [None], "it is left by whom it was started"
+            keys = here.path / ".lab"
+            ssh = {"port": 2222, "key": str(keys / "keys/client"), "known_hosts": str(keys / "known_hosts")}
+            asked = {**inventory(net), "lab": False, "ssh": ssh, "systems": {}}
+            there.write(
+                "env/hosts/real.yaml", {**asked, "hosts": {"db": {"address": f"{net}.71", "roles": ["client"]}}}
+            )
+            with pytest.raises(HostUnusable) as refused:
+                check_reachable(load_inventory("real"), ["db"])
+        said = str(refused.value)
+        assert f"real.yaml: hosts.db: {keys / NAME / 'executor'} is a lab's, in a network of its own that only" in said
+        assert "Connection refused" in said
+        assert f"Fix: run this in its project ({here.path}), with the lab's own inventory" in said
+        assert driver.leave() == 0
+    finally:
+        driver.kill()
+    assert first.has_hosts()
+    first.tell("leave")
+    assert first.hear() == "over"
 
 
 def test_who_has_ended_meanwhile_need_not_be_ended() -> None:

@@ -330,15 +330,23 @@ def network_cuts(load: TrialSamples) -> Iterator[str]:
         return
     timeouts = load.samples(source="host", metric="tcp.timeouts")
     timeouts = timeouts[timeouts.t.between(load.started, load.ended + PERIOD_S)]
+    # A cut begins within a second of which a part is left, and timers that it made wait longer and longer run out for
+    # as long again after it.
+    wide = [(began - PERIOD_S, 2 * ended - began + PERIOD_S) for began, ended in spans]
     for host, rows in timeouts.groupby("host"):
-        inside = rows.t.map(lambda t: any(began < t <= ended + PERIOD_S for began, ended in spans)).astype(bool)
+        inside, beside = _within(rows.t, spans), ~_within(rows.t, wide)
         seconds = rows.t.diff().fillna(PERIOD_S)
-        within, usual = (rows.value * seconds)[inside].sum(), rows.value[~inside].mean() if (~inside).any() else 0.0
+        within, usual = (rows.value * seconds)[inside].sum(), rows.value[beside].mean() if beside.any() else 0.0
         if within >= max(TIMEOUTS, 3 * usual * seconds[inside].sum()):
             yield (
                 f"the network of host {host} was cut: nothing was done for {longest:.1f} s, in which "
                 f"{within:.0f} of its TCP timers ran out"
             )
+
+
+def _within(times: pd.Series[float], spans: Sequence[tuple[float, float]]) -> pd.Series[bool]:
+    """Return which of the samples at these times, each of the second before, have a part in one of the spans."""
+    return times.map(lambda t: any(began < t <= ended + PERIOD_S for began, ended in spans)).astype(bool)
 
 
 def _overrun(load: TrialSamples) -> list[tuple[float, float]]:

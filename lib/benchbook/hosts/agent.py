@@ -84,7 +84,7 @@ class Ended:
     `reason`: exited (by itself), stopped (asked to), lease (driver gone), reservation (another driver has taken the
     host over), timeout, or one of which nothing else is known: no space, read-only (the disk took no word of its end)
     and unsupervised. `cpu_s`: user and system time that the command used, with those of its children that it waited
-    for.
+    for. `silence`: of a lease that ran out, why, as far as the driver saw it.
     """
 
     reason: str
@@ -93,10 +93,13 @@ class Ended:
     started: float
     ended: float
     cpu_s: float = 0.0
+    silence: str = ""
 
     def from_outside(self, who: str) -> str | None:
         """Return what ended the job, whose name is `who`, in words; None where it ended by itself."""
-        return _FROM_OUTSIDE[self.reason].format(who) if self.reason in _FROM_OUTSIDE else None
+        if self.reason not in _FROM_OUTSIDE:
+            return None
+        return _FROM_OUTSIDE[self.reason].format(who) + (f" ({self.silence})" if self.silence else "")
 
 
 class Job:
@@ -167,7 +170,7 @@ class Job:
     def _checked(self, ended: Ended) -> Ended:
         if ended.reason in ("lease", "reservation"):
             self.host.still_ours()
-        return ended
+        return replace(ended, silence=self.host.lease.silence) if ended.reason == "lease" and self.host.lease else ended
 
     def _unrecorded(self) -> Ended:
         return Ended(self.host.disk_refuses(self.folder) or UNSUPERVISED, None, None, 0, 0)

@@ -38,7 +38,7 @@ from benchbook.errors import BadInput, HostUnusable
 from benchbook.given import user_file
 from benchbook.hosts.endpoint import at
 from benchbook.hosts.inventory import Inventory, is_public_key
-from benchbook.hosts.lab_host import lab_host
+from benchbook.hosts.lab_host import hidden_at, lab_host
 from benchbook.hosts.openssh import key_file, proxy_command, ssh_settings
 from benchbook.hosts.timeouts import KEEPALIVE_S, silence_s
 from benchbook.paths import resolve
@@ -298,6 +298,11 @@ def _refused(
     said = [line.strip() for line in (of_jumps if route.gateway and of_jumps else words) if line.strip(" @\r")]
     text = "\n".join(said) or "\n".join(words)
     _, problem, fix = next(reason for reason in _REASONS if re.search(reason[0], text))
+    if "refused" in text and not inventory.lab and (hidden := hidden_at(route.hostname, route.port)):
+        problem = f"{hidden} is a lab's, in a network of its own that only its own project reaches"
+        fix = (
+            f"run this in its project ({hidden.parents[2]}), with the lab's own inventory; or correct address and port"
+        )
     which = "on the way there, " if route.gateway and of_jumps else ""
     last = _last_words(said) or "no answer"
     known = resolve(inventory.ssh.known_hosts)

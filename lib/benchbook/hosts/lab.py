@@ -287,11 +287,19 @@ def check_free(inventory: Inventory, *, wait_s: float = 0.0) -> None:
 
 
 def in_use(inventory: Inventory) -> bool:
-    """Does a driver use this lab's hosts?"""
-    try:
-        check_free(inventory)
-    except HostUnusable as problem:
-        return isinstance(problem, HostReserved)
+    """Does a driver use this lab's hosts?
+
+    Another checkout's lab may have the same addresses: in a network of its own, this one's are others.
+    """
+    apart = any(host.enter() for host in lab_hosts(inventory))
+    for door, name in _doors(inventory).items():
+        try:
+            check_lab_free(inventory, {door: name})
+        except HostReserved as problem:
+            if not apart or problem.checkout == str(paths.home()):
+                return True
+        except HostUnusable:
+            return False
     return False
 
 

@@ -31,6 +31,9 @@ from benchbook.hosts.lab_host import ask_agent
 from benchbook.hosts.remote import agent
 from benchbook.hosts.timeouts import ANSWERS_WITHIN_S, ASKS_EVERY_S, WATCH_S
 
+# A host counts its lease from a touch, the driver from the answer to it. Of that time a driver that sends signs of life
+# rests a sixth (RENEW_SHARE of a session); one that stood still, nearly all of it.
+SILENT_SHARE, STOOD_SHARE = 0.9, 0.6
 # Of every host that is no lab's there is one.
 MACHINE = "machine"
 
@@ -100,7 +103,10 @@ class Lease:
 
     def __init__(self, reservation: Reservation, host: Host, file: str) -> None:
         self.reservation, self.host, self.file, self.lost = reservation, host, file, False
+        # Why no sign of life came there for as long as the lease, if that has happened.
+        self.silence = ""
         self._renewed, self._renewing = _now(), threading.local()
+        self._touched = self._renewed
 
     def guard(self) -> None:
         """Raise ReservationLost. After more than a lease without a sign of life, the host is asked first."""
@@ -118,7 +124,14 @@ class Lease:
                 self.reservation.lose(self.host.name, self._taker())
         finally:
             self._renewing.now = False
-        self._renewed = began
+        silent_s, stood_s = _now() - self._touched, self.reservation.stood_s(since=self._touched)
+        if silent_s > SILENT_SHARE * self.host.inventory.ssh.lease_s:
+            self.silence = (
+                f"this driver stood still for {stood_s:.1f} s"
+                if stood_s > STOOD_SHARE * silent_s
+                else f"the network was cut, or sshd stood still: {self.host.name} did not answer for {silent_s:.1f} s"
+            )
+        self._renewed, self._touched = began, _now()
 
     def _taker(self) -> str:
         held = self.host.read(self.file)
@@ -142,6 +155,8 @@ class Reservation:
         self.displaced: dict[str, list[str]] = {}
         self.leaving = False
         self._lost = ""
+        # When signs of life were last sent; and how long none was, the last time that it was for long, until when.
+        self._gave, self._stood = _now(), (0.0, 0.0)
 
     def take(self) -> None:
         """Raise HostReserved, naming who holds a host, and HostUnusable where nothing can be reserved."""
@@ -156,9 +171,20 @@ class Reservation:
     def renew(self, *, timeout: float) -> Outcomes[None]:
         """Give a sign of life on every host that is held; one that does not answer is asked again the next time."""
         held = {host.name: host.lease for host in self._hosts if host.lease}
-        return try_on_each(
-            [lease.host for lease in held.values()], lambda host: held[host.name].renew(), timeout=timeout
-        )
+        if (stood_s := _now() - self._gave) > self.inventory.ssh.lease_s / 2:
+            self._stood = stood_s, _now()
+        self._gave = _now()
+        try:
+            return try_on_each(
+                [lease.host for lease in held.values()], lambda host: held[host.name].renew(), timeout=timeout
+            )
+        finally:
+            self._gave = _now()
+
+    def stood_s(self, *, since: float) -> float:
+        """Return for how long this driver sent no sign of life, if it was for long, and ended after `since`."""
+        seconds, until = self._stood
+        return max(_now() - self._gave, seconds if until > since else 0.0)
 
     def verify(self) -> None:
         """Raise ReservationLost where a host of the session is another's, ConnectionLost where one does not say."""
@@ -274,12 +300,14 @@ def _settle(inventory: Inventory, name: str, door: str, ask: Ask, request: Said,
             continue
         known = any(one["session"] in seen_alive for one in live) or now - began > WATCH_S
         if known and now - began >= wait_s:
-            raise HostReserved(
+            refused = HostReserved(
                 f"{HostReserved.WORDS} {_in_words(live[0])}: two loads on one host measure neither",
                 file=inventory.file,
                 key=f"hosts.{name}",
                 fix="wait for its end (`benchbook report --wait` does), or stop it there",
             )
+            refused.checkout = live[0]["holder"]["checkout"]
+            raise refused
         time.sleep(ASKS_EVERY_S)
 
 

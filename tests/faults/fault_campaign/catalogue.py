@@ -46,8 +46,8 @@ _NAMED = {
     INODES_FULL: r"disk|space|inode",
     READ_ONLY: r"read-only",
     KEY_SWAP: r"host key",
-    LO_DOWN: rf"network|{_SSH}|lease",
-    NO_ROUTE: rf"network|{_SSH}|lease",
+    LO_DOWN: rf"network|{_SSH}",
+    NO_ROUTE: rf"network|{_SSH}",
     SECOND: r"another|held|holds|reserv|in use",
 }
 
