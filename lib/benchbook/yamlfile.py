@@ -100,6 +100,7 @@ _FIXES = {
     "bool": "write true or false, without quotes",
     "int": "write a whole number, as in 10",
     "slip": "correct its spelling, or remove it",
+    "indent": "indent them",
 }
 
 

@@ -151,6 +151,7 @@ def test_hosts_of_an_ansible_inventory_get_the_roles_of_their_groups(home: Home)
         ("[tidb]\n[x:why]\n", {}, "hosts.ini", r"line 2, the inventory: .*Section \[x:why\] has unknown type"),
         ("[tidb]\na ansible_ssh_port=ssh\n", {}, "hosts.ini", "line 2, a.ansible_ssh_port: a port is a number"),
         ("[tidb]\na ansible_ssh_args='sshpass -p x7'\n", {}, "hosts.ini", "line 2, a.ansible_ssh_args: this is not"),
+        ("[tidb]\na ansible_paramiko_proxy_command=nc\n", {}, "hosts.ini", "line 2, .*proxy_command: this is"),
         ("[tidb]\na ansible_port=70000\n", {}, "hosts.ini", "hosts.a.ssh_port: .*less than or equal to 65535"),
         ("[tidb]\na\n[clent]\nb\n", {}, "hosts.ini|mine.yaml", "nothing asks for this name.*write client"),
     ],

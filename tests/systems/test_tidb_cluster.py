@@ -117,6 +117,9 @@ def test_ports_and_folders_of_a_topology_are_those_that_tiup_would_take(home: Ho
      ({"global": {"enable_tls": True}}, "global.enable_tls"),
      ({"global": {"resource_control": {"cpu_quota": "400%"}}}, "global.resource_control"),
      ({"global": {"pd_mode": "ms"}}, "global.pd_mode"),
+     ({"global": {"listen_host": "127.0.0.1"}}, "global.listen_host"),
+     # github.com/pingcap/tiup/issues/2151: PD takes its zone for an escape.
+     ({"pd_servers": [{"host": "fe80::e8aa:e364:560b%enp1s0"}]}, "pd_servers.*.host"),
      ({"pd_servers": []}, "pd_servers")],
 )  # fmt: skip
 def test_what_a_topology_says_and_is_not_taken_over_is_refused(home: Home, changed: dict[str, Any], key: str) -> None:
@@ -139,6 +142,25 @@ def test_a_slip_in_a_topology_is_refused_as_tiup_does(home: Home, changed: dict[
     key, slip = said.split(": ")
     assert f"{key}: there is no such key: {slip}? (got " in str(refused.value)
     assert refused.value.fix == "correct its spelling, or remove it"
+
+
+@pytest.mark.parametrize("keys", [["deploy_dir"], ["data_dir", "user"], ["ssh_port"]])
+def test_keys_of_global_beside_it_are_refused(home: Home, keys: list[str]) -> None:
+    """The documentation of TiKV shows one such, whose indentation is lost; TiUP knows no such field either."""
+    beside = {key: 22 if key == "ssh_port" else "x" for key in keys}
+    with pytest.raises(BadInput, match=f"keys of `global` stand beside it: {', '.join(keys)} .*Fix: indent them"):
+        read(home, {**TOPOLOGY, "global": None, **beside})
+
+
+def test_what_tiup_keeps_of_a_cluster_is_its_topology(home: Home) -> None:
+    """Its meta.yaml, whose user is that of `global`."""
+    kept = {"user": "tidb", "tidb_version": "v7.1.3", "last_ops_ver": "v1.12.1", "topology": TOPOLOGY}
+    assert read(home, kept) == read(home, TOPOLOGY)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
+def test_servers_that_listen_everywhere_listen_at_their_host(home: Home, host: str) -> None:
+    assert read(home, {**TOPOLOGY, "global": {**TOPOLOGY["global"], "listen_host": host}}) == read(home, TOPOLOGY)
 
 
 def test_other_keys_of_tiup_change_nothing(home: Home) -> None:

@@ -64,6 +64,7 @@ class TiupGlobal(_Part):
     data_dir: str | None = None
     enable_tls: StrictBool = False
     resource_control: Written | None = None
+    listen_host: str = ""
     pd_mode: str = ""
 
     def folder(self, path: str) -> str:
@@ -106,6 +107,18 @@ class TiupTopology(_Part):
     tikv_servers: list[TiupInstance] = Field(min_length=1)
     tidb_servers: list[TiupInstance] = Field(min_length=1)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _as_indented(cls, given: object) -> object:
+        """Documents lose their indentation, and then `global` is empty. TiUP's own meta.yaml has it all below a key."""
+        if not isinstance(given, dict):
+            return given
+        if isinstance(given.get("topology"), dict):
+            return given["topology"]
+        if out := sorted({*TiupGlobal.model_fields} & given.keys()):
+            raise PydanticCustomError("indent", "keys of `global` stand beside it: {keys}", {"keys": ", ".join(out)})
+        return given
+
 
 class Section:
     """One kind of server: `component` is what TiUP calls it, `system` what an inventory does."""
@@ -135,6 +148,9 @@ class Section:
 
     def _only_at_its_host(self, instance: TiupInstance) -> None:
         """Servers listen at `host` here, and say so to the others: what names another address is refused."""
+        if "%" in instance.host:
+            fix = f"write an address or a name without %, {IN_A_COPY}"
+            raise self.refused("host", instance.host, "the URLs of PD have no place for a zone", fix)
         fix = f"set it to {instance.host}, or remove it, {IN_A_COPY}"
         if instance.listen_host not in {"", instance.host, *ANYWHERE}:
             raise self.refused("listen_host", instance.listen_host, "servers listen at their `host` here", fix)
@@ -220,6 +236,7 @@ def _only_what_is_taken_over(overall: TiupGlobal, file: Path) -> None:
         ("enable_tls", overall.enable_tls, "TLS is not taken over"),
         ("resource_control", overall.resource_control, NO_LIMITS),
         ("pd_mode", overall.pd_mode, "PD as microservices is not taken over"),
+        ("listen_host", overall.listen_host.replace("0.0.0.0", "").strip(":"), "servers listen at their `host` here"),
     )
     for key, value, problem in refused:
         if value:
