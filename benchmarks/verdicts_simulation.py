@@ -34,7 +34,7 @@ from benchbook.claims import contrasts, decisions, judge, ledger
 from benchbook.claims.capacity import Capacity
 from benchbook.claims.evidence import Evidence
 from benchbook.claims.figures import Term
-from benchbook.claims.hypothesis import Arm, Hypothesis
+from benchbook.claims.hypothesis import Hypothesis, SystemFigures
 from benchbook.published.tables import Field, Published, PublishedTable
 
 Array = NDArray[np.float64]
@@ -358,8 +358,8 @@ def sites() -> list[tuple[Site, LevelScaling | None]]:
 def hold(claims: Sequence[Hypothesis], works: Mapping[str, Work], site: Site, report: Published) -> list[bool]:
     """Return whether claims are true of a machine without noise."""
     tables = {name: frame(work, site).assign(system="s", repetition=1) for name, work in works.items()}
-    arm = Arm(report, Evidence(tables, ["s"]), "s")
-    return [all(one.inside(one.mean) for one in claim.contrasts(arm)) for claim in claims]
+    figures = SystemFigures(report, Evidence(tables, ["s"]), "s")
+    return [all(one.inside(one.mean) for one in claim.contrasts(figures)) for claim in claims]
 
 
 def judged(
@@ -405,13 +405,14 @@ def judged(
 def foretold(claims: Sequence[Hypothesis], report: Published, site: Site, scaling: LevelScaling | None) -> list[Speaks]:
     """Return what is said before the run: a client keeps one core busy at most, and the printed figures may come."""
     tables = {name: table.frame.assign(system="s", repetition=1) for name, table in report.tables.items()}
-    arm = Arm(report, Evidence(tables, ["s"]), "s")
+    figures = SystemFigures(report, Evidence(tables, ["s"]), "s")
     busy = [
         _busy(table, level, n, site, min(1.0, n / site.cores)) for table in tables for level, n in site.clients.items()
     ]
-    may = Capacity(arm, busy, scaling, published_cores=PUBLISHED.cores)
+    may = Capacity(figures, busy, scaling, published_cores=PUBLISHED.cores)
     return [
-        judge.scope_of(claim, judge.JudgedSystem("s"), may, judge.contrasts_of(claim, arm)).speaks for claim in claims
+        judge.scope_of(claim, judge.JudgedSystem("s"), may, judge.contrasts_of(claim, figures)).speaks
+        for claim in claims
     ]
 
 
@@ -524,9 +525,9 @@ def draw_withheld() -> Figure:
     work, clients = Work(1.0, delay=1.0, kappa=0.01), {n: n for n in (1, 2, 4, 8, 16)}
     few, many = (frame(work, Site(cores, clients)) for cores in (2, 64))
     table = few.assign(system="s", repetition=1)
-    arm = Arm(printed({"a": many}), Evidence({"a": table}, ["s"]), "s")
-    capacity = Capacity(arm, [_busy("a", n, n, Site(2, clients), work.busy(n, 2)) for n in clients])
-    added = [capacity.log_withheld(Term("a", "tps", {"threads": n}), arm.log_mean) for n in clients]
+    figures = SystemFigures(printed({"a": many}), Evidence({"a": table}, ["s"]), "s")
+    capacity = Capacity(figures, [_busy("a", n, n, Site(2, clients), work.busy(n, 2)) for n in clients])
+    added = [capacity.log_withheld(Term("a", "tps", {"threads": n}), figures.log_mean) for n in clients]
     figure = Figure(figsize=(8, 3.4), layout="constrained")
     axes = figure.subplots()
     axes.fill_between(few["threads"], few["tps"], few["tps"] * np.exp(added), alpha=0.25, label="X to X W")

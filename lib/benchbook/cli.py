@@ -474,7 +474,7 @@ def check(
 
 def _check_report(name: str) -> int:
     from benchbook import draft, published
-    from benchbook.audit.dead_declarations import refuse_dead
+    from benchbook.audit.unused_checks import refuse_dead
     from benchbook.claims import ledger
     from benchbook.reports import planning
 
@@ -541,10 +541,10 @@ def audit(
         raise typer.Exit(_against_logs(sources or [], logs, levels, as_json=as_json))
 
     if not sources or all(re.fullmatch(r"\w+", source) and not Path(source).exists() for source in sources):
-        from benchbook.audit import whole
+        from benchbook.audit import report_audit
 
-        found = whole.audits(sources)
-        (whole.show_json if as_json else whole.show)(found, console)
+        found = report_audit.audits(sources)
+        (report_audit.show_json if as_json else report_audit.show)(found, console)
         raise typer.Exit(1 if strict and any(one.findings for one in found) else 0)
 
     from benchbook.documents import audit as documents

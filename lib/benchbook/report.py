@@ -15,7 +15,7 @@ from benchbook.analysis import checks, cpu_use, summary
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import JudgedClaim
 from benchbook.analysis.samples import series_of, shown, spread, told_apart
-from benchbook.audit.whole import audit
+from benchbook.audit.report_audit import audit
 from benchbook.campaign import max_rate, repetitions, run, store
 from benchbook.campaign.design import PlannedFrom, RunForecast
 from benchbook.campaign.experiment import Experiment

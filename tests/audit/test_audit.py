@@ -8,7 +8,7 @@ import pytest
 from kit import ROOT
 
 from benchbook.audit.findings import Audit, counted
-from benchbook.audit.whole import audit
+from benchbook.audit.report_audit import audit
 from benchbook.documents.findings import Finding
 from benchbook.published.tables import load
 

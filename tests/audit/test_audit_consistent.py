@@ -12,7 +12,7 @@ import pytest
 from kit import ROOT
 from packages import column, package, write
 
-from benchbook.audit.whole import audit
+from benchbook.audit.report_audit import audit
 from benchbook.published.tables import load
 
 DATA = ROOT / "data" / "published"

@@ -16,7 +16,7 @@ from packages import column, facts, package, table, write
 from benchbook import cli, paths
 from benchbook.analysis import results
 from benchbook.audit.findings import Audit
-from benchbook.audit.whole import audit
+from benchbook.audit.report_audit import audit
 from benchbook.display import show
 from benchbook.documents.findings import Finding
 from benchbook.errors import BadInput

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from packages import column, facts, package, write
 
-from benchbook.audit.dead_declarations import refuse_dead
 from benchbook.audit.findings import Audit
-from benchbook.audit.whole import audit
+from benchbook.audit.report_audit import audit
+from benchbook.audit.unused_checks import refuse_dead
 from benchbook.documents.findings import Finding
 from benchbook.errors import BadInput
 from benchbook.published import arithmetic

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from packages import column, package, write
 
-from benchbook.audit.dead_declarations import refuse_dead
 from benchbook.audit.findings import Audit
-from benchbook.audit.whole import audit
+from benchbook.audit.report_audit import audit
+from benchbook.audit.unused_checks import refuse_dead
 from benchbook.errors import BadInput
 from benchbook.published.tables import load
 

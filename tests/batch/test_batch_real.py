@@ -86,10 +86,12 @@ def logs(home: Home) -> list[str]:
 
 
 def kill_the_worker_of(batch: subprocess.Popen[str], lab: str) -> None:
-    """The leash of the cell that runs there is a child of its worker."""
+    """The process guard of the cell that runs there is a child of its worker."""
     family = psutil.Process(batch.pid).children(recursive=True)
-    (leash,) = [p for p in family if "leash.py" in (line := " ".join(words_of(p))) and f"--inventory {lab} " in line]
-    leash.parent().kill()
+    (guard,) = [
+        p for p in family if "process_guard.py" in (line := " ".join(words_of(p))) and f"--inventory {lab} " in line
+    ]
+    guard.parent().kill()
 
 
 def campaigns(home: Home) -> dict[tuple[str, str], Campaign]:

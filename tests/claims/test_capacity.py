@@ -15,7 +15,7 @@ from benchbook.campaign.scaled_levels import LevelScaling
 from benchbook.claims import judge
 from benchbook.claims.capacity import Capacity
 from benchbook.claims.figures import Term, time_power
-from benchbook.claims.hypothesis import Arm
+from benchbook.claims.hypothesis import SystemFigures
 from benchbook.published.tables import Field, Published
 
 # Published: 100, 190, 300, 306 at x = 1, 2, 4, 8.
@@ -56,20 +56,20 @@ def at(threads: int) -> Term:
 
 def test_what_full_cores_withhold_by_hand(of_threads: Published) -> None:
     # 95% of 2 cores: 1 / (1 - 0.95^2) = 10.26. Rates of 100 at 1 thread and 350 at 8: 8 x 100 / 350 = 2.29 at most.
-    arm = Arm(of_threads, measured(RISE, cv=1e-12), "s")
-    capacity = Capacity(arm, busy(0.5, 0.7, 0.89, 0.95))
+    figures = SystemFigures(of_threads, measured(RISE, cv=1e-12), "s")
+    capacity = Capacity(figures, busy(0.5, 0.7, 0.89, 0.95))
     assert capacity.log_withheld(at(8)) == pytest.approx(math.log(1 / (1 - 0.95**2)))
-    assert capacity.log_withheld(at(8), arm.log_mean) == pytest.approx(math.log(8 * 100 / 350), abs=1e-6)
-    assert capacity.log_withheld(at(4), arm.log_mean) == 0, "89% is not full"
-    (contrast,) = ledger(RISES).claims[0].contrasts(arm)
-    assert capacity.withheld(contrast, arm.log_mean) == pytest.approx((0.0, math.log(8 * 100 / 350)), abs=1e-6)
+    assert capacity.log_withheld(at(8), figures.log_mean) == pytest.approx(math.log(8 * 100 / 350), abs=1e-6)
+    assert capacity.log_withheld(at(4), figures.log_mean) == 0, "89% is not full"
+    (contrast,) = ledger(RISES).claims[0].contrasts(figures)
+    assert capacity.withheld(contrast, figures.log_mean) == pytest.approx((0.0, math.log(8 * 100 / 350)), abs=1e-6)
 
 
 def test_what_is_withheld_does_not_shrink_with_more_clients(of_threads: Published) -> None:
     """Full at both ends: the ratio of the higher to the lower level may be larger on more cores, and not smaller."""
-    arm = Arm(of_threads, measured(RISE), "s")
-    capacity = Capacity(arm, busy(0.95, 0.95, 0.95, 0.95))
-    (contrast,) = ledger(RISES).claims[0].contrasts(arm)
+    figures = SystemFigures(of_threads, measured(RISE), "s")
+    capacity = Capacity(figures, busy(0.95, 0.95, 0.95, 0.95))
+    (contrast,) = ledger(RISES).claims[0].contrasts(figures)
     least, most = capacity.withheld(contrast)
     assert (least, most) == pytest.approx((0.0, math.log(1 / (1 - 0.95**2))))
 
@@ -77,9 +77,9 @@ def test_what_is_withheld_does_not_shrink_with_more_clients(of_threads: Publishe
 def test_a_time_may_be_shorter_on_more_cores_and_not_longer(of_threads: Published) -> None:
     table = of_threads.tables["threads"]
     latency = replace(table, fields=table.fields | {"y": Field("Latency", "ms", "metric")})
-    arm = Arm(replace(of_threads, tables={"threads": latency}), measured(RISE, cv=1e-12), "s")
-    (contrast,) = ledger(RISES).claims[0].contrasts(arm)
-    least, most = Capacity(arm, busy(0.5, 0.7, 0.8, 0.99)).withheld(contrast, arm.log_mean)
+    figures = SystemFigures(replace(of_threads, tables={"threads": latency}), measured(RISE, cv=1e-12), "s")
+    (contrast,) = ledger(RISES).claims[0].contrasts(figures)
+    least, most = Capacity(figures, busy(0.5, 0.7, 0.8, 0.99)).withheld(contrast, figures.log_mean)
     # 350 ms at 8 threads, 100 at one: all of the growth may have been waiting.
     assert (least, most) == pytest.approx((-math.log(3.5), 0.0), abs=1e-6)
 
@@ -163,8 +163,8 @@ def test_more_cores_in_use_than_the_report_had_cannot_confirm_a_rise(
 def test_cells_that_a_figure_stands_for_are_held_to_the_published_cores_one_by_one(of_threads: Published) -> None:
     # A term without levels speaks of all four cells, each of which ran on the same 32 cores.
     cells = busy(0.1, 0.1, 0.1, 0.1, cores=32)
-    capacity = Capacity(Arm(of_threads, measured(RISE), "s"), cells, published_cores=10)
-    (contrast,) = ledger(RISES).claims[0].contrasts(capacity.arm)
+    capacity = Capacity(SystemFigures(of_threads, measured(RISE), "s"), cells, published_cores=10)
+    (contrast,) = ledger(RISES).claims[0].contrasts(capacity.figures)
     whole = replace(contrast, terms=[term._replace(rows={}) for term in contrast.terms])
     assert capacity.withheld(whole) == (0.0, 0.0), "3.2 of 10 cores in each of them, not 12.8"
 

@@ -16,7 +16,7 @@ from benchbook import published
 from benchbook.claims import evidence, judge
 from benchbook.claims import ledger as ledgers
 from benchbook.claims.evidence import Evidence
-from benchbook.claims.hypothesis import Arm
+from benchbook.claims.hypothesis import SystemFigures
 from benchbook.claims.ledger import Ledger
 from benchbook.errors import BadInput
 
@@ -75,7 +75,7 @@ def test_published_effects_by_hand() -> None:
     exact = evidence.as_published(data)
 
     def effect(id: str) -> float:
-        return float(np.exp(judge.contrasts_of(claims[id], Arm(data, exact, "published"))[0].mean))
+        return float(np.exp(judge.contrasts_of(claims[id], SystemFigures(data, exact, "published"))[0].mean))
 
     assert effect("scaling-point-select") == pytest.approx(118462 / 35309)
     assert effect("index-cost-grows") == pytest.approx((21997 / 35621) / (8854 / 10928))

@@ -12,7 +12,7 @@ from toy_report import evidence, ledger
 from benchbook.claims.contrasts import Contrast, Pool, pool, with_pooled
 from benchbook.claims.evidence import Evidence
 from benchbook.claims.figures import Term
-from benchbook.claims.hypothesis import Arm
+from benchbook.claims.hypothesis import SystemFigures
 from benchbook.published.tables import Published
 
 
@@ -67,7 +67,7 @@ def test_a_figure_that_stands_twice_counts_twice_in_its_rounding(toy: Published)
     steps = [{"table": "a", "metric": "y", "rows": {"x": b}, "over": {"rows": {"x": a}}} for a, b in ((1, 2), (2, 4))]
     claim = ledger({"hypothesis": "order", "figures": steps}).claims[0]
     frame = pd.DataFrame({"x": [1, 2, 4] * 2, "y": [100.0, 200, 300] * 2, "repetition": [1, 1, 1, 2, 2, 2]})
-    (found,) = claim.contrasts(Arm(toy, Evidence({"a": frame.assign(system="s")}, ["s"]), "s"))
+    (found,) = claim.contrasts(SystemFigures(toy, Evidence({"a": frame.assign(system="s")}, ["s"]), "s"))
     assert found.weights == (1, -1, -1, 1)
     assert found.rounding == pytest.approx((1 / 100**2 + 4 / 200**2 + 1 / 300**2) / 12)
 
@@ -78,8 +78,10 @@ def test_95_percent_intervals_hold_the_truth(toy: Published, repetitions: int) -
     claim = ledger({"hypothesis": "increases", "table": "a", "metric": "y", "factor": "x"}).claims[0]
     held, widths = 0, []
     for seed in range(300):
-        arm = Arm(toy, evidence({"a": {"y": [100, 200, 300, 400]}}, cv=0.05, repetitions=repetitions, seed=seed), "s")
-        ((found,),) = with_pooled([claim.contrasts(arm)], arm.logs, arm.dimension, arm.trial_of)
+        figures = SystemFigures(
+            toy, evidence({"a": {"y": [100, 200, 300, 400]}}, cv=0.05, repetitions=repetitions, seed=seed), "s"
+        )
+        ((found,),) = with_pooled([claim.contrasts(figures)], figures.logs, figures.dimension, figures.trial_of)
         low, high = found.interval(0.05)
         held += low < math.log(4) < high
         widths.append(high - low)

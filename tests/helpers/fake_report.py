@@ -39,7 +39,7 @@ def act(name: str, folder: Path, words: list[str]) -> int:
         return 2
     elif name == "loses_its_worker" and not (folder / "lost").exists():
         (folder / "lost").touch()
-        # Its parent is the leash, and whose child that is, the worker.
+        # Its parent is the process guard, and whose child that is, the worker.
         psutil.Process().parent().parent().kill()
         time.sleep(PATIENCE_S)
     elif name == "goes_on":

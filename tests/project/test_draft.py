@@ -9,7 +9,7 @@ import yaml
 from kit import Home
 
 from benchbook import draft, new, parameters, paths, published
-from benchbook.audit.whole import audit
+from benchbook.audit.report_audit import audit
 from benchbook.claims import ledger
 from benchbook.documents.columns import concurrency_of
 from benchbook.documents.tables import reading

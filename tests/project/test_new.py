@@ -13,7 +13,7 @@ from kit import OFFERED, Home
 
 from benchbook import new, parameters, paths, published
 from benchbook.analysis import results
-from benchbook.audit.whole import audit
+from benchbook.audit.report_audit import audit
 from benchbook.campaign.store import Campaign
 from benchbook.claims import ledger
 from benchbook.errors import BadInput, NotWritten

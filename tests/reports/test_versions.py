@@ -13,7 +13,7 @@ from records import record, with_values
 
 from benchbook import parameters, systems
 from benchbook.analysis.beside import level_ratios
-from benchbook.audit.whole import audit
+from benchbook.audit.report_audit import audit
 from benchbook.campaign.design import plan
 from benchbook.campaign.environment import SystemDescription
 from benchbook.campaign.record import Record

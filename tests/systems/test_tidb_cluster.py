@@ -11,7 +11,7 @@ from benchbook import systems
 from benchbook.errors import BadInput, SystemFailed
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import Inventory, load_inventory
-from benchbook.reports.driving import unless_dead
+from benchbook.reports.driving import checking_alive
 from benchbook.systems.tidb import serving
 from benchbook.systems.tidb_cluster import check_one_unistore, missing_replicas, missing_store, toml
 
@@ -314,7 +314,7 @@ def test_a_second_without_work_is_a_reason_to_look_whether_the_servers_live() ->
         def check_alive(self) -> None:
             raise SystemFailed("tikv on tikv1 has died (signal 9)")
 
-    follow = unless_dead(Dead(), lambda second, rate: seen.append(rate))
+    follow = checking_alive(Dead(), lambda second, rate: seen.append(rate))
     follow(1.0, 900.0)
     with pytest.raises(SystemFailed, match="tikv1"):
         follow(2.0, 0.0)

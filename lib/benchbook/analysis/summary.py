@@ -16,7 +16,7 @@ from benchbook.analysis import results
 from benchbook.analysis.beside import in_rows
 from benchbook.analysis.formatting import span
 from benchbook.analysis.results import Circumstances, JudgedClaim, MachineTime, Results, SystemSummary
-from benchbook.audit.whole import audit
+from benchbook.audit.report_audit import audit
 from benchbook.campaign.environment import Asked, Environment
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign

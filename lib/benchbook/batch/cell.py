@@ -1,7 +1,7 @@
-"""A cell on a worker: its command under a leash, its output in a file, its last line told to who drives the batch.
+"""A cell on a worker: its guarded command, its output in a file, its last line told to who drives the batch.
 
 The folder of the batch is the worker's own, `data/runs/batches/ID` of its checkout. What runs on this machine for an
-earlier try of the same cell, whose worker was killed, is waited for: its leash holds the cell's lock until then.
+earlier try of the same cell, whose worker was killed, is waited for: its guard holds the cell's lock until then.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict
 
 from benchbook import paths
 from benchbook.analysis import results
-from benchbook.batch import leash
+from benchbook.batch import process_guard
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BenchbookError, HostReserved
 from benchbook.given.atomic import replace_text
@@ -227,7 +227,7 @@ def _start(order: CellOrder, held: int, output: int) -> subprocess.Popen[bytes] 
         if order.batch in _ending:
             return None
         process = subprocess.Popen(
-            [sys.executable, str(leash.__file__), str(PATIENCE_S), *program, *order.words],
+            [sys.executable, str(process_guard.__file__), str(PATIENCE_S), *program, *order.words],
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,

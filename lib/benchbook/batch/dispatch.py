@@ -150,7 +150,7 @@ class Dispatch:
         return CellResult(cell, INTERRUPTED, self._attempts[cell.number], problem="no worker had taken it")
 
     def _end_all(self) -> None:
-        """End what runs, and wait until it has ended: a second Ctrl-C leaves that to the leashes."""
+        """End what runs, and wait until it has ended: a second Ctrl-C leaves that to the process guards."""
         self.client.run(end_all, self.batch, on_error="ignore")
         taken = {key for keys in self.client.processing().values() for key in keys}
         futures = list(self._running.values())

@@ -35,7 +35,7 @@ from benchbook.profiles import Repeating
 Key = tuple[str, str]
 
 # Repetitions that decide less than so much of a claim, by their chance, are not worth anybody's time.
-WORTH = 0.02
+WORTH_A_REPETITION = 0.02
 # What takes less is as good as free.
 _NO_TIME_S = 0.001
 
@@ -133,7 +133,7 @@ def _best(
             if takes_s > left_s:
                 break
             rate = gains / max(takes_s - spent_s, _NO_TIME_S)
-            if gains >= WORTH and rate > best:
+            if gains >= WORTH_A_REPETITION and rate > best:
                 found, best = then, rate
     return found
 

@@ -94,7 +94,7 @@ def run(
                 todo = campaign.missing() if another() else []
                 tracker.extended(len(campaign.trials))
                 # The last trial of the plan had none after it.
-                one.heed(block[-1], todo)
+                one.stop_if_asked(block[-1], todo)
     finally:
         # However it ended, Ctrl-C too: the time has passed.
         if tracker.now.loaded:
@@ -133,9 +133,9 @@ class _Run:
             left_s = self.forecast.left_s(left, in_block=index + 1 < len(block))
             preparing = " and ".join(self.forecast.unprepared(left))
             self.tracker.ended(ok=fresh, why=str(problem or ""), left_s=left_s, preparing=preparing)
-            self.heed(trial, left)
+            self.stop_if_asked(trial, left)
 
-    def heed(self, trial: Trial, left: Sequence[Trial]) -> None:
+    def stop_if_asked(self, trial: Trial, left: Sequence[Trial]) -> None:
         """Raise RunStopped where the user asked for the end during this trial, and others are left."""
         if left and self.stop():
             raise RunStopped(f"stopped after {trial.id}, as you asked; {are_left(len(left))}: {GO_ON}")

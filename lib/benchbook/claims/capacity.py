@@ -28,7 +28,7 @@ from benchbook.campaign.scaled_levels import LevelScaling
 from benchbook.claims.contrasts import Contrast
 from benchbook.claims.evidence import NotMeasured
 from benchbook.claims.figures import Term, counted, time_power
-from benchbook.claims.hypothesis import Arm, Hypothesis
+from benchbook.claims.hypothesis import Hypothesis, SystemFigures
 
 # Levels that count the clients, or workers, of a closed loop end in one of these.
 CLIENTS = ("threads", "clients", "concurrency", "worker_count", "pool_size")
@@ -65,7 +65,7 @@ class Capacity:
     `planned`: it has not run yet, so that cores are as busy as they may be. `published_cores`: of the report's servers.
     """
 
-    arm: Arm
+    figures: SystemFigures
     busy: Sequence[BusyCell]
     scaling: LevelScaling | None = None
     planned: bool = False
@@ -84,8 +84,8 @@ class Capacity:
         unbounded = [self.withheld(contrast) for contrast in contrasts]
         if not any(map(any, unbounded)):
             return Scope("both ways")
-        figures = self.arm.printed()
-        confirms = all(_confirms(contrast, *self.withheld(contrast, figures.log_mean)) for contrast in contrasts)
+        printed = self.figures.printed()
+        confirms = all(_confirms(contrast, *self.withheld(contrast, printed.log_mean)) for contrast in contrasts)
         # Figures that refute are not the published ones: no asymptotic bound can be drawn from these.
         refutes = any(_refutes(contrast, *more) for contrast, more in zip(contrasts, unbounded, strict=True))
         if confirms and refutes:
@@ -118,7 +118,7 @@ class Capacity:
         if not any(most):
             return 0.0, 0.0
         terms = contrast.terms
-        powers = [-time_power(term, self.arm.published) for term in terms]
+        powers = [-time_power(term, self.figures.published) for term in terms]
         signs = np.array([w * p for w, p in zip(contrast.weights, powers, strict=True)])
         rules = [
             [-1.0 if k == i else 1.0 if k == j else 0.0 for k in range(len(terms))]
@@ -138,7 +138,7 @@ class Capacity:
 
     def log_withheld(self, term: Term, log_value: LogValue | None = None) -> float:
         """Return the log of W of one figure; 0 where nothing was withheld."""
-        power = time_power(term, self.arm.published)
+        power = time_power(term, self.figures.published)
         full = max((_log_waiting(machine) for machine in self._machines(term)), default=0.0)
         if power == 0 or full == 0:
             return 0.0
@@ -174,12 +174,12 @@ class Capacity:
         apart = {name: value for name, value in term.rows.items() if not _counts_clients(name)}
         for cell in self.busy:
             same = all(cell.levels.get(name) == value for name, value in apart.items())
-            if cell.table == term.table and cell.system == self.arm.system_of(term) and same:
+            if cell.table == term.table and cell.system == self.figures.system_of(term) and same:
                 other = term._replace(rows={name: cell.levels.get(name, value) for name, value in term.rows.items()})
                 yield self.clients(other), other
 
     def _at_least_as_withheld(self, one: Term, other: Term) -> bool:
-        if one.table != other.table or self.arm.system_of(one) != self.arm.system_of(other):
+        if one.table != other.table or self.figures.system_of(one) != self.figures.system_of(other):
             return False
         if one.rows == other.rows:
             return True
@@ -189,10 +189,10 @@ class Capacity:
 
     def _slowed(self, contrast: Contrast) -> list[Term]:
         """The figures that a full machine slows."""
-        return [term for term in contrast.terms if time_power(term, self.arm.published)]
+        return [term for term in contrast.terms if time_power(term, self.figures.published)]
 
     def _cells(self, term: Term) -> list[BusyCell]:
-        system = self.arm.system_of(term)
+        system = self.figures.system_of(term)
         return [cell for cell in self.busy if cell.system == system and term.speaks_of(cell.table, cell.levels)]
 
     def _machines(self, term: Term) -> list[Machine]:
@@ -262,7 +262,7 @@ class Capacity:
         """Of a rank correlation over cells: what one full machine withholds moves ranks by an unknown amount."""
         if scaled := next(self._scaled((table, {}) for table in sorted(claim.in_tables())), None):
             return scaled
-        cells = [c for c in self.busy if c.system == self.arm.system and c.table in claim.in_tables()]
+        cells = [c for c in self.busy if c.system == self.figures.system and c.table in claim.in_tables()]
         if not cells or not any(machine.server for cell in cells for machine in cell.machines):
             said = "how busy the servers' CPU was is not known"
             return Scope("nothing", said, "servers that can be logged in to, so that their CPU is seen", "open")

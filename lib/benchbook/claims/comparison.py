@@ -21,7 +21,7 @@ from benchbook.claims.figures import (
     name,
     words,
 )
-from benchbook.claims.hypothesis import Arm, AtLeast, Hypothesis, Share
+from benchbook.claims.hypothesis import AtLeast, Hypothesis, Share, SystemFigures
 from benchbook.claims.verdict_text import bound
 from benchbook.published.declarations import Scalar
 from benchbook.published.tables import Published
@@ -34,10 +34,10 @@ class Ratio(Hypothesis, Figure):
     over: Over
     tolerance: Share
 
-    def contrasts(self, arm: Arm) -> list[Contrast]:
-        region = within(self.tolerance, of=math.exp(float(logs(self, arm.printed().values).iloc[0])))
-        effects = np.asarray(logs(self, arm.values), dtype=np.float64)
-        return [arm.contrast(name(self, arm.published), effects, region, self.terms())]
+    def contrasts(self, figures: SystemFigures) -> list[Contrast]:
+        region = within(self.tolerance, of=math.exp(float(logs(self, figures.printed().values).iloc[0])))
+        effects = np.asarray(logs(self, figures.values), dtype=np.float64)
+        return [figures.contrast(name(self, figures.published), effects, region, self.terms())]
 
     def speaks_of(self, published: Published) -> list[tuple[str, Term]]:
         return [("rows", term) for term in self.terms()]
@@ -58,19 +58,19 @@ class MeanRatio(Hypothesis, Figure):
     tolerance: Share
     same: StrictBool = False
 
-    def contrasts(self, arm: Arm) -> list[Contrast]:
-        of = 1.0 if self.same else math.exp(float(self._means(arm.printed()).mean()))
+    def contrasts(self, figures: SystemFigures) -> list[Contrast]:
+        of = 1.0 if self.same else math.exp(float(self._means(figures.printed()).mean()))
         low, high = within(self.tolerance, of=of)
-        means = self._means(arm)
-        terms = tuple(term for _, term in self.speaks_of(arm.published))
+        means = self._means(figures)
+        terms = tuple(term for _, term in self.speaks_of(figures.published))
         weights = (2 / len(terms), -2 / len(terms)) * (len(terms) // 2)
-        what = f"{name(self, arm.published)}, mean over {self.factor.replace('_', ' ')}"
-        rounding = arm.rounding(terms, weights)
+        what = f"{name(self, figures.published)}, mean over {self.factor.replace('_', ' ')}"
+        rounding = figures.rounding(terms, weights)
         return [Contrast(what, means, low, high, terms=terms, weights=weights, rounding=rounding)]
 
-    def _means(self, arm: Arm) -> Array:
+    def _means(self, figures: SystemFigures) -> Array:
         """Of the log ratios at all levels, per repetition that has them all."""
-        each = [logs(self, arm.values, level) for level in self._levels(arm.published)]
+        each = [logs(self, figures.values, level) for level in self._levels(figures.published)]
         return np.asarray(pd.concat(each, axis=1).dropna().mean(axis=1), dtype=np.float64)
 
     def _levels(self, published: Published) -> list[Rows]:
@@ -93,8 +93,8 @@ class Order(Hypothesis):
     figures: list[Figure] = Field(min_length=2)
     at_least: AtLeast = 1.0
 
-    def contrasts(self, arm: Arm) -> list[Contrast]:
-        return [_above(a, b, {}, self.at_least, arm) for a, b in pairwise(self.figures)]
+    def contrasts(self, figures: SystemFigures) -> list[Contrast]:
+        return [_above(a, b, {}, self.at_least, figures) for a, b in pairwise(self.figures)]
 
     def speaks_of(self, published: Published) -> list[tuple[str, Term]]:
         return [(f"figures.{i}", term) for i, figure in enumerate(self.figures) for term in figure.terms()]
@@ -112,9 +112,9 @@ class Dominates(Hypothesis):
     levels: list[Scalar] = Field(default_factory=list)
     at_least: AtLeast = 1.0
 
-    def contrasts(self, arm: Arm) -> list[Contrast]:
-        levels = self._levels(arm.published)
-        return [_above(self.figure, below, level, self.at_least, arm) for below in self.above for level in levels]
+    def contrasts(self, figures: SystemFigures) -> list[Contrast]:
+        levels = self._levels(figures.published)
+        return [_above(self.figure, below, level, self.at_least, figures) for below in self.above for level in levels]
 
     def speaks_of(self, published: Published) -> list[tuple[str, Term]]:
         figures = [self.figure, *self.above]
@@ -134,8 +134,8 @@ class Dominates(Hypothesis):
         return levels_along(self.figure, self._factors(), self.levels, published)
 
 
-def _above(a: Figure, b: Figure, level: Rows, ratio: float, arm: Arm) -> Contrast:
+def _above(a: Figure, b: Figure, level: Rows, ratio: float, figures: SystemFigures) -> Contrast:
     where = f", {words(level)}" if level else ""
-    what = f"{name(a, arm.published)} against {name(b, arm.published)}{where}"
-    effects = difference(logs(a, arm.values, level), logs(b, arm.values, level))
-    return arm.contrast(what, effects, at_least(ratio), a.terms(level), b.terms(level))
+    what = f"{name(a, figures.published)} against {name(b, figures.published)}{where}"
+    effects = difference(logs(a, figures.values, level), logs(b, figures.values, level))
+    return figures.contrast(what, effects, at_least(ratio), a.terms(level), b.terms(level))

@@ -12,7 +12,7 @@ from scipy import stats
 from benchbook.claims.contrasts import Contrast
 from benchbook.claims.evidence import NotMeasured
 from benchbook.claims.figures import Term, check_metric, check_table
-from benchbook.claims.hypothesis import Arm, Hypothesis
+from benchbook.claims.hypothesis import Hypothesis, SystemFigures
 from benchbook.published.tables import Published
 from benchbook.stats.estimates import Array
 
@@ -31,12 +31,12 @@ class Correlates(Hypothesis):
     y: str
     at_least: float = Field(default=0, ge=0, lt=1)
 
-    def contrasts(self, arm: Arm) -> list[Contrast]:
-        points = self._points(arm)
+    def contrasts(self, figures: SystemFigures) -> list[Contrast]:
+        points = self._points(figures)
         taus = _by_repetition(_taus(points, self.x, self.y))
         if not taus.size:
             raise NotMeasured(f"fewer than {LEAST_POINTS} points of {self.x} and {self.y} were measured")
-        fields = arm.published.tables[self.tables[0]].fields
+        fields = figures.published.tables[self.tables[0]].fields
         what = f"{fields[self.x].title} and {fields[self.y].title.lower()}"
         # One pair of points that swaps its ranks moves tau by so much: taus that are equal may differ within a step.
         step = 2 / math.comb(points["point"].nunique(), 2)
@@ -57,12 +57,12 @@ class Correlates(Hypothesis):
     def tested_as(self) -> str:
         return f"Kendall's tau over all points above {self.at_least:g}"
 
-    def _points(self, arm: Arm) -> pd.DataFrame:
+    def _points(self, figures: SystemFigures) -> pd.DataFrame:
         """[point, repetition, x, y]: a point is a table and its levels."""
         found = []
         for name in self.tables:
-            levels = arm.published.tables[name].levels
-            frame = arm.evidence.points(name, arm.system, [*levels, self.x, self.y])
+            levels = figures.published.tables[name].levels
+            frame = figures.evidence.points(name, figures.system, [*levels, self.x, self.y])
             found.append(frame.assign(point=[str((name, *key)) for key in frame[levels].itertuples(index=False)]))
         return pd.concat(found)[["point", "repetition", self.x, self.y]]
 

@@ -57,7 +57,7 @@ class NotRun(Strict):
 
 
 @dataclass(frozen=True, eq=False)
-class Arm:
+class SystemFigures:
     """One system's figures, and the report that they are compared with."""
 
     published: Published
@@ -115,17 +115,17 @@ class Arm:
         return found
 
     def system_of(self, term: Term) -> str:
-        """Return the one that the term names, or that alone ran its rows, or else the arm's own."""
-        # The report's own tables are one arm: what its rows are about stands in their levels.
+        """Return the one that the term names, or that alone ran its rows, or else the judged one."""
+        # The report's own tables are those of one system: what its rows are about stands in their levels.
         return self.system if self.system == PUBLISHED else self.named(term) or self.system
 
     def named(self, term: Term) -> str:
         """Return the system that the term is about whichever is judged; "" where it is about the judged one."""
         return term.system or self.evidence.ran_by(term)
 
-    def printed(self) -> "Arm":
-        """Return the report's own figures as an arm of one repetition."""
-        return Arm(self.published, as_published(self.published), PUBLISHED)
+    def printed(self) -> "SystemFigures":
+        """Return the report's own figures, as one repetition of a system."""
+        return SystemFigures(self.published, as_published(self.published), PUBLISHED)
 
 
 class Hypothesis(Strict, ABC):
@@ -146,7 +146,7 @@ class Hypothesis(Strict, ABC):
         """Return every figure that the claim speaks of, with the key that it stands under; asked after `check`."""
 
     @abstractmethod
-    def contrasts(self, arm: Arm) -> list[Contrast]:
+    def contrasts(self, figures: SystemFigures) -> list[Contrast]:
         """Return the comparisons that must all hold. Raise NotMeasured."""
 
     @abstractmethod
@@ -167,6 +167,8 @@ class Hypothesis(Strict, ABC):
         """
         return next((each for each in self.not_run if each.applies(system, asked, stand_ins)), None)
 
-    def systems(self, arm: Arm) -> list[str]:
+    def systems(self, figures: SystemFigures) -> list[str]:
         """Return the systems that it is about whichever is judged; none for a claim about the judged one alone."""
-        return list(dict.fromkeys(name for _, term in self.speaks_of(arm.published) if (name := arm.named(term))))
+        return list(
+            dict.fromkeys(name for _, term in self.speaks_of(figures.published) if (name := figures.named(term)))
+        )

@@ -24,7 +24,7 @@ from benchbook.claims.capacity import Capacity, Scope
 from benchbook.claims.contrasts import Contrast
 from benchbook.claims.decisions import Decision
 from benchbook.claims.evidence import Evidence, NotMeasured
-from benchbook.claims.hypothesis import Arm, Hypothesis
+from benchbook.claims.hypothesis import Hypothesis, SystemFigures
 from benchbook.claims.ledger import Ledger
 from benchbook.published.hardware import server_processors
 from benchbook.published.tables import Published
@@ -45,13 +45,13 @@ class JudgedSystem:
     asked: Asked = field(default_factory=dict)
     beside: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    def stand_ins_of(self, claim: Hypothesis, arm: Arm) -> list[str]:
+    def stand_ins_of(self, claim: Hypothesis, figures: SystemFigures) -> list[str]:
         """Return those of the judged system, and of the others that the claim is about."""
-        others = [said for name in claim.systems(arm) if name != self.name for said in self.beside.get(name, [])]
+        others = [said for name in claim.systems(figures) if name != self.name for said in self.beside.get(name, [])]
         return list(dict.fromkeys([*self.stand_ins, *others]))
 
 
-class InTables(Protocol):
+class ReportKind(Protocol):
     """What puts the figures of a campaign in the terms of the published tables; a kind of report is one."""
 
     def figures(self, published: Published, figures: pd.DataFrame) -> pd.DataFrame:
@@ -61,7 +61,7 @@ class InTables(Protocol):
         """Return the systems that stand beside the published tables."""
 
 
-def of_campaign(campaign: Campaign, published: Published, kind: InTables) -> list[results.JudgedClaim]:
+def of_campaign(campaign: Campaign, published: Published, kind: ReportKind) -> list[results.JudgedClaim]:
     """Return every claim of the report's ledger on every system of the campaign; empty without a ledger.
 
     Raise BadInput. Where repetitions are added for claims that are open, each look at them gets an equal share of the
@@ -80,7 +80,7 @@ def of_campaign(campaign: Campaign, published: Published, kind: InTables) -> lis
     ]
 
 
-def evidence_of(campaign: Campaign, published: Published, kind: InTables) -> Evidence:
+def evidence_of(campaign: Campaign, published: Published, kind: ReportKind) -> Evidence:
     """Return what a campaign has measured, in the terms of the published tables."""
     trials = trials_as_published(campaign.trials, campaign.scaling)
     figures = kind.figures(published, figures_of(of_records(campaign.records(), campaign.scaling)))
@@ -111,47 +111,47 @@ def judge(
     how much CPU was in use in the cells, `scaling` which levels stand for the published ones, `published_cores` how
     many cores the published servers had.
     """
-    arm = Arm(published, found, system.name)
-    capacity = Capacity(arm, busy, scaling, published_cores=published_cores)
-    compared, missing = compare(known, arm)
+    figures = SystemFigures(published, found, system.name)
+    capacity = Capacity(figures, busy, scaling, published_cores=published_cores)
+    compared, missing = compare(known, figures)
     answers = dict(
         zip(compared, decisions.decide(list(compared.values()), alpha=known.alpha, shares=shares), strict=True)
     )
     return [
         _missing(claim, system, known, missing[claim.id])
         if claim.id in missing
-        else _judged(claim, system, known, arm, capacity, answers[claim.id], compared[claim.id])
-        for claim in judged_on(known, arm)
+        else _judged(claim, system, known, figures, capacity, answers[claim.id], compared[claim.id])
+        for claim in judged_on(known, figures)
     ]
 
 
-def judged_on(known: Ledger, arm: Arm) -> list[Hypothesis]:
+def judged_on(known: Ledger, figures: SystemFigures) -> list[Hypothesis]:
     """Return the claims that are judged on this system: the family over which Holm corrects."""
-    return [claim for claim in known.claims if _belongs(claim, arm)]
+    return [claim for claim in known.claims if _belongs(claim, figures)]
 
 
-def compare(known: Ledger, arm: Arm) -> tuple[dict[str, list[Contrast]], dict[str, NotMeasured]]:
+def compare(known: Ledger, figures: SystemFigures) -> tuple[dict[str, list[Contrast]], dict[str, NotMeasured]]:
     """Return each claim's contrasts by its id, spreads pooled over cells; and of the other claims what is missing."""
     compared: dict[str, list[Contrast]] = {}
     missing: dict[str, NotMeasured] = {}
-    for claim in judged_on(known, arm):
+    for claim in judged_on(known, figures):
         try:
-            compared[claim.id] = contrasts_of(claim, arm)
+            compared[claim.id] = contrasts_of(claim, figures)
         except NotMeasured as reason:
             missing[claim.id] = reason
-    pooled = contrasts.with_pooled(list(compared.values()), arm.logs, arm.dimension, arm.trial_of)
+    pooled = contrasts.with_pooled(list(compared.values()), figures.logs, figures.dimension, figures.trial_of)
     return dict(zip(compared, pooled, strict=True)), missing
 
 
-def _belongs(claim: Hypothesis, arm: Arm) -> bool:
+def _belongs(claim: Hypothesis, figures: SystemFigures) -> bool:
     """A claim about certain systems belongs to the first of them; to every system's ledger if that was not planned."""
-    named = claim.systems(arm)
-    return not named or named[0] == arm.system or named[0] not in arm.evidence.systems
+    named = claim.systems(figures)
+    return not named or named[0] == figures.system or named[0] not in figures.evidence.systems
 
 
-def contrasts_of(claim: Hypothesis, arm: Arm) -> list[Contrast]:
+def contrasts_of(claim: Hypothesis, figures: SystemFigures) -> list[Contrast]:
     """Return the contrasts that a claim is made of, each with its published effect. Raise NotMeasured."""
-    mine, theirs = claim.contrasts(arm), claim.contrasts(arm.printed())
+    mine, theirs = claim.contrasts(figures), claim.contrasts(figures.printed())
     for contrast in mine:
         if not contrast.n:
             raise NotMeasured(f"no repetition has all of: {contrast.what}")
@@ -162,10 +162,10 @@ def scope_of(claim: Hypothesis, system: JudgedSystem, capacity: Capacity, compar
     """Return what a campaign can say of a claim whatever comes out: before it runs, and when it has run."""
     if IMPORTED in system.asked:
         return Scope("nothing", f"these are imported logs, {UNKNOWN}", "a run on hosts that are known", "open")
-    stand_ins = system.stand_ins_of(claim, capacity.arm)
+    stand_ins = system.stand_ins_of(claim, capacity.figures)
     unrun = claim.unrun(system.name, system.asked, stand_ins)
     if unrun is None:
-        if sides := _sides_that_run_alike(capacity.arm, system.asked.get(ALIKE, {}), compared):
+        if sides := _sides_that_run_alike(capacity.figures, system.asked.get(ALIKE, {}), compared):
             needs = "servers, or settings, that differ as those of the report did"
             return Scope("nothing", f"not testable: what it compares runs alike here ({sides})", needs, "not run")
         return capacity.scope(claim, compared)
@@ -173,20 +173,20 @@ def scope_of(claim: Hypothesis, system: JudgedSystem, capacity: Capacity, compar
     return Scope("nothing", why, unrun.needs, "not run")
 
 
-def _sides_that_run_alike(arm: Arm, like: Mapping[str, str], compared: Sequence[Contrast]) -> str:
+def _sides_that_run_alike(figures: SystemFigures, like: Mapping[str, str], compared: Sequence[Contrast]) -> str:
     """Return the sides of a contrast that chance alone sets apart: systems or tables; "" where there is none.
 
     All that a figure's trial ran with is weighed: where the weights of each cancel out, nothing is left to compare.
     """
-    decides = _named_by_system(arm)
+    decides = _named_by_system(figures)
     for contrast in compared:
         weighed: dict[str, float] = {}
         for term, weight in zip(contrast.terms, contrast.weights, strict=True):
-            system = arm.system_of(term)
+            system = figures.system_of(term)
             rows = {name: value for name, value in term.rows.items() if name not in decides}
             tables: object = term.table
             if len({each.table for each in contrast.terms}) > 1:
-                designs = [each for each in arm.published.report.design if each.table == term.table]
+                designs = [each for each in figures.published.report.design if each.table == term.table]
                 rows = {**(designs[0].fixed if len(designs) == 1 else {}), **rows}
                 several = len(designs) > 1
                 tables = [
@@ -195,15 +195,15 @@ def _sides_that_run_alike(arm: Arm, like: Mapping[str, str], compared: Sequence[
             ran = str((like.get(system, system), term.metric, sorted(rows.items(), key=str), tables))
             weighed[ran] = weighed.get(ran, 0.0) + weight
         if weighed and max(map(abs, weighed.values())) < 1e-9:
-            systems = sorted({arm.system_of(term) for term in contrast.terms})
+            systems = sorted({figures.system_of(term) for term in contrast.terms})
             return " and ".join(systems if len(systems) > 1 else sorted({term.table for term in contrast.terms}))
     return ""
 
 
-def _named_by_system(arm: Arm) -> set[str]:
+def _named_by_system(figures: SystemFigures) -> set[str]:
     """The levels that say which system a row is about: each has one, and no two the same."""
     values: dict[str, dict[str, set[object]]] = {}
-    for cell in arm.evidence.cells:
+    for cell in figures.evidence.cells:
         for name, value in cell.levels.items():
             values.setdefault(name, {}).setdefault(cell.system, set()).add(value)
     return {
@@ -217,12 +217,12 @@ def _judged(
     claim: Hypothesis,
     system: JudgedSystem,
     known: Ledger,
-    arm: Arm,
+    figures: SystemFigures,
     capacity: Capacity,
     decision: Decision,
     compared: Sequence[Contrast],
 ) -> results.JudgedClaim:
-    stand_ins = system.stand_ins_of(claim, arm)
+    stand_ins = system.stand_ins_of(claim, figures)
     scope = scope_of(claim, system, capacity, compared)
     verdict = _verdict(decision, scope, capacity, compared)
     shown = decision.shown
@@ -264,7 +264,7 @@ def _verdict(decision: Decision, scope: Scope, capacity: Capacity, compared: Seq
         return scope.otherwise if scope.speaks == "nothing" else "open"
     if not (scope.confirms if decision.here == "holds" else scope.refutes):
         return scope.otherwise
-    added = [capacity.withheld(contrast, capacity.arm.log_mean) for contrast in compared]
+    added = [capacity.withheld(contrast, capacity.figures.log_mean) for contrast in compared]
     inside, outside = decisions.p_values(compared, added)
     stands = (inside if decision.here == "holds" else outside / len(compared)) < decision.alpha / 2
     return decision.here if stands else scope.otherwise
@@ -273,9 +273,9 @@ def _verdict(decision: Decision, scope: Scope, capacity: Capacity, compared: Seq
 def system_of(name: str, campaign: Campaign) -> JudgedSystem:
     """Return a system of a campaign, with what it stands in for there."""
     about = campaign.environment().systems
-    arms = {trial.cell.system for trial in campaign.trials}
-    # The systems that another arm is about are no part of this one.
-    mine = [s for key, s in about.items() if key == name or key not in arms]
+    planned = {trial.cell.system for trial in campaign.trials}
+    # The systems that were planned besides are no part of this one.
+    mine = [s for key, s in about.items() if key == name or key not in planned]
     pairs = [(s.stand_in_for, s.title) for s in mine if s.stand_in_for]
     stand_ins = [_stand_in(what, [title for other, title in pairs if other == what]) for what in dict(pairs)]
     fewer = "; ".join(dict.fromkeys(s.fewer for s in mine if s.fewer))

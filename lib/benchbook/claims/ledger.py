@@ -15,7 +15,7 @@ from benchbook import paths, plugins
 from benchbook.claims.contrasts import Contrast
 from benchbook.claims.evidence import PUBLISHED, as_published
 from benchbook.claims.figures import check_term
-from benchbook.claims.hypothesis import ID, Arm, Hypothesis, Share
+from benchbook.claims.hypothesis import ID, Hypothesis, Share, SystemFigures
 from benchbook.claims.verdict_text import number, region
 from benchbook.errors import BadInput
 from benchbook.given import user_file
@@ -115,7 +115,7 @@ def _check(claim: Hypothesis, published: Published, file: Path) -> None:
 
 def as_printed(claim: Hypothesis, published: Published) -> list[Contrast]:
     """Return the claim's comparisons with the report's own figures in place of measured ones."""
-    return claim.contrasts(Arm(published, as_published(published), PUBLISHED))
+    return claim.contrasts(SystemFigures(published, as_published(published), PUBLISHED))
 
 
 def refuted(printed: list[Contrast]) -> Contrast | None:

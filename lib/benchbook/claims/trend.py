@@ -20,7 +20,7 @@ from benchbook.claims.figures import (
     refuse,
     step,
 )
-from benchbook.claims.hypothesis import Arm, AtLeast, Hypothesis, Share
+from benchbook.claims.hypothesis import AtLeast, Hypothesis, Share, SystemFigures
 from benchbook.claims.verdict_text import bound
 from benchbook.published.declarations import Scalar
 from benchbook.published.tables import Published
@@ -31,10 +31,10 @@ Level = Scalar | list[Scalar]
 class FigureCurve:
     """A figure at every level, as logs by repetition, and how to compare two of its levels."""
 
-    def __init__(self, claim: "Along", arm: Arm) -> None:
-        self.claim, self.arm, self.levels = claim, arm, claim.levels_in(arm.published)
-        self.name = name(claim, arm.published)
-        self._logs = [logs(claim, arm.values, level) for level in self.levels]
+    def __init__(self, claim: "Trend", figures: SystemFigures) -> None:
+        self.claim, self.figures, self.levels = claim, figures, claim.levels_in(figures.published)
+        self.name = name(claim, figures.published)
+        self._logs = [logs(claim, figures.values, level) for level in self.levels]
 
     @property
     def last(self) -> int:
@@ -48,10 +48,10 @@ class FigureCurve:
         """Return level number `a` against level number `b`."""
         of, against = self.claim.terms(self.levels[a]), self.claim.terms(self.levels[b])
         what = f"{self.name}, {step(self.levels[a], self.levels[b])}"
-        return self.arm.contrast(what, difference(self._logs[a], self._logs[b]), region, of, against)
+        return self.figures.contrast(what, difference(self._logs[a], self._logs[b]), region, of, against)
 
 
-class Along(Hypothesis, Figure):
+class Trend(Hypothesis, Figure):
     """A figure along `factor` (several levels may move together), over `levels` or all that are printed, rising."""
 
     factor: str | list[str]
@@ -61,8 +61,8 @@ class Along(Hypothesis, Figure):
     def compared(self, curve: FigureCurve) -> list[Contrast]:
         """Return the comparisons between levels that must all hold."""
 
-    def contrasts(self, arm: Arm) -> list[Contrast]:
-        return self.compared(FigureCurve(self, arm))
+    def contrasts(self, figures: SystemFigures) -> list[Contrast]:
+        return self.compared(FigureCurve(self, figures))
 
     def factors(self) -> list[str]:
         return [self.factor] if isinstance(self.factor, str) else self.factor
@@ -85,16 +85,16 @@ class Along(Hypothesis, Figure):
         if value is not None:
             check_level(self.factors(), value, published.tables[self.table], f"{self.id}.{key}", file)
 
-    def along(self) -> str:
+    def factors_in_words(self) -> str:
         return " and ".join(self.factors()).replace("_", " ")
 
     def from_to(self) -> str:
         """Return "from the fewest to the most threads"."""
-        least, most = ("fewest", "most") if self.along().endswith("s") else ("smallest", "largest")
-        return f"from the {least} to the {most} {self.along()}"
+        least, most = ("fewest", "most") if self.factors_in_words().endswith("s") else ("smallest", "largest")
+        return f"from the {least} to the {most} {self.factors_in_words()}"
 
 
-class Increases(Along):
+class Increases(Trend):
     """The last level is at least `at_least` times the first."""
 
     at_least: AtLeast = 1.0
@@ -106,7 +106,7 @@ class Increases(Along):
         return f"{bound(self.at_least)} {self.from_to()}"
 
 
-class Decreases(Along):
+class Decreases(Trend):
     """The first level is at least `at_least` times the last."""
 
     at_least: AtLeast = 1.0
@@ -119,7 +119,7 @@ class Decreases(Along):
         return f"{falls} {self.from_to()}"
 
 
-class Flat(Along):
+class Flat(Trend):
     """Every level lies within `tolerance` of the first."""
 
     tolerance: Share
@@ -128,10 +128,10 @@ class Flat(Along):
         return [curve.compare(index, 0, within(self.tolerance)) for index in range(1, curve.last + 1)]
 
     def tested_as(self) -> str:
-        return f"every value along {self.along()} within {self.tolerance:.0%} of the first"
+        return f"every value along {self.factors_in_words()} within {self.tolerance:.0%} of the first"
 
 
-class SaturatesAt(Along):
+class SaturatesAt(Trend):
     """Rises by `at_least` up to the level `at`, is then within `tolerance` of it to `until`, and, if `falls`, falls."""
 
     at: Level
@@ -161,11 +161,11 @@ class SaturatesAt(Along):
     def tested_as(self) -> str:
         until = f" up to {_said(self.until)}" if self.until is not None else ""
         fall = ", then falls" if self.falls else ""
-        rise = f"{bound(self.at_least)} up to {self.along()} {_said(self.at)}"
+        rise = f"{bound(self.at_least)} up to {self.factors_in_words()} {_said(self.at)}"
         return f"{rise}, then within {self.tolerance:.0%}{until}{fall}"
 
 
-class PeakAt(Along):
+class PeakAt(Trend):
     """No level beats `at` by more than `tolerance` (0: none does); with `inside` the first and last lie below it."""
 
     at: Level
@@ -185,7 +185,7 @@ class PeakAt(Along):
     def tested_as(self) -> str:
         margin = f" by more than {self.tolerance:.0%}" if self.tolerance else ""
         ends = ", and both ends lie below it" if self.inside else ""
-        return f"no value along {self.along()} beats that at {_said(self.at)}{margin}{ends}"
+        return f"no value along {self.factors_in_words()} beats that at {_said(self.at)}{margin}{ends}"
 
 
 def _said(value: Level) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from benchbook.analysis import results
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.environment import Asked
-from benchbook.campaign.repetitions import WORTH, OpenClaim
+from benchbook.campaign.repetitions import WORTH_A_REPETITION, OpenClaim
 from benchbook.campaign.scaled_levels import LevelScaling, published_levels
 from benchbook.claims.evidence import ran_by
 from benchbook.claims.hypothesis import Hypothesis
@@ -29,7 +29,7 @@ def open_claims(
         OpenClaim(verdict.id, tuple(cells_of(claims[verdict.id], verdict.system, cells, published, scaling)), ahead)
         for verdict in verdicts
         if verdict.verdict == "open"
-        if max(ahead := verdict.chances[: max(0, most - (verdict.n or 0))], default=0.0) >= WORTH
+        if max(ahead := verdict.chances[: max(0, most - (verdict.n or 0))], default=0.0) >= WORTH_A_REPETITION
     ]
 
 

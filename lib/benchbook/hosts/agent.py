@@ -21,7 +21,7 @@ from benchbook.hosts.preflight import NO_SPACE, READ_ONLY
 from benchbook.hosts.timeouts import ENDED_WITHIN_S, LIVENESS_EVERY_S, STARTED_WITHIN_S
 
 # What the agent imports is Python's own: without looking for packages of the host it starts in half the time.
-BARE = "-S"
+WITHOUT_SITE = "-S"
 
 UNSUPERVISED = "unsupervised"
 # Why a job has ended that did not end by itself. The last three are said of a supervisor that left no word.
@@ -44,7 +44,7 @@ def remote_program(package: str, name: str) -> Path:
 def program_on(host: Host, package: str, name: str) -> list[str]:
     """Return the words that begin a program of ours on a host, which has it now; its arguments follow."""
     program = host.push(remote_program(package, name))
-    return [host.python, BARE, program]
+    return [host.python, WITHOUT_SITE, program]
 
 
 def agent_on(host: Host) -> list[str]:

@@ -33,7 +33,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Door:
+class HttpServer:
     """An HTTP server as seen from host `via`."""
 
     via: Host

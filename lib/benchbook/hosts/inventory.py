@@ -381,25 +381,25 @@ class Inventory(Strict):
             ports = {self.port(system), self.status_port(system), self.peer_port(system)} - {None}
             for host in self.with_role(role_of(system)):
                 for port in ports:
-                    door = (self.hosts[host].address, int(port or 0))
-                    if door in listens:
+                    listener = (self.hosts[host].address, int(port or 0))
+                    if listener in listens:
                         raise BadInput(
                             f"{system} and the sshd of host {host} on one port",
                             file=self.file,
                             key=f"systems.{system}.port",
-                            value=door[1],
+                            value=listener[1],
                             fix=f"give {system} another port, or ssh another one",
                         )
                     # Servers of one role take turns: only one of them runs at a time.
-                    if role_of(taken.get(door, system)) != role_of(system):
+                    if role_of(taken.get(listener, system)) != role_of(system):
                         raise BadInput(
-                            f"two systems on one port of host {host}: {taken[door]} and {system}",
+                            f"two systems on one port of host {host}: {taken[listener]} and {system}",
                             file=self.file,
                             key=f"systems.{system}.port",
-                            value=door[1],
+                            value=listener[1],
                             fix=f"give {system} another port, or move role {role_of(system)} to another host",
                         )
-                    taken[door] = system
+                    taken[listener] = system
 
     def _lab_is_loopback(self) -> None:
         for name, host in self.hosts.items() if self.lab else []:

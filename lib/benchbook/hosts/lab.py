@@ -73,7 +73,7 @@ class LabFailed(BenchbookError):
     """The lab could not be started."""
 
 
-class DoorTaken(LabFailed):
+class SshdPortTaken(LabFailed):
     """Another sshd listens where a host of the lab should."""
 
 
@@ -173,7 +173,7 @@ def up_while_used(inventory: Inventory, say: Callable[[str], None], *, own_netwo
 
 @retry(
     # Another checkout's driver may be about to stop its lab there: its last run has ended.
-    retry=retry_if_exception_type(DoorTaken),
+    retry=retry_if_exception_type(SshdPortTaken),
     stop=stop_after_delay(ANOTHER_ENDS_WITHIN_S),
     wait=wait_fixed(0.5),
     reraise=True,
@@ -200,7 +200,7 @@ def _folder(inventory: Inventory) -> Path:
     return paths.lab_dir() / inventory.name
 
 
-def _doors(inventory: Inventory) -> dict[str, str]:
+def _sshd_addresses(inventory: Inventory) -> dict[str, str]:
     """Return, by address:port, the name of the lab host that listens there."""
     return {f"{host.address}:{host.port}": host.name for host in lab_hosts(inventory)}
 
@@ -274,7 +274,7 @@ def _down(inventory: Inventory) -> int:
     running = [(host, host.pid) for host in lab_hosts(inventory)]
     for host, _ in running:
         _stop_jobs(host)
-    release_dead(inventory, _doors(inventory))
+    release_dead(inventory, _sshd_addresses(inventory))
     _by_hand(inventory).unlink(missing_ok=True)
     pids = [pid for _, pid in running if pid is not None]
     _terminate(pids)
@@ -283,7 +283,7 @@ def _down(inventory: Inventory) -> int:
 
 def check_free(inventory: Inventory, *, wait_s: float = 0.0) -> None:
     """Raises HostReserved when another driver uses this lab's hosts, up or not, and still does after `wait_s`."""
-    check_lab_free(inventory, _doors(inventory), wait_s=wait_s)
+    check_lab_free(inventory, _sshd_addresses(inventory), wait_s=wait_s)
 
 
 def in_use(inventory: Inventory) -> bool:
@@ -351,7 +351,7 @@ def _start(sshd: str, host: LabHost, lab: Path, way: Sequence[str]) -> None:
     host.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not way and _is_taken(host):
         who = taken_port.here(host.address, host.port)
-        raise (DoorTaken if _answers(host) else LabFailed)(
+        raise (SshdPortTaken if _answers(host) else LabFailed)(
             f"{host.address}:{host.port} (lab host {host.name}) is taken by {who}. "
             "Fix: stop it (another project's lab? `benchbook lab down` there), or change ssh.port of the inventory"
         )
@@ -396,11 +396,11 @@ def _path() -> str:
 
 
 def _is_taken(host: LabHost) -> bool:
-    with socket.socket() as door:
+    with socket.socket() as sock:
         # As sshd does: a port that a session of a moment ago was on is free.
-        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            door.bind((host.address, host.port))
+            sock.bind((host.address, host.port))
         except OSError as problem:
             return problem.errno == errno.EADDRINUSE
     return False
@@ -408,8 +408,8 @@ def _is_taken(host: LabHost) -> bool:
 
 def _answers(host: LabHost) -> bool:
     try:
-        with host.connect(2) as door:
-            return door.recv(4).startswith(b"SSH")
+        with host.connect(2) as sock:
+            return sock.recv(4).startswith(b"SSH")
     except OSError:
         return False
 

@@ -36,14 +36,14 @@ _STEPS = {
 class HostProbe:
     """What `preflight.sh` said: the kit's folder (an absolute path), the login, lines about Python, folder and logind.
 
-    `place` is where reservations are kept (machine and user), `door` the address:port that the connection came to.
+    `place` is where reservations are kept (machine and user), `sshd_address` the address:port of its sshd.
     `interpreter` is Python's own program.
     """
 
     root: str
     user: str
     place: str
-    door: str
+    sshd_address: str
     python: str
     folder: str
     step: str
@@ -58,7 +58,7 @@ class HostProbe:
     @property
     def own_address(self) -> str:
         """The host's own address that the connection came to."""
-        return self.door.rpartition(":")[0]
+        return self.sshd_address.rpartition(":")[0]
 
     @classmethod
     def parse(cls, text: str) -> HostProbe:
@@ -70,9 +70,9 @@ class HostProbe:
         root, python = "\t".join(said["root"]), said["python"][0]
         interpreter = "".join(said["python"][1:]) or "python3"
         # Client's address and port, then the host's own: sshd(8), SSH_CONNECTION.
-        door = ":".join(said["door"][0].split()[2:4])
+        sshd_address = ":".join(said["sshd_address"][0].split()[2:4])
         user, place, said_of_folder = said["user"][0], said["place"][0], "\t".join(folder).strip()
-        return cls(root, user, place, door, python, said_of_folder, step, logind, interpreter)
+        return cls(root, user, place, sshd_address, python, said_of_folder, step, logind, interpreter)
 
 
 # Variables of the login that the script needs.

@@ -161,10 +161,10 @@ class Reservation:
     def take(self) -> None:
         """Raise HostReserved, naming who holds a host, and HostUnusable where nothing can be reserved."""
         on_each("looking at what hosts they are", self._hosts, with_retry(Host.probe))
-        for host in sorted(self._hosts, key=lambda host: (host.probe().place, host.probe().door)):
+        for host in sorted(self._hosts, key=lambda host: (host.probe().place, host.probe().sshd_address)):
             own = {"session": self.session, "jobs": host.path("jobs"), "holder": this_driver().model_dump()}
             request = {**own, "lease_s": self.inventory.ssh.lease_s, "take": True}
-            taken = _settle(self.inventory, host.name, host.probe().door, _on(host), request)
+            taken = _settle(self.inventory, host.name, host.probe().sshd_address, _on(host), request)
             host.lease = Lease(self, host, taken["file"])
             self.displaced[host.name] = taken["displaced"]
 
@@ -233,22 +233,24 @@ def check_free(inventory: Inventory, hosts: Collection[Host], *, wait_s: float =
     """Raise HostReserved when another driver holds one of these hosts, and still does after `wait_s`."""
     on_each("looking at what hosts they are", hosts, with_retry(Host.probe))
     for host in hosts:
-        _settle(inventory, host.name, host.probe().door, _on(host), {"take": False, "session": ""}, wait_s=wait_s)
+        _settle(
+            inventory, host.name, host.probe().sshd_address, _on(host), {"take": False, "session": ""}, wait_s=wait_s
+        )
 
 
-def check_lab_free(inventory: Inventory, doors: Mapping[str, str], *, wait_s: float = 0.0) -> None:
+def check_lab_free(inventory: Inventory, sshd_addresses: Mapping[str, str], *, wait_s: float = 0.0) -> None:
     """Do the same for hosts of this machine, by address:port of their sshd; none of them need be up."""
-    for door, name in doors.items():
-        _settle(inventory, name, door, _ask_here, {"take": False, "session": ""}, wait_s=wait_s)
+    for sshd_address, name in sshd_addresses.items():
+        _settle(inventory, name, sshd_address, _ask_here, {"take": False, "session": ""}, wait_s=wait_s)
 
 
-def release_dead(inventory: Inventory, doors: Mapping[str, str]) -> None:
+def release_dead(inventory: Inventory, sshd_addresses: Mapping[str, str]) -> None:
     """Remove what drivers that are gone have left of their reservations of a lab's hosts."""
     session, holder = uuid.uuid4().hex[:12], this_driver().model_dump()
     request = {"session": session, "jobs": "", "holder": holder, "lease_s": WATCH_S, "take": True}
     with suppress(HostUnusable):
-        for door, name in doors.items():
-            _settle(inventory, name, door, _ask_here, request)
+        for sshd_address, name in sshd_addresses.items():
+            _settle(inventory, name, sshd_address, _ask_here, request)
     ask_agent("release", session)
 
 
@@ -262,13 +264,15 @@ def left_here() -> list[tuple[Path, Holder]]:
     return found
 
 
-def _settle(inventory: Inventory, name: str, door: str, ask: Ask, request: Said, *, wait_s: float = 0.0) -> Said:
+def _settle(
+    inventory: Inventory, name: str, sshd_address: str, ask: Ask, request: Said, *, wait_s: float = 0.0
+) -> Said:
     """Return the agent's answer once nobody stands in the way; raise HostReserved when somebody lives who does.
 
     A holder that died on this machine is not waited for. Of others, who has not touched the reservation for its lease
     is over: that is counted here, from the last touch that was seen, so that no clock that is set robs anybody.
     """
-    key = door if inventory.lab else MACHINE
+    key = sshd_address if inventory.lab else MACHINE
     request = {**request, "key": key, "lab": inventory.lab, "gone": {}}
     marks: dict[str, int] = {}
     silent_since: dict[str, float] = {}

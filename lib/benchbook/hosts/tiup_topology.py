@@ -272,10 +272,10 @@ def _free(name: str, hosts: Mapping[str, Written]) -> str:
 
 def _of_topology(values: Mapping[str, object], overall: TiupGlobal, instance: TiupInstance) -> Written:
     """What it says of a host; what the inventory says of the same one comes last."""
-    door = instance.ssh_port or overall.ssh_port
+    ssh_port = instance.ssh_port or overall.ssh_port
     return {
         "address": instance.host,
-        **({"ssh_port": door} if door else {}),
+        **({"ssh_port": ssh_port} if ssh_port else {}),
         **({} if "user" in _mapping(values.get("ssh")) else {"user": overall.user}),
     }
 

@@ -37,7 +37,7 @@ def check_probes(profile: Profile, watched: Iterable[type[System]]) -> None:
             probe_file.find(name, key=f"watched_by of {system.name}")
 
 
-def unless_dead(system: Living, on_rate: Callable[[float, float], None]) -> Callable[[float, float], None]:
+def checking_alive(system: Living, on_rate: Callable[[float, float], None]) -> Callable[[float, float], None]:
     """`on_rate`, but a second in which nothing was done is a reason to look whether the system lives.
 
     A load may wait for a server of a cluster long after it has died. Raise SystemFailed, which ends the load.
@@ -114,7 +114,7 @@ class Driver:
         """The load, of which nothing is kept. Raise TrialFailed."""
         with blaming(system):
             load = self._start_load(system, levels)
-            self._checked(load.wait(unless_dead(system, lambda second, rate: None), expected_s=self.time_s))
+            self._checked(load.wait(checking_alive(system, lambda second, rate: None), expected_s=self.time_s))
 
     def measure(
         self,
@@ -127,7 +127,7 @@ class Driver:
             self.generator.before(self.clients[0], system, levels)
             with watching(self.session, self.probes(system)) as watched:
                 load = self._start_load(system, levels)
-                ran = load.wait(unless_dead(system, on_rate), expected_s=self.time_s)
+                ran = load.wait(checking_alive(system, on_rate), expected_s=self.time_s)
             with blaming_disks((*self.clients, *system.hosts)):
                 outcome = self._outcome(ran)
             proof = self.generator.prove(self.clients[0], system, levels, outcome)

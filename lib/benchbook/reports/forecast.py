@@ -28,7 +28,7 @@ from benchbook.claims.capacity import Capacity, clients_in
 from benchbook.claims.contrasts import Contrast
 from benchbook.claims.decisions import MOST_AHEAD, Decision
 from benchbook.claims.evidence import Evidence, NotMeasured
-from benchbook.claims.hypothesis import Arm, Hypothesis
+from benchbook.claims.hypothesis import Hypothesis, SystemFigures
 from benchbook.claims.judge import JudgedSystem
 from benchbook.claims.ledger import Ledger
 from benchbook.hosts import capacity
@@ -74,11 +74,11 @@ def forecast(
         expected = planned(asking, trials_as_published(trials, of_plan(found.asked)))
         busy = _busy(asking, found, experiment, last)
         for system in _systems(expected.systems, found, last):
-            arm = Arm(asking.published, expected, system.name)
+            figures = SystemFigures(asking.published, expected, system.name)
             cores = server_processors(asking.published.report)
-            may = Capacity(arm, busy, of_plan(found.asked), planned=last is None, published_cores=cores)
-            likely = _Likely.of(known, arm, last, spread, looks)
-            for claim in judge.judged_on(known, arm):
+            may = Capacity(figures, busy, of_plan(found.asked), planned=last is None, published_cores=cores)
+            likely = _Likely.of(known, figures, last, spread, looks)
+            for claim in judge.judged_on(known, figures):
                 row = _says(claim, system, may, likely)
                 answer = likely.answers.get(claim.id)
                 if answer and row.speaks in ("both ways", "confirm only", "refute only"):
@@ -124,10 +124,10 @@ class _Likely:
     answers: Mapping[str, Decision]
 
     @classmethod
-    def of(cls, known: Ledger, arm: Arm, last: _Recorded | None, spread: float, looks: int) -> "_Likely":
-        compared, missing = judge.compare(known, arm)
+    def of(cls, known: Ledger, figures: SystemFigures, last: _Recorded | None, spread: float, looks: int) -> "_Likely":
+        compared, missing = judge.compare(known, figures)
         seen = last.compared if last else {}
-        assumed = {id: _assumed(mine, seen.get((arm.system, id)), arm, spread) for id, mine in compared.items()}
+        assumed = {id: _assumed(mine, seen.get((figures.system, id)), figures, spread) for id, mine in compared.items()}
         likely = {id: mine for id, mine in assumed.items() if mine}
         answers = decisions.decide(list(likely.values()), alpha=known.alpha, shares=looks)
         return cls(compared, missing, dict(zip(likely, answers, strict=True)))
@@ -166,8 +166,13 @@ def _last(asking: Asking, found: Design) -> _Recorded | None:
 def _compared(asking: Asking, campaign: Campaign) -> dict[tuple[str, str], list[Contrast]]:
     known = ledger.load(asking.published)
     seen = judge.evidence_of(campaign, asking.published, asking.kind)
-    arms = [Arm(asking.published, seen, name) for name in seen.systems] if known else []
-    return {(arm.system, id): mine for arm in arms if known for id, mine in judge.compare(known, arm)[0].items()}
+    judged = [SystemFigures(asking.published, seen, name) for name in seen.systems] if known else []
+    return {
+        (figures.system, id): mine
+        for figures in judged
+        if known
+        for id, mine in judge.compare(known, figures)[0].items()
+    }
 
 
 def _busy(asking: Asking, found: Design, experiment: Experiment, last: _Recorded | None) -> list[BusyCell]:
@@ -201,7 +206,7 @@ def _key(table: str, system: str, levels: Mapping[str, object]) -> tuple[object,
 
 
 def _assumed(
-    mine: Sequence[Contrast], theirs: Sequence[Contrast] | None, arm: Arm, spread: float
+    mine: Sequence[Contrast], theirs: Sequence[Contrast] | None, figures: SystemFigures, spread: float
 ) -> list[Contrast] | None:
     """The contrasts as two repetitions would show them: as the last campaign had them, else as printed.
 
@@ -211,7 +216,7 @@ def _assumed(
         return [_as_two(c, c.variance, min(c.df, contrasts.LENT_DF) if c.pooled else 1.0) for c in theirs]
     if not all(contrast.weights for contrast in mine):
         return None
-    return [_as_two(c, max(c.rounding, spread**2 * contrasts.figures_in(c, arm.trial_of)), 1.0) for c in mine]
+    return [_as_two(c, max(c.rounding, spread**2 * contrasts.figures_in(c, figures.trial_of)), 1.0) for c in mine]
 
 
 def _as_two(contrast: Contrast, variance: float, df: float) -> Contrast:

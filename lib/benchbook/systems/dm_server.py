@@ -16,7 +16,7 @@ from benchbook import paths
 from benchbook.build import programs
 from benchbook.errors import ConnectionLost, HostUnusable, OutputNotParseable, SystemFailed, WorkloadFailed
 from benchbook.hosts.about import Json
-from benchbook.hosts.agent import BARE, Command, Job
+from benchbook.hosts.agent import WITHOUT_SITE, Command, Job
 from benchbook.hosts.command_line import quote
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.fanout import together
@@ -294,7 +294,9 @@ class DM:
 
     def metrics(self, beginning: str) -> str:
         """The lines of dm-worker's metrics that begin so, fetched on its host; "" while it does not answer."""
-        said = self.worker.run([self.worker.python, BARE, "-c", _FETCH, self.metrics_url, beginning], check=False)
+        said = self.worker.run(
+            [self.worker.python, WITHOUT_SITE, "-c", _FETCH, self.metrics_url, beginning], check=False
+        )
         return said.stdout
 
     def stop(self) -> None:

@@ -10,7 +10,7 @@ from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.host import Host
-from benchbook.hosts.http import UNANSWERED, Door
+from benchbook.hosts.http import UNANSWERED, HttpServer
 from benchbook.hosts.session import Session
 from benchbook.hosts.timeouts import LONGEST_S
 from benchbook.systems.base import About
@@ -64,9 +64,9 @@ class HttpService(Service):
         return self.own_hosts[0]
 
     @property
-    def door(self) -> Door:
+    def http(self) -> HttpServer:
         """Its HTTP port, seen from its own host."""
-        return Door(self.host, self.host.address, self.port)
+        return HttpServer(self.host, self.host.address, self.port)
 
     @property
     def url(self) -> str:
@@ -78,7 +78,7 @@ class HttpService(Service):
 
     def knock(self, host: Host) -> str | None:
         try:
-            answer = self.door.ask(self.alive_path, timeout=5)
+            answer = self.http.ask(self.alive_path, timeout=5)
         except UNANSWERED as problem:
             return repr(problem)
         return None if answer.status == 200 else f"{answer.status} {answer.body.strip()[:200]}"
@@ -125,7 +125,7 @@ class Dtm(HttpService):
 
     def about(self) -> About:
         return self.about_this(
-            str(self.door.get(self.alive_path).json()["version"]),
+            str(self.http.get(self.alive_path).json()["version"]),
             "v1.19.0 in place of commit fec4957, from which no release was built",
             "it listens on all addresses of its host: only its ports can be chosen",
             "its branch states are written asynchronously and merged, as in the report",
@@ -191,14 +191,14 @@ class SagaService(HttpService):
 
     def reset(self) -> None:
         """New accounts and an empty log, an empty barrier table, counters at zero. Raise SystemFailed when busy."""
-        self.door.get("/reset", method="POST")
+        self.http.get("/reset", method="POST")
 
     def stats(self) -> Json:
         """Counts of global transactions and branch calls since the reset, latencies per outcome, what is in flight."""
-        found: Json = self.door.get("/stats").json()
+        found: Json = self.http.get("/stats").json()
         return found
 
     def books(self) -> Json:
         """The audit of accounts and log; not for use under load."""
-        found: Json = self.door.get("/check", timeout=300).json()
+        found: Json = self.http.get("/check", timeout=300).json()
         return found

@@ -17,7 +17,7 @@ from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.host import Host
-from benchbook.hosts.http import UNANSWERED, Door
+from benchbook.hosts.http import UNANSWERED, HttpServer
 from benchbook.hosts.session import Session
 from benchbook.hosts.timeouts import LONGEST_S
 from benchbook.profiles import Profile
@@ -140,8 +140,8 @@ class Etcd(System):
 
 def post(via: Host, end: Endpoint, path: str, fields: Json) -> Json:
     """What the member at `end` answers on a path of its gateway. Raise SystemFailed."""
-    door = Door(via, end.address, end.port)
-    answer: Json = door.get(f"/v3{path}", method="POST", timeout=ANSWERS_S, body=json.dumps(dict(fields))).json()
+    http = HttpServer(via, end.address, end.port)
+    answer: Json = http.get(f"/v3{path}", method="POST", timeout=ANSWERS_S, body=json.dumps(dict(fields))).json()
     return answer
 
 
@@ -180,7 +180,7 @@ def status(via: Host, end: Endpoint) -> Json:
 def unhealthy(via: Host, end: Endpoint) -> str | None:
     """None when the member serves, which takes a leader; else what it says."""
     try:
-        answer = Door(via, end.address, end.port).ask("/health", timeout=5)
+        answer = HttpServer(via, end.address, end.port).ask("/health", timeout=5)
     except UNANSWERED as problem:
         return f"etcd does not answer: {problem!r}"
     return None if answer.status == 200 else f"etcd answers {answer.status}: {answer.body.strip()[:200]}"

@@ -13,7 +13,7 @@ from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook.errors import BadInput, BenchbookError, HostUnreachable, SystemFailed, WorkloadFailed, cut
 from benchbook.hosts import taken_port
-from benchbook.hosts.agent import BARE, Ended, Job
+from benchbook.hosts.agent import WITHOUT_SITE, Ended, Job
 
 # Of what a server printed before it died, so many characters of each end go into the record.
 _KEPT = 50_000
@@ -76,7 +76,7 @@ def kill(job: Job) -> Ended:
     group = json.loads(job.host.read(f"{job.folder}/pid"))["group"]
     # Shells differ in how they spell a signal to a group.
     killing = "import os, signal, sys; os.killpg(int(sys.argv[1]), signal.SIGKILL)"
-    job.host.run([job.host.python, BARE, "-c", killing, group])
+    job.host.run([job.host.python, WITHOUT_SITE, "-c", killing, group])
     return job.wait(every_s=0.05)
 
 

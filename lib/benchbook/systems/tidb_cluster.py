@@ -15,7 +15,7 @@ from benchbook.errors import BadInput, SystemFailed
 from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.host import Host
-from benchbook.hosts.http import UNANSWERED, Door
+from benchbook.hosts.http import UNANSWERED, HttpServer
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
 from benchbook.hosts.timeouts import LONGEST_S
@@ -104,7 +104,7 @@ class PlacementDriver(Service):
     def _ask(self, host: Host, path: str) -> Any:
         """What it answers, or, in words, why it does not."""
         try:
-            answer = Door(host, host.address, self.port).ask(f"{API}{path}", timeout=5)
+            answer = HttpServer(host, host.address, self.port).ask(f"{API}{path}", timeout=5)
         except UNANSWERED as problem:
             return f"PD does not answer: {problem!r}"
         if answer.status != 200:
@@ -169,7 +169,7 @@ class Stores(Service):
     def knock(self, host: Host) -> str | None:
         """It serves once it says so itself, and PD counts on it."""
         try:
-            answer = Door(host, host.address, self.status_port).ask("/status", timeout=5)
+            answer = HttpServer(host, host.address, self.status_port).ask("/status", timeout=5)
         except UNANSWERED as problem:
             return f"no answer at its status port: {problem!r}"
         if answer.status != 200:

@@ -6,9 +6,9 @@ machine=$(uname -n)
 printf 'root\t%s\n' "$root"
 printf 'user\t%s\n' "$(id -un)"
 
-# What the connection came to: the place where reservations are kept, which the hosts of a lab have in common, and a door.
+# What the connection came to: the place where reservations are kept, which the hosts of a lab have in common, and its sshd.
 printf 'place\t%s\n' "$(cat /proc/sys/kernel/random/boot_id) $(id -u) $(stat -c %d:%i /tmp)"
-printf 'door\t%s\n' "$SSH_CONNECTION"
+printf 'sshd_address\t%s\n' "$SSH_CONNECTION"
 
 # Python: its version, or what is said in its place, and the interpreter itself: what PATH leads to may be a script in
 # front of it, which takes longer than all that is asked of it.

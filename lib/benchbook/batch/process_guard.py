@@ -1,6 +1,6 @@
 """A program between a worker and a cell's command: it ends the command when whoever holds its standard input is gone.
 
-    python leash.py PATIENCE_S COMMAND...
+    python process_guard.py PATIENCE_S COMMAND...
 
 A worker that is killed can end nothing itself: its end of the pipe closes, and the command gets what Ctrl-C gives it,
 which ends what runs on the hosts. After PATIENCE_S it is killed. Exit status: the command's, 128 + N for signal N.
