@@ -292,9 +292,9 @@ def in_use(inventory: Inventory) -> bool:
     Another checkout's lab may have the same addresses: in a network of its own, this one's are others.
     """
     apart = any(host.enter() for host in lab_hosts(inventory))
-    for door, name in _doors(inventory).items():
+    for sshd_address, name in _sshd_addresses(inventory).items():
         try:
-            check_lab_free(inventory, {door: name})
+            check_lab_free(inventory, {sshd_address: name})
         except HostReserved as problem:
             if not apart or problem.checkout == str(paths.home()):
                 return True
