@@ -119,18 +119,20 @@ def test_every_trial_is_measured_by_the_package_s_load_generator(restaged: tuple
 
 @pytest.mark.real
 @pytest.mark.slow
-def test_the_package_s_probe_says_levels_and_rates_with_its_own_units(restaged: tuple[Home, int, str]) -> None:
+def test_its_servers_are_watched_by_the_kit_s_probe_and_by_its_own(restaged: tuple[Home, int, str]) -> None:
     made = campaign(restaged[0])
     for record in made.records():
         series = made.series(record.id)
-        assert {"host", "my_redis", "my_redis_benchmark"} <= set(series.source)
-        seen = series[series.source == "my_redis"]
-        units = dict(zip(seen.metric, seen.unit, strict=True))
-        assert (units["used_memory"], units["total_commands_processed"]) == ("B", "1/s")
-        assert (units["used_cpu_user"], set(seen.host)) == ("cores", {"b"})
-        commands = seen[seen.metric == "total_commands_processed"].value
-        assert commands.max() > record.summary["events"].value / 100
-        assert "my_redis@b" in record.proof["probe_cores"]
+        assert {"host", "redis", "my_redis", "my_redis_benchmark"} <= set(series.source)
+        units, of_kit = ({(row.metric, row.unit) for row in series[series.source == name].itertuples()}
+                         for name in ("my_redis", "redis"))  # fmt: skip
+        assert {("keyspace_hits", "1/s"), ("keyspace_misses", "1/s")} <= units
+        assert {("used_memory", "B"), ("total_commands_processed", "1/s"), ("used_cpu_user", "cores")} <= of_kit
+        assert set(series[series.source.isin(["my_redis", "redis"])].host) == {"b"}
+        hits = series[(series.source == "my_redis") & (series.metric == "keyspace_hits")].value.max()
+        # Every key that is asked for is there; a load of SET asks for none.
+        assert hits > record.summary["events"].value / 100 if record.levels["workload"] == "get" else hits == 0
+        assert {"my_redis@b", "redis@b"} <= record.proof["probe_cores"].keys()
 
 
 @pytest.mark.real
@@ -336,6 +338,6 @@ except BadInput as problem:
 
 def test_the_guide_shows_every_file_of_the_package() -> None:
     shown = re.findall(r"^```\{literalinclude\} \.\./(.+)$", GUIDE.read_text(), re.MULTILINE)
-    own = ROOT / "lib" / "benchbook" / "workloads" / "outputs" / "redis_benchmark.yaml"
-    files = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.toml"), *PROBES.glob("*.py"), own]
+    own = [*PROBES.glob("*.py"), *(PACKAGE.parent / "own_workloads").glob("*.yaml")]
+    files = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.toml"), *own]
     assert set(shown) == {str(path.relative_to(ROOT)) for path in files if path.name != "__init__.py"}

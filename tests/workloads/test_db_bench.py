@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from kit import FIXTURES, Home
+from kit import FIXTURES, ROOT, Home
 
+from benchbook import workloads
 from benchbook.campaign.design import Cell, Trial
 from benchbook.errors import BadInput, OutputNotParseable, WorkloadFailed
 from benchbook.hosts import lab as labs
@@ -17,6 +18,7 @@ from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.workloads.base import Outcome, Ran
 from benchbook.workloads.db_bench import DbBench, DbBenchSize, not_done
 
+GUIDE_S_FILE = ROOT / "tests" / "project" / "own_workloads" / "my_db_bench.yaml"
 TEXT = (FIXTURES / "logs" / "db_bench_statistics.txt").read_text()
 LOAD = DbBench(DbBenchSize(records=20_000, time_s=3), [], 1)
 
@@ -67,7 +69,7 @@ def test_what_the_library_has_not_counted_was_not_done(workload: str, changed: d
     assert bool(not_done(workload, {**figures, **changed}, 800)) == bool(said)
 
 
-def _trial(workload: str, num: int) -> Trial:
+def _trial(workload: str, num: int = 1000) -> Trial:
     levels: dict[str, Any] = {"workload": workload, "threads": 2, "num": num}
     cell = Cell(table="hot_keys", system="rocksdb", levels=levels)
     return Trial(id=workload, identity="x", cell=cell, repetition=1, order=0)
@@ -99,6 +101,30 @@ def test_a_database_is_filled_read_and_proved_and_a_lost_key_fails_the_trial(lab
             load.options = ["--bloom_bits=many"]
             with pytest.raises(BadInput, match="illegal value 'many' specified for int32 flag 'bloom_bits'"):
                 load.check_options(trials._driver.clients[0], "readrandom")
+    finally:
+        labs.down(inventory)
+
+
+@pytest.mark.real
+@pytest.mark.slow
+def test_the_guide_s_file_runs_it_too_with_its_answers(lab_home: Home, net: str) -> None:
+    lab_home.write("env/workloads/my_db_bench.yaml", GUIDE_S_FILE.read_text())
+    ssh = {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10}
+    hosts = {"client": {"address": f"{net}.74", "roles": ["client"]}}
+    lab_home.write("env/hosts/lab_rocks.yaml", {"lab": True, "ssh": ssh, "hosts": hosts})
+    inventory, found = load_inventory("lab_rocks"), workloads.generator("my_db_bench")
+    labs.up(inventory, by_hand=True)
+    try:
+        load = found(found.Size.model_validate({"records": 5000, "time_s": 1}), ["--bloom_bits=10"], 1)
+        profile = load_profile("tiny").model_copy(update={"reset": "restore"})
+        trials = LoadTrials(inventory, profile, ["rocksdb"], load, time_s=1, rate=0)
+        with trials.running():
+            trials.begin([_trial("readrandom")], lambda said: None)
+            for workload, answers in (("readrandom", {"keys", "found"}), ("overwrite", {"keys"})):
+                outcome = trials.measure(_trial(workload), lambda second, rate: None)
+                assert outcome.summary["events"].value > 10
+                assert set(outcome.proof["answers"]) == answers
+                assert outcome.proof["answers"]["keys"] == "`keys` is 5,000 (records 5,000)"
     finally:
         labs.down(inventory)
 

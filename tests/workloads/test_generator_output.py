@@ -416,6 +416,25 @@ def test_json_of_fio_2_counts_in_microseconds() -> None:
     assert before.figures["write_p99_ms"].value == pytest.approx(1000 * now.figures["write_p99_ms"].value)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ((FIXTURES / "pgbench" / "transactions.log").read_text(), "a log of single transactions (-l) of pgbench"),
+        # As postgresql.org/docs/15/pgbench.html shows their columns, with those of --max-tries.
+        ("2 0 serialization 0 1499414498 84905 9\n", "a log of single transactions (-l) of pgbench"),
+        ("1650260552 5178 26171317 177284491527 1136 44462 2647617 7321113867 0 9866 64 7564 28340 4148 0\n",
+         "a log of transactions by intervals (--aggregate-interval) of pgbench"),
+        # fio's documentation, "Log File Formats": time (ms), value, direction, block size, and offset or priority.
+        ("0, 20480, 0, 4096, 0\n1, 21504, 1, 4096, 0x0\n", "a log of single values (--write_*_log) of fio"),
+        ("starttime\tseconds\tctime\tdtime\tttime\twait\n", "a table of single requests (-g) of ApacheBench"),
+        ("Percentage served,Time in ms\n0,0.112\n", "a table of percentiles (-e) of ApacheBench"),
+    ],
+)  # fmt: skip
+def test_other_files_that_a_program_writes_are_refused_by_name(text: str, said: str) -> None:
+    with pytest.raises(OutputNotParseable, match=re.escape(said + ", which is not read: what ")):
+        generator_output.runs(text)
+
+
 def test_any_other_text_is_refused() -> None:
     with pytest.raises(OutputNotParseable, match="not the output of a load generator that is known"):
         generator_output.runs("total: 12 transactions, 3 per sec\n{not json}")

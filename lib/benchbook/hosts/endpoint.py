@@ -17,7 +17,7 @@ def at(address: str, port: object) -> str:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A listening server. The password is never part of a representation or a record.
+    """A listening server, or (`port` 0) a folder. The password is never part of a representation or a record.
 
     `protocol` is the name that load generators and probes know it by: "mysql", "pgsql", or one of your own. `tls_ca`
     holds the certificates of the authorities that may vouch for it, as text; "" stands for those that a machine trusts.
@@ -32,4 +32,4 @@ class Endpoint:
     tls_ca: str = field(default="", repr=False)
 
     def __str__(self) -> str:
-        return at(self.address, self.port)
+        return at(self.address, self.port) if self.port else self.address

@@ -69,6 +69,10 @@ class RocksDB(System):
         self._version = found[1] if found else "unknown"
         self._warnings = tuple(_WARNING.findall(printed))
 
+    def endpoint(self, host: Host) -> Endpoint:
+        """Its address is the folder: there is no port."""
+        return Endpoint(self.data(host), 0, protocol=self.protocol)
+
     def command(self, host: Host) -> Command:
         """What opens it to be looked at: there is no server to start."""
         return Command([self._ldb, f"--db={self.data(host)}", "dump", "--count_only"], timeout_s=COUNT_S)

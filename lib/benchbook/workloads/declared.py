@@ -145,16 +145,7 @@ class DeclaredLoad(LoadGenerator[LoadSize]):
 
     def outcome(self, ran: Sequence[Ran]) -> Outcome:
         (one,) = ran
-        run = generator_output.run_of(self.name, one.text)
-        if run.problem:
-            raise WorkloadFailed(run.problem)
-        rows = [
-            (one.ended.started + t, one.client, self.name, name, value, run.units[name])
-            for t, figures in run.seconds
-            for name, value in figures.items()
-        ]
-        series = pd.DataFrame(rows, columns=samples.COLUMNS) if rows else samples.empty()
-        return Outcome(run.figures, series, run.histogram)
+        return printed(self.name, one, source=self.name)
 
     # -- its proof ------------------------------------------------------------------------------------------------
 
@@ -232,6 +223,23 @@ class DeclaredLoad(LoadGenerator[LoadSize]):
 
 def _said(number: float) -> str:
     return f"{number:,.0f}" if number == round(number) else f"{number:,}"
+
+
+def printed(name: str, one: Ran, *, source: str) -> Outcome:
+    """Return what a program has printed, read by the file of this name; its seconds are rows of `source`.
+
+    Raise WorkloadFailed where it did nothing, or says that it failed, OutputNotParseable for what is cut.
+    """
+    run = generator_output.run_of(name, one.text)
+    if run.problem:
+        raise WorkloadFailed(run.problem)
+    rows = [
+        (one.ended.started + t, one.client, source, figure, value, run.units[figure])
+        for t, figures in run.seconds
+        for figure, value in figures.items()
+    ]
+    series = pd.DataFrame(rows, columns=samples.COLUMNS) if rows else samples.empty()
+    return Outcome(run.figures, series, run.histogram)
 
 
 def load_generator(name: str) -> type[DeclaredLoad]:

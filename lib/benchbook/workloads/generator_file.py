@@ -259,10 +259,14 @@ def _check_places(where: str, words: Collection[str], known: set[str]) -> None:
 
 
 class Program(Strict):
-    """All of a file: a load generator, the forms of its output and, if the kit runs it, how."""
+    """All of a file: a load generator, the forms of its output and, if the kit runs it, how.
+
+    `not_read` are other files that it writes, by what they are called: the pattern is that of their first lines.
+    """
 
     title: str
     forms: list[Form] = Field(min_length=1)
+    not_read: dict[str, Pattern] = {}
     run: Run | None = None
 
 

@@ -94,7 +94,7 @@ def runs(text: str) -> list[GeneratorRun]:
 
     Raise OutputNotParseable where no known program printed it.
     """
-    text = _plain(text)
+    text = as_printed = _plain(text)
     lines = text.count("\n")
     strings = _STRINGS.findall(text)
     if 2 * len(strings) > lines:
@@ -116,6 +116,10 @@ def runs(text: str) -> list[GeneratorRun]:
             raise OutputNotParseable(
                 f"the output of {begun} is cut: it has no report, and lines of seconds alone", output=text
             )
+        for program in programs().values():
+            if what := next((what for what, first in program.not_read.items() if re.match(first, as_printed)), ""):
+                said = f"{what} of {program.title}, which is not read: what {program.title} printed at its end is"
+                raise OutputNotParseable(said, output=text)
         titles = ", ".join(program.title for program in programs().values())
         raise OutputNotParseable(f"not the output of a load generator that is known ({titles})", output=text)
     *_, name, form = min(found, key=lambda each: each[:3])

@@ -15,7 +15,8 @@ class MyRedis(System):
     title = "Redis"
     protocol = "my_redis"
     default_port = 6379
-    watched_by = ("my_redis",)
+    # The kit's own probe of Redis, and the one that comes with this package.
+    watched_by = ("redis", "my_redis")
 
     def install(self) -> None:
         for host in self.hosts:
