@@ -121,6 +121,16 @@ def test_cores_of_the_client_count_as_a_server_s_where_the_system_ran_on_them(
     assert [(machine.client, machine.server) for machine in cell.machines] == [(True, server)]
 
 
+def test_of_a_client_that_is_bound_to_some_cores_these_count() -> None:
+    # Of 2 cores the other one is idle: bound to one, 0.96 of a second's CPU is 96%, not 48%.
+    whole = cpu(0.96, 0.96, 0.96)
+    bound = pd.concat([whole, whole.assign(metric="bound.user"), whole.assign(metric="bound.idle", value=0.04)])
+    assert saturation(whole, hosts(executor="a")).found == "48% of 2 cores"
+    assert saturation(bound, hosts(executor="a")).found == "96% of 1 cores"
+    (use,) = cpu_use.of_record(record(), bound)
+    assert (use.busy, use.share, use.cores, use.bound) == (pytest.approx(0.96), pytest.approx(0.96), 1.0, True)
+
+
 def test_every_record_gets_every_check() -> None:
     def use(each: Any) -> Any:
         return cpu_use.of_record(each, cpu(1.0))

@@ -107,6 +107,24 @@ def test_what_is_made_of_other_disks_or_interfaces_is_not_counted_twice(
     assert [name for name in ("eth0", "bond0", "lo", "gone") if made_of_others(name)] == ["bond0"]
 
 
+def test_the_processors_that_a_program_is_bound_to_are_counted_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (stat := tmp_path / "stat").write_text("cpu  300 0 100 400 0 0 0 0\ncpu0 300 0 50 0\ncpu1 0 0 50 400\nctxt 7\n")
+    monkeypatch.setattr(host_probe, "lines", lambda path: stat.read_text().splitlines())
+    monkeypatch.setattr(host_probe, "TICK", 100)
+    monkeypatch.setattr(host_probe.os, "sched_getaffinity", lambda pid: {1})
+    found = dict(host_probe.cpu())
+    assert (found["cpu.user"], found["cpu.idle"], found["ctxt"]) == (3.0, 4.0, 7)
+    assert {name: value for name, value in found.items() if name.startswith("bound.")} == {
+        "bound.user": 0.0, "bound.nice": 0.0, "bound.system": 0.5, "bound.idle": 4.0,
+    }  # fmt: skip
+    # All of them, or those of a container that sees no others, by numbers of their own.
+    for allowed in ({0, 1}, {6, 7}):
+        monkeypatch.setattr(host_probe.os, "sched_getaffinity", lambda pid, allowed=allowed: allowed)
+        assert not any(name.startswith("bound.") for name in dict(host_probe.cpu()))
+
+
 @pytest.mark.real
 def test_the_host_probe_samples_this_host_and_its_last_sample_is_at_its_end(tmp_path: Path) -> None:
     out = tmp_path / "samples"

@@ -73,23 +73,29 @@ def client_saturation(record: Record, hosts: Sequence[HostUse], environment: Env
 
     Where the load generator is the engine as well, full cores are what was to be measured.
     """
-    shares = {name: _busy_share(name, hosts, environment) for name in record.proof.get("clients", [record.client])}
+    of = {host.host: host for host in hosts}
+    shares = {name: _busy_share(of.get(name), environment) for name in record.proof.get("clients", [record.client])}
     known = {name: share for name, share in shares.items() if share is not None}
     if len(known) < len(shares):
         return Check(record.id, "client CPU", False, "no samples")
     busiest, share = max(known.items(), key=lambda item: item[1])
     where = f" on {busiest}, the busiest of {len(shares)} clients" if len(shares) > 1 else ""
     note = f"; it {SHARED}" if environment.shares_machine(busiest) else ""
-    used = f"{share:.0%} of {environment.hosts[busiest].cores} cores{where}"
+    used = f"{share:.0%} of {_cores(of[busiest], environment)} cores{where}"
     if environment.runs_in_client(record.system, busiest):
         return Check(record.id, "client CPU", True, f"{used}; {IN_CLIENT}")
     return Check(record.id, "client CPU", share <= CLIENT_BUSY, f"{used}{note}")
 
 
-def _busy_share(client: str, hosts: Sequence[HostUse], environment: Environment) -> float | None:
-    cores = environment.hosts[client].cores if client in environment.hosts else 0
-    busy = next((host.busy for host in hosts if host.host == client), None)
-    return None if busy is None or not cores else busy / cores
+def _busy_share(client: HostUse | None, environment: Environment) -> float | None:
+    cores = _cores(client, environment) if client else 0
+    return client.busy / cores if client and cores else None
+
+
+def _cores(client: HostUse, environment: Environment) -> int:
+    """Return those that its programs may use."""
+    facts = environment.hosts.get(client.host)
+    return round(client.cores) if client.bound else facts.cores if facts else 0
 
 
 def of_sysbench(record: Record) -> list[Check]:

@@ -20,7 +20,7 @@ from benchbook.campaign.validity import of_load
 from benchbook.grouping import grouped
 
 # Time that nobody used.
-_IDLE = ("cpu.idle", "cpu.iowait")
+_IDLE = ("idle", "iowait")
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class HostUse:
 
     `busy`: cores in use (steal counts: it is time that this host did not get), the mean of the samples inside
     the load. `share`: of the CPU that it got, how much was in use, and `cores`, how many there were:
-    means of those `samples` in which it got any.
+    means of those `samples` in which it got any. `bound`: all of this is of the processors to which its programs were
+    bound, by an inventory's `cpus`, an affinity or a cpuset; what others used of these nobody knows.
     """
 
     host: str
@@ -37,6 +38,7 @@ class HostUse:
     samples: int
     share: float
     cores: float
+    bound: bool = False
 
 
 OfRecord = Callable[[Record], Sequence[HostUse]]
@@ -51,11 +53,17 @@ def of_record(record: Record, series: pd.DataFrame) -> list[HostUse]:
 
 
 def over_time(series: pd.DataFrame) -> pd.DataFrame:
-    """Return [host, t (s since the epoch), cores, busy, steal] of the seconds before: cores, those in use, stolen."""
+    """Return [host, t (s since the epoch), cores, busy, steal] of the seconds before: cores, those in use, stolen.
+
+    `bound` counts how many of its figures are of the processors alone to which a host's programs were bound.
+    """
     rows = series.reindex(columns=["host", "source", "metric", "t", "value"]).astype({"metric": str})
-    cpu = rows[(rows.source == "host") & rows.metric.str.startswith("cpu.")]
-    busy, steal = cpu.value.where(~cpu.metric.isin(_IDLE), 0.0), cpu.value.where(cpu.metric == "cpu.steal", 0.0)
-    parts = cpu[["host", "t"]].assign(cores=cpu.value, busy=busy, steal=steal)
+    rows = rows[rows.source == "host"].reset_index(drop=True)
+    bound = rows.metric.str.startswith("bound.").astype(bool)
+    cpu = rows[bound | (rows.metric.str.startswith("cpu.").astype(bool) & ~rows.host.isin(rows.host[bound]))]
+    mode = cpu.metric.str.replace(r"^\w+\.", "", regex=True)
+    busy, steal = cpu.value.where(~mode.isin(_IDLE), 0.0), cpu.value.where(mode == "steal", 0.0)
+    parts = cpu[["host", "t"]].assign(cores=cpu.value, busy=busy, steal=steal, bound=bound[cpu.index])
     return parts.groupby(["host", "t"], as_index=False).sum()
 
 
@@ -63,7 +71,8 @@ def _host(name: str, samples: pd.DataFrame) -> HostUse:
     got = samples[samples.cores > samples.steal]
     shares = 1 - (got.cores - got.busy) / (got.cores - got.steal)
     cores = got.cores.mean() if len(got) else 0.0
-    return HostUse(name, float(samples.busy.mean()), len(got), float(shares.mean()) if len(got) else 0.0, float(cores))
+    share = float(shares.mean()) if len(got) else 0.0
+    return HostUse(name, float(samples.busy.mean()), len(got), share, float(cores), bool(samples.bound.any()))
 
 
 def of_campaign(campaign: Campaign) -> OfRecord:
@@ -79,7 +88,7 @@ FULL = 0.9
 class Machine:
     """CPU of one machine during the trials of a cell: `share` of what the run could have of it, and its `cores`.
 
-    Steal is not its own, nor is what other programs used.
+    Steal is not its own, nor is what other programs used, but for those of a run that was bound to some of its cores.
 
     `client` says that load generators ran there, `server` that anything else did; `boot` tells machines apart.
     """
@@ -107,27 +116,31 @@ class BusyCell:
     most: Mapping[str, float] = field(default_factory=dict)
 
 
-def busy_cells(records: Sequence[Record], use: OfRecord, environment: Environment) -> list[BusyCell]:
-    """Return one per cell of `records`, its repetitions averaged.
+def busy_cells(
+    records: Sequence[Record], use: OfRecord, environment: Environment, cpus: Mapping[str, Sequence[int]] | None = None
+) -> list[BusyCell]:
+    """Return one per cell of `records`, its repetitions averaged; `cpus` are the processors that hosts are bound to.
 
-    Hosts that share a boot are one machine, and each of them sees the whole of it: their shares are averaged.
+    Hosts that share a boot are one machine, and each of them sees the whole of it: their shares are averaged. Those
+    that are bound to other processors of it have nothing in common.
     """
     cells = grouped(records, lambda r: (r.table, r.system, *sorted(r.levels.items())))
-    return [_cell(mine, use, environment) for mine in cells.values()]
+    bound = cpus or {}
+    machines = {host: f"{machine} {bound.get(host, '')}".strip() for host, machine in environment.machines.items()}
+    return [_cell(mine, use, environment, machines) for mine in cells.values()]
 
 
-def _cell(records: Sequence[Record], use: OfRecord, environment: Environment) -> BusyCell:
-    first, boots = records[0], environment.machines
+def _cell(records: Sequence[Record], use: OfRecord, environment: Environment, boots: Mapping[str, str]) -> BusyCell:
+    first = records[0]
     sampled = [host for record in records for host in use(record) if host.samples]
     loading = {host for record in records for host in record.proof.get("clients", [record.client])}
     clients = {boots.get(host, host) for host in loading}
     # A server beside its client, and an engine that its load generator opens, are on the client's host.
     own = environment.systems[first.system].hosts if first.system in environment.systems else []
     servers = {boot for host, boot in boots.items() if host not in loading or host in own}
-    # Records say what others used of the machine that lost most: of the only one that is surely it.
-    others = (
-        fmean(float(record.proof.get("others", 0.0)) for record in records) if len(set(boots.values())) == 1 else 0.0
-    )
+    # Records say what others used of the machine that lost most, all of it: of the only one that is surely it.
+    known = len(set(boots.values())) == 1 and not any(host.bound for host in sampled)
+    others = fmean(float(record.proof.get("others", 0.0)) for record in records) if known else 0.0
     machines = [
         Machine(
             max(0.0, _mean(hosts, "share") - others) / (1 - others),

@@ -158,8 +158,8 @@ def _cpu(campaign: Campaign, record: Record) -> dict[str, float]:
     others, stolen = (float(record.proof.get(name, np.nan)) for name in ("others", "stolen"))
     if fullest is None:
         return {"others_share": others, "stolen_share": stolen}
-    # No program but ours was seen where `others` is not named.
-    own = fullest.share - (0.0 if np.isnan(others) else others)
+    # No program but ours was seen where `others` is not named; of some of the cores, nobody knows what others used.
+    own = fullest.share - (0.0 if np.isnan(others) or fullest.bound else others)
     return {
         "busy_share": fullest.share,
         "own_share": max(0.0, own),

@@ -89,7 +89,10 @@ def evidence_of(campaign: Campaign, published: Published, kind: ReportKind) -> E
 
 def busy_cells(campaign: Campaign) -> list[BusyCell]:
     """Return how much CPU was in use in every cell of a campaign, by its published levels."""
-    found = cpu_use.busy_cells(campaign.records(), cpu_use.of_campaign(campaign), campaign.environment())
+    origin, use = campaign.plan.planned_from, cpu_use.of_campaign(campaign)
+    hosts = origin.settings.get("hosts", {}) if origin else {}
+    cpus = {name: said["cpus"] for name, said in hosts.items() if "cpus" in said}
+    found = cpu_use.busy_cells(campaign.records(), use, campaign.environment(), cpus)
     scaling = campaign.scaling
     return [replace(c, levels=published_levels(c.table, c.levels, scaling), ran=c.levels) for c in found]
 

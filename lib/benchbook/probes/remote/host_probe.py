@@ -12,6 +12,7 @@ import time
 
 METRICS = {
     "cpu.*": ("counter", "cores"),  # seconds of CPU per second
+    "bound.*": ("counter", "cores"),  # the same of the processors that we are bound to, where these are not all
     "ctxt": ("counter", "1/s"),
     "procs_running": ("level", "tasks"),
     "procs_blocked": ("level", "tasks"),
@@ -58,13 +59,26 @@ def lines(path):
 
 
 def cpu():
+    found, each = {}, {}
     for line in lines("/proc/stat"):
         words = line.split()
         if words[0] == "cpu":
-            for mode, value in zip(CPU, words[1:]):  # noqa: B905  (old Pythons have no `strict`)
-                yield "cpu." + mode, int(value) / TICK
+            found.update(by_mode("cpu.", [words]))
+        elif words[0].startswith("cpu"):
+            each[words[0]] = words
         elif words[0] in ("procs_running", "procs_blocked", "ctxt"):
-            yield words[0], int(words[1])
+            found[words[0]] = int(words[1])
+    # By affinity or a cpuset, as all that the kit starts here is. Who sees no more than these has them renumbered.
+    mine = ["cpu%d" % number for number in os.sched_getaffinity(0)]
+    if len(mine) < len(each):
+        found.update(by_mode("bound.", [each[name] for name in mine if name in each]))
+    return found
+
+
+def by_mode(prefix, processors):
+    """The seconds of these lines of /proc/stat, added up."""
+    for mode, *values in zip(CPU, *(words[1:] for words in processors)):  # noqa: B905  (old Pythons have no `strict`)
+        yield prefix + mode, sum(map(int, values)) / TICK
 
 
 def load():
