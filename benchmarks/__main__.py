@@ -15,6 +15,7 @@ from benchbook import paths
 from benchmarks import (
     bare_command,
     compare_aa,
+    fewer_cores,
     gate,
     load_share,
     planted_errors,
@@ -30,6 +31,7 @@ BENCHMARKS: dict[str, Callable[[Console], dict[str, Any]]] = {
     "planted_errors": planted_errors.measure,
     "gate": gate.measure,
     "compare_aa": compare_aa.measure,
+    "fewer_cores": fewer_cores.measure,
     "probe_cpu": probe_cpu.measure,
     "transfer": transfer.measure,
     "site": site.measure,

@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from benchmarks import __main__ as command
-from benchmarks import transfer
+from benchmarks import fewer_cores, transfer, verdicts_simulation
 from benchmarks.bare_command import ratios
 from kit import Home
 from rich.console import Console
 
 from benchbook.campaign.record import Quantity
+from benchbook.claims.contrasts import Contrast
 
 
 def test_a_ratio_is_the_geometric_mean_of_the_pairs_with_students_interval() -> None:
@@ -65,3 +68,19 @@ def test_benchmarks_are_listed_and_only_those_that_were_asked_for_are_run(
     assert ran == ["one"]
     assert "unknown benchmark 'three'. Fix: choose among one, two" in printed.read_text()
     assert (home.path / "data" / "runs" / "bench.json").exists()
+
+
+def test_what_two_cores_show_to_be_true_is_said_of_claims_beside_what_is_printed() -> None:
+    tables = {
+        name: pd.DataFrame({"threads": [1, 2, 4], "tps": [by, 1.6 * by, 1.6 * by], "ms": [1.0, 1.25, 2.5]})
+        for name, by in zip(fewer_cores.TABLES, (1000.0, 100.0), strict=True)
+    }
+    claims = fewer_cores.claims_of(verdicts_simulation.printed(tables))
+    # A rise by 1.6 is at least 1.6 / 1.05 and 1.6 / 1.3; from 2 to 4 threads the rate is level, within 20%.
+    bounds = {round(c.at_least, 2) for c in claims if c.hypothesis == "increases" and c.metric == "tps"}
+    assert bounds == {1.52, 1.23}
+    assert [c.levels for c in claims if c.hypothesis == "flat"] == [[2, 4]] * 2
+    # ln 2 +- 0.04: above ln 1.8 = 0.59, below ln 2.5 = 0.92, and on neither side of ln 2.
+    effects = np.log(2) + 0.04 * np.array([-1.0, -0.5, 0.5, 1.0])
+    known = [fewer_cores._known([Contrast("", effects, low=np.log(by))]) for by in (1.8, 2.5, 2.0)]
+    assert known == [True, False, None]
