@@ -131,6 +131,17 @@ def test_of_a_client_that_is_bound_to_some_cores_these_count() -> None:
     assert (use.busy, use.share, use.cores, use.bound) == (pytest.approx(0.96), pytest.approx(0.96), 1.0, True)
 
 
+def test_hosts_that_are_bound_to_other_processors_of_a_machine_are_machines_of_their_own() -> None:
+    """A full core of the load generator, and one of the server that is half idle: no mean of the two says either."""
+    full, half = cpu(1.0, 1.0), pd.concat([cpu(0.5, 0.5, host="db1"), cpu(0.5, 0.5, host="db1")])
+    half["metric"] = ["bound.user"] * 2 + ["bound.idle"] * 2
+    series = pd.concat([full.assign(metric="bound.user"), half])
+    cpus = {"executor": [0], "db1": [1]}
+    (cell,) = cpu_use.busy_cells([record()], lambda r: cpu_use.of_record(r, series), hosts(executor="a", db1="a"), cpus)
+    said = [(machine.share, machine.cores, machine.client, machine.server) for machine in cell.machines]
+    assert said == [(1.0, 1, True, False), (0.5, 1, False, True)]
+
+
 def test_every_record_gets_every_check() -> None:
     def use(each: Any) -> Any:
         return cpu_use.of_record(each, cpu(1.0))
