@@ -262,6 +262,28 @@ def test_the_test_of_a_sysbench_command_is_no_word_of_its_options(command: str, 
 @pytest.mark.parametrize(
     "line",
     [
+        # github.com/Percona-Lab-results/201805-sysbench-tpcc-binlog-fs: 97 files of seconds, of which none was read.
+        "10,56,624.00,25111.98,15310.99,8552.99,1248.00,161.51,3.00,0.00",
+        '  {\n    "time":   10,\n    "threads": 56,\n    "tps": 624.00,\n    "qps": {\n      "total": 25111.98,\n'
+        '      "reads": 15310.99,\n      "writes": 8552.99,\n      "other": 1248.00\n    },\n'
+        '    "latency": 161.51,\n    "errors": 3.00,\n    "reconnects": 0.00\n  },',
+        "[ 10s ] thds: 56 tps: 624.00 qps: 25111.98 (r/w/o: 15310.99/8552.99/1248.00) lat (ms,95%): 161.51 err/s 3.00"
+        " reconn/s: 0.00",
+    ],
+)
+def test_seconds_of_sysbench_as_its_lua_may_report_them(line: str) -> None:
+    """report_csv, report_json (its shape: internal/sysbench.lua) and report_default, without a colon behind err/s."""
+    whole = (FIXTURES / "sysbench" / "read_write.txt").read_text()
+    plain = "\n".join(each for each in whole.splitlines() if " thds: " not in each)
+    (run,) = generator_output.runs(plain.replace("Threads started!\n", f"Threads started!\n\n{line}\n"))
+    told = {"threads": 56, "tps": 624.0, "qps": 25111.98, "latency_ms": 161.51, "errors": 3.0, "reconnects": 0.0}
+    assert (run.problem, run.seconds) == ("", [(10.0, told)])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "5,4000,0.00,7843.18,7022.24,21.39,799.55,0.00,0.00,0.00",
         "[ 5s ] thds: 4000 tps: 0.00 qps: 7843.18 (r/w/o: 7022.24/21.39/799.55) lat (ms,95%): 0.00 err/s: 0.00"
         " reconn/s: 0.00",
         "[ 5s ] thds: 4 tps: 1211.73 qps: 24236.52 (r/w/o: 1.00/4.00/2.00) lat (ms,0%): 0.00 err/s: 0.00"
