@@ -790,7 +790,7 @@ def lab_down(names: Labs = None) -> None:
 
 @lab_app.command("status", epilog="Example: benchbook lab status lab_tidb --json")
 def lab_status(names: Labs = None, as_json: AsJson = False) -> None:
-    """Show which of the lab's hosts run."""
+    """Show which labs run; of a lab that runs, or that you name, every host."""
     from benchbook.hosts import lab
     from benchbook.hosts.inventory import load_inventory
 
@@ -802,10 +802,15 @@ def lab_status(names: Labs = None, as_json: AsJson = False) -> None:
         ]
         print(json.dumps(rows, indent=1))
         return
+    up = {name for name, host in found if host.pid}
     for name, host in found:
+        if name not in up and not names:
+            continue
         state = "runs" if host.pid else "is down"
         inside = f"; to look inside: {shlex.join(way)} sh" if (way := host.enter()) else ""
         console.print(f"{name}: {host.name} {state} at {host.address}:{host.port}{inside}")
+    if not names and (down := [name for name in dict.fromkeys(name for name, _ in found) if name not in up]):
+        console.print(f"down: {', '.join(down)}")
 
 
 def _labs() -> list[str]:

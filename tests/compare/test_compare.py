@@ -25,6 +25,7 @@ from benchbook.compare.pair import compare
 from benchbook.errors import BadInput, NotWritten
 
 REPORT = "dtm_mysql"
+SAMPLE = FIXTURES.parents[1] / "data/sample"
 FIRST, SECOND = "20261121T042759706961-bc6314e4711c", "20261121T043825502985-bc6314e4711c"
 SAME = {"mariadb": "mariadb"}
 
@@ -510,9 +511,24 @@ def test_scaled_levels_of_a_table_that_one_campaign_did_not_measure_are_no_diffe
     }
 
 
+def test_who_wrote_down_that_the_load_shares_the_cores_is_no_difference(runs: Path) -> None:
+    """The levels themselves are compared, and so are hosts that share a machine: `shared` is only in newer plans."""
+    with_scaled(runs, measured="mysql_write_only")
+    edit(runs / SECOND / "plan.json", lambda plan: plan["asked"]["scaled"].update(shared=True))
+    assert compare(FIRST, SECOND).gate.differences == ()
+
+
+def test_the_campaigns_of_the_sample_compare() -> None:
+    """The first that a newcomer tries: nothing that the two differ in keeps their cells from being judged."""
+    older, newer = sorted((SAMPLE / "tidb_v7_1_3_sysbench").iterdir())
+    found = compare(str(older), str(newer))
+    # Two and three repetitions of two seconds: nothing is decided, and that is what is said.
+    assert (found.gate.open, found.verdict, len(found.cells)) == (True, "undecided", 12)
+
+
 def test_a_refusal_is_short_and_says_which_flag_would_do(runs: Path) -> None:
     with_scaled(runs, measured="mysql_write_only")
-    edit(runs / SECOND / "plan.json", lambda plan: plan["asked"]["scaled"].update(levels={}, shared=True))
+    edit(runs / SECOND / "plan.json", lambda plan: plan["asked"]["scaled"].update(levels={}, cores_published=40))
     said = compare(FIRST, SECOND).sentence()
     assert said.startswith("Refused: the environments differ in asked.scaled (3 facts), so none of the 8 cells")
     assert said.endswith("add --accept asked.scaled, or --subject asked.scaled if that is what you compare.")

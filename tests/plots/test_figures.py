@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from base64 import b64decode
 from collections.abc import Iterator
+from pathlib import Path
 from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
@@ -305,3 +306,20 @@ def test_a_phone_gets_the_panels_below_each_other_and_the_figure_stays_as_it_was
     assert (figure.get_size_inches().tolist(), places(), output.svg(figure)) == before
     figure.add_axes((0.1, 0.1, 0.2, 0.2))
     assert output.phone(figure) == "", "an inset has no place in an order of panels"
+
+
+def test_claims_and_percentiles_have_a_drawing_for_a_phone() -> None:
+    """Their axes are labelled by what can be copied: a function without a name cannot."""
+    latencies = pd.DataFrame({"workload": "w", "threads": 1, "latency_ms": [1.0, 2.0, 4.0], "count": [90, 9, 1]})
+    for figure in (plots.claims(CLAIMS), plots.ecdf(latencies)):
+        drawn = ElementTree.fromstring(b64decode(output.phone(figure)))
+        assert float(drawn.attrib["width"].removesuffix("pt")) < 72 * 4.2
+
+
+def test_a_figure_that_shows_nothing_is_a_sentence_and_no_file(tmp_path: Path) -> None:
+    figure = plots.nothing("No trial has p95 < 3.")
+    (tmp_path / "tps.svg").touch()
+    output.save(figure, tmp_path / "tps.png")
+    assert list(tmp_path.iterdir()) == [], "nor is one left of a run that had something to show"
+    data, about = output.bundle(figure)
+    assert (data["text/html"], about) == ("<p>No trial has p95 &lt; 3.</p>", {})

@@ -178,6 +178,12 @@ def test_tables_are_sorted_filtered_by_address_and_saved(page: Path) -> None:
             wide.get_by_role("button", name="threads").click()
             assert wide.locator("tbody tr > :first-child").all_inner_texts() == expected
         assert wide.get_by_role("columnheader", name="threads").get_attribute("aria-sort") == "descending"
+        opened.close()
+        # On a phone the heads are not shown.
+        opened = look(started, page, 390)
+        for wanted, expected in (("threads ▼", ["3", "2", "1", "0"]), ("threads ▲", ["0", "1", "2", "3"])):
+            opened.get_by_label("Sort table 1 by").select_option(wanted)
+            assert opened.locator("#table-1 tbody tr > :first-child").all_inner_texts() == expected
 
 
 def test_without_script_the_figures_are_there_and_no_button_that_does_nothing(page: Path) -> None:

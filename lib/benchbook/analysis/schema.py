@@ -119,13 +119,13 @@ def typed(
 
 
 def _level(values: pd.Series) -> pd.Series:
-    """Numbers stay whole where none is missing; text, and what is mixed, is a category in its order of appearance."""
+    """Numbers stay whole, as Int64 where one is missing; text, and what is mixed, is a category in its first order."""
     # Each value once: a frame of samples has millions of rows.
     codes, found = pd.factorize(values)
     present = found.tolist()
     if present and all(isinstance(value, int | float) for value in present):
-        whole = bool((codes >= 0).all()) and all(float(value).is_integer() for value in present)
-        return values.astype("int64" if whole else "float64")
+        whole = "int64" if bool((codes >= 0).all()) else "Int64"
+        return values.astype(whole if all(float(value).is_integer() for value in present) else "float64")
     said = [str(value) for value in present]
     names = list(dict.fromkeys(said))
     # Of a value that is missing the code is -1, which takes the last place.

@@ -87,7 +87,11 @@ def _system(name: str, claims: Sequence[JudgedClaim], folder: Path, smoke: bool)
     ordered = sorted(claims, key=lambda claim: STATES.index(claim.verdict))
     of = f"of {len(claims)} claims {counts(claims)}"
     caption = f"{name or 'No system'}{', smoke run' if smoke else ''}: {of}"
-    table = fragment("claims", caption=caption, rows=[_row(claim, smoke) for claim in ordered])
+    ran = [claim for claim in ordered if claim.verdict != "not run"]
+    # Where some were run, the others are folded: a reader came for what came out.
+    shown, left_out = (ran, ordered[len(ran) :]) if ran else (ordered, [])
+    parts = {"rows": shown, "left_out": left_out}
+    table = fragment("claims", caption=caption, **{k: [_row(claim, smoke) for claim in v] for k, v in parts.items()})
     tested = [claim for claim in claims if claim.unit]
     if not tested:
         return table

@@ -112,11 +112,15 @@ def _scaled(campaign: Campaign) -> dict[str, Any]:
 
 
 def _asked(campaign: Campaign, tables: Collection[str]) -> dict[str, Any]:
-    """What was asked for; of scaled levels those of `tables` alone, for others change nothing that is compared."""
+    """What was asked for; of scaled levels those of `tables` alone, for others change nothing that is compared.
+
+    That the levels leave room for a load on the servers' cores (`shared`) stands in them, and who shares a machine is a
+    fact of the hosts: by itself it only says which kit scaled them, for older ones did not write it down.
+    """
     asked = {key: value for key, value in campaign.asked.items() if key not in ASKED_IGNORED}
     if asked.get(SCALED):
         levels = {table: here for table, here in _scaled(campaign).items() if table in tables}
-        asked[SCALED] = {**asked[SCALED], "levels": levels}
+        asked[SCALED] = {key: value for key, value in asked[SCALED].items() if key != "shared"} | {"levels": levels}
     return asked
 
 

@@ -106,7 +106,9 @@ class Comparison:
         """The verdict and why, in words."""
         if self.verdict == "refused":
             return self._refusal()
-        counted = ", ".join(f"{count} {outcome}" for outcome, count in self.counts.items() if count)
+        found = {str(outcome): count for outcome, count in self.counts.items() if count}
+        each = ", ".join(f"{count} {outcome}" for outcome, count in found.items())
+        counted = "" if list(found) == [self.verdict] else f": {each}"
         lost = (
             f" Of {len(self.lost)} more B has no figure, or a rate of 0, and was to measure them." if self.lost else ""
         )
@@ -115,7 +117,7 @@ class Comparison:
             if self.verdict == "differs"
             else ""
         )
-        return f"{self.verdict.capitalize()} in {len(self.cells)} cells: {counted}.{lost}{may_be}"
+        return f"{self.verdict.capitalize()} in {len(self.cells)} cells{counted}.{lost}{may_be}"
 
     def _refusal(self) -> str:
         facts = self.gate.together

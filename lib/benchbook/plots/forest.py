@@ -13,7 +13,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from benchbook.analysis.formatting import number
 from benchbook.given.choices import one_of
@@ -220,7 +220,7 @@ def _scale(axis: Axes, scale: Scale) -> None:
     axis.set_xlim(*scale.limits)
     if scale.ticks is not None:
         axis.xaxis.set_major_locator(FixedLocator(list(scale.ticks)))
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.axvline(scale.at, color="#888888", linewidth=0.9, zorder=1)
     if scale.band:
         axis.axvspan(*scale.band, color=PUBLISHED, alpha=0.15, linewidth=0)

@@ -12,7 +12,7 @@ import warnings
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -36,6 +36,8 @@ Bundle = dict[str, Any]
 _words: WeakKeyDictionary[Figure, tuple[str, str]] = WeakKeyDictionary()
 # Under which name a figure was saved: a page links to its files.
 _names: WeakKeyDictionary[Figure, str] = WeakKeyDictionary()
+# Figures that only say why there is none: shown as a sentence, never numbered, never a file.
+_empty: WeakSet[Figure] = WeakSet()
 
 
 def described(drawn: Figure | Grid | Axes, alt: str, caption: str = "") -> Figure:
@@ -61,6 +63,8 @@ def words(figure: Figure) -> tuple[str, str]:
 def bundle(figure: Figure) -> tuple[Bundle, Bundle]:
     """Return the data of a notebook's output by MIME type, and its metadata (`alt`, `caption`, `name`, `phone`)."""
     alt, caption = words(figure)
+    if figure in _empty:
+        return {"text/plain": alt, "text/html": f"<p>{html.escape(alt)}</p>"}, {}
     encoded = b64encode(png(figure)).decode()
     data: Bundle = {"text/plain": "\n".join(filter(None, (caption, alt))), "image/png": encoded}
     if len(drawn := svg(figure)) <= MOST_SVG:
@@ -111,7 +115,8 @@ def _stack(figure: Figure) -> None:
     [grid] = {place.get_gridspec() for place in places.values()}
     columns = 2 if len(order) >= SMALL_PANELS and grid.ncols > 1 else 1
     rows = -(-len(order) // columns)
-    below = GridSpec(rows, columns, figure=figure)
+    ratios = grid.get_height_ratios() if columns == grid.ncols else None
+    below = GridSpec(rows, columns, figure=figure, height_ratios=ratios)
     figure.set_layout_engine("none")
     for axis, place in places.items():
         axis.set_subplotspec(below[order.index(place.num1)])
@@ -133,7 +138,11 @@ def _stack(figure: Figure) -> None:
 
 
 def save(figure: Figure, file: Path) -> None:
-    """Write the figure as PNG to `file`, and as SVG beside it. Raise NotWritten."""
+    """Write the figure as PNG to `file`, and as SVG beside it; of one that shows nothing no file. Raise NotWritten."""
+    if figure in _empty:
+        for left in (file, file.with_suffix(".svg")):
+            left.unlink(missing_ok=True)
+        return
     _names[figure] = file.stem
     replace_bytes(file, png(figure))
     replace_bytes(file.with_suffix(".svg"), svg(figure).encode())
@@ -142,6 +151,8 @@ def save(figure: Figure, file: Path) -> None:
 def picture(figure: Figure) -> Picture:
     """Return a described figure as a part of a notebook's output that holds more than it."""
     data, about = bundle(figure)
+    if not about:
+        return Picture(data["text/html"], data, about)
     image = (
         f'<figure class="bb-figure"><img alt="{html.escape(about["alt"], quote=True)}" style="max-width:100%" '
         f'src="data:image/png;base64,{data["image/png"]}"><figcaption>{html.escape(about["caption"])}</figcaption>'
@@ -154,6 +165,7 @@ def nothing(why: str) -> Figure:
     """Return a figure that says why there is none: a notebook goes on, and its reader knows."""
     figure = Figure(figsize=(COLUMNS * HEIGHT, 0.6))
     figure.text(0.02, 0.5, why, va="center", fontsize=9)
+    _empty.add(figure)
     return described(figure, why)
 
 

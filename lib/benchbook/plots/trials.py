@@ -11,7 +11,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import EngFormatter, MaxNLocator, NullLocator, StrMethodFormatter
 
 from benchbook.analysis.formatting import number
 from benchbook.analysis.schema import check_numbers
@@ -20,7 +20,7 @@ from benchbook.errors import BadInput, counted
 from benchbook.given.choices import one_of
 from benchbook.plots.output import described, nothing
 from benchbook.plots.published import doubling
-from benchbook.plots.style import PUBLISHED, facets, legend_below, looks, short_numbers, styled
+from benchbook.plots.style import PUBLISHED, SEQUENCE, facets, legend_below, looks, short_numbers, styled
 from benchbook.stats.usl import usl_fit
 
 # More panels are not read: filter the frame.
@@ -42,7 +42,7 @@ def repetitions(trials: pd.DataFrame, y: str, *, x: str = "threads", panel: str 
         return nothing(f"No trial has {y} and {x}.")
     most = int(data.groupby(["panel", "repetition", x], observed=True).size().max())
     grid = sns.relplot(
-        data, kind="line", x=x, y=y, hue="repetition", palette="viridis", marker="o", errorbar=None, col="panel",
+        data, kind="line", x=x, y=y, hue="repetition", palette=SEQUENCE, marker="o", errorbar=None, col="panel",
         legend="brief" if data.repetition.nunique() > 1 else False, **facets(data.panel.nunique()),
     )  # fmt: skip
     for name, axis in grid.axes_dict.items():
@@ -85,7 +85,7 @@ def _by(data: pd.DataFrame, colour: str) -> dict[str, Any]:
     """Return seaborn's arguments that tell the values of a column apart: marks too, where they are few."""
     names = sorted(data[colour].unique().tolist(), key=lambda value: (isinstance(value, str), value))
     if len(names) > _TOLD_APART:
-        return {"hue": colour, "palette": "viridis"}
+        return {"hue": colour, "palette": SEQUENCE}
     return {"hue": colour, "style": colour, "legend": len(names) > 1, **looks(names, lines=False)}
 
 
@@ -113,7 +113,7 @@ def ecdf(histograms: pd.DataFrame, *, colour: str = "threads", panel: str = "wor
     palette = {"palette": looks(names)["palette"], "hue_order": names} if len(names) <= _TOLD_APART else {}
     grid = sns.displot(
         data, kind="ecdf", y="latency_ms", weights="count", hue=colour, complementary=True, col="panel",
-        legend=len(names) > 1, **{"palette": "viridis", **palette}, **facets(data.panel.nunique()),
+        legend=len(names) > 1, **{"palette": SEQUENCE, **palette}, **facets(data.panel.nunique()),
     )  # fmt: skip
     for name, axis in grid.axes_dict.items():
         part = data[data.panel == name]
@@ -122,7 +122,7 @@ def ecdf(histograms: pd.DataFrame, *, colour: str = "threads", panel: str = "wor
         ticks = [share for share in _PERCENTILES if share >= max(fewest, 1e-5)]
         axis.set_xticks(ticks, [_PERCENTILES[share] for share in ticks])
         axis.xaxis.set_minor_locator(NullLocator())
-        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     grid.set_titles("{col_name}").set_axis_labels("percentile of requests", "latency (ms)").tight_layout()
     legend_below(grid, colour.replace("_", " "))
     parts = [
@@ -182,7 +182,7 @@ def time_series(frame: pd.DataFrame, *, row: str, column: str, label: str, since
     data = frame.merge(panels.assign(panel=names)[[row, column, "panel"]], on=[row, column])
     several = data.repetition.nunique() > 1
     grid = sns.relplot(
-        data, kind="line", x="t", y="value", hue="repetition", palette="viridis", marker="o", markersize=3,
+        data, kind="line", x="t", y="value", hue="repetition", palette=SEQUENCE, marker="o", markersize=3,
         linewidth=1, markeredgewidth=0, estimator=None, col="panel", col_order=names,
         legend="brief" if several else False, **facets(len(names), height=1.6, aspect=1.85),
     )  # fmt: skip
@@ -403,7 +403,7 @@ def _slo(axis: Axes, searched: Searched) -> None:
     axis.set(yscale="log")
     axis.set_xlim(left=0)
     axis.xaxis.set_major_formatter(EngFormatter(sep=""))
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
 
 
 def knee_in_words(searched: Searched) -> str:

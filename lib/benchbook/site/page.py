@@ -48,8 +48,9 @@ _ATTRIBUTES = {
 _STYLES = {"text-align", "width", "max-width", "min-width", "color", "font-weight", "white-space"}
 _NUMBER = re.compile(r"^(?:[-+−]?[\d,.]+(e[-+]?\d+)?%?(\s?\[[^\]]*\])?|nan|–|-|inf)?$", re.IGNORECASE)
 
-# A cell of so many characters is prose. A phone shows a table of so many columns row by row, each value with its name.
-_LONG, _MANY = 80, 5
+# A cell of so many characters is prose. A phone shows a table of so many columns row by row, each value with its name;
+# one with prose in it from fewer on.
+_LONG, _MANY, _FEW = 80, 5, 3
 
 
 @dataclass(frozen=True)
@@ -261,7 +262,8 @@ def _plain_table(table: Tag) -> None:
             cell["class"] = "text"
     heads = [[_text(cell) for cell in row.find_all(["th", "td"])] for row in table.select("thead tr")]
     body = [row.find_all(["th", "td"]) for row in table.select("tbody tr")]
-    if len(heads) == 1 and len(heads[0]) >= _MANY and all(len(cells) == len(heads[0]) for cells in body):
+    prose = bool(table.select("td.text"))
+    if len(heads) == 1 and len(heads[0]) >= (_FEW if prose else _MANY) and all(len(c) == len(heads[0]) for c in body):
         _add_class(table, "records")
         for cells in body:
             for name, value in zip(heads[0], cells, strict=True):
@@ -280,6 +282,9 @@ def _align_numbers(soup: BeautifulSoup) -> None:
 
     Columns are counted from the right: on the left, a row has no cells of levels that it shares with the row above.
     """
+    for cell in soup.select("table.dataframe td"):
+        if _text(cell) in ("NaN", "<NA>", "NaT"):
+            cell.string = "–"
     for table in soup.select("table.dataframe"):
         rows = [row.find_all(["td", "th"]) for row in table.find_all("tr")]
         for column in zip_longest(*map(reversed, rows)):

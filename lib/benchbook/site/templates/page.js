@@ -132,9 +132,9 @@ const text = (cell) => (cell?.querySelector("summary, .pill") ?? cell)?.textCont
 const number = (words) => parseFloat(words.replace(/[,\s]/g, "").replace("−", "-"));
 const order = (one, other) => (Number.isNaN(number(one)) || Number.isNaN(number(other))
   ? one.localeCompare(other) : number(one) - number(other));
-const sort = (table, at) => {
+const sort = (table, at, wanted) => {
   const head = heads(table)[at];
-  const way = head.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending";
+  const way = wanted ?? (head.getAttribute("aria-sort") === "ascending" ? "descending" : "ascending");
   heads(table).forEach((each) => each.removeAttribute("aria-sort"));
   head.setAttribute("aria-sort", way);
   const sign = way === "ascending" ? 1 : -1;
@@ -150,6 +150,22 @@ tables.forEach((table) => {
     button.append(...head.childNodes);
     head.append(button);
   });
+  // On a phone the heads are not shown.
+  const line = document.createElement("p");
+  const select = document.createElement("select");
+  select.setAttribute("aria-label", `Sort ${table.closest("figure.table").id.replace("-", " ")} by`);
+  const unsorted = new Option("as it comes", "");
+  unsorted.disabled = true;
+  select.append(unsorted, ...heads(table).flatMap((head, at) => (text(head)
+    ? [new Option(`${text(head)} ▲`, `${at} ascending`), new Option(`${text(head)} ▼`, `${at} descending`)] : [])));
+  select.value = "";
+  select.addEventListener("change", () => {
+    const [at, way] = select.value.split(" ");
+    sort(table, Number(at), way);
+  });
+  line.className = "sorting";
+  line.append("Sort by ", select);
+  table.parentElement.before(line);
 });
 
 const KINDS = ["workload", "system", "state"];
@@ -166,6 +182,11 @@ const filter = () => {
     seen += !row.hidden;
     all += 1;
   }));
+  // A fold is open while rows of it are what was asked for.
+  tables.forEach((table) => {
+    const fold = table.closest("details.rest");
+    if (fold && KINDS.some((name) => chosen.has(name) && column(table, name) >= 0)) fold.open = rows(table).some((row) => !row.hidden);
+  });
   told.textContent = seen < all ? `${seen} of ${all} rows of all tables` : "";
 };
 const choose = (name, value) => {
