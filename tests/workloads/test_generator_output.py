@@ -435,6 +435,29 @@ def test_other_files_that_a_program_writes_are_refused_by_name(text: str, said: 
         generator_output.runs(text)
 
 
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("pgbench/refused_15.txt", "pgbench says that it failed: pgbench: error: connection to server at"),
+        ("ab/bad_usage.txt", "ApacheBench says that it failed: ab: "),
+    ],
+)
+def test_a_program_that_failed_before_it_began_is_named(file: str, said: str) -> None:
+    with pytest.raises(OutputNotParseable, match=f"^{re.escape(said)}"):
+        generator_output.runs((FIXTURES / file).read_text())
+
+
+def test_wrk_as_a_reply_indents_it_and_etcd_s_benchmark_with_its_samples() -> None:
+    first, *more = (FIXTURES / "logs" / "wrk.txt").read_text().splitlines()
+    (indented,) = generator_output.runs("\n".join([first, *(f"  {line}" for line in more)]))
+    assert (indented.figures["tps"].value, indented.problem) == (632.58, "")
+    # Of 10 requests it prints no percentile above 90%.
+    head = (FIXTURES / "etcd" / "range_1.txt").read_text().partition("  95% in")[0]
+    (cut,) = generator_output.runs(head)
+    (whole,) = generator_output.runs(f"{head}\nSample in one second (unix latency throughput):\n1458151378,51.6ms,1\n")
+    assert (cut.cut, whole.problem, whole.figures["tps"].value) == (True, "", 3509.734298969339)
+
+
 def test_any_other_text_is_refused() -> None:
     with pytest.raises(OutputNotParseable, match="not the output of a load generator that is known"):
         generator_output.runs("total: 12 transactions, 3 per sec\n{not json}")

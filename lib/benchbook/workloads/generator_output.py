@@ -116,7 +116,9 @@ def runs(text: str) -> list[GeneratorRun]:
             raise OutputNotParseable(
                 f"the output of {begun} is cut: it has no report, and lines of seconds alone", output=text
             )
-        for program in programs().values():
+        for name, program in programs().items():
+            if (said := failure(name, text) or "").startswith(f"{name}: "):
+                raise OutputNotParseable(f"{program.title} says that it failed: {said}", output=text)
             if what := next((what for what, first in program.not_read.items() if re.match(first, as_printed)), ""):
                 said = f"{what} of {program.title}, which is not read: what {program.title} printed at its end is"
                 raise OutputNotParseable(said, output=text)
