@@ -30,7 +30,7 @@ LOOKS = {
 _HOW = (
     "An interval inside the claimed range: the claim holds here; outside: it fails; across an edge: open. "
     "Intervals are widened for the number of claims: the chance of even one wrong verdict is at most {} (Holm). "
-    "A slow state that one cell alone is in for 30% of the time stays unseen by 3 repetitions in a third of all cases."
+    "If a cell is slow in 30% of its repetitions, three repetitions miss that in a third of all campaigns."
 )
 
 

@@ -469,7 +469,7 @@ def _always(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator
                 yield Passed("sentence", 1)
     for row, a, b in against:
         yield _finding(
-            read, sentence, "sentence", "contradiction", f"The sentence says so of all rows; for {table.label(row)} it is the other way round ({table.name}).",
+            read, sentence, "sentence", "contradiction", f"The sentence speaks of all rows, but the figures of {table.label(row)} say the opposite ({table.name}).",
             [f"{table.columns[first].heading} {a.printed} against {table.columns[second].heading} {b.printed}"], 0.75,
         )  # fmt: skip
 
@@ -579,7 +579,7 @@ def _named_cells(read: Reading, cells: Cells, sentence: Sentence) -> Iterator[Ou
             a, b = order.wrong[0]
             yield _finding(
                 read, sentence, "sentence", "suspicious",
-                f"The sentence puts {order.first} before {order.last}; in all {len(order.wrong)} pairs of cells it is the other way round ({a.table.name}).",
+                f"The sentence puts {order.first} before {order.last}; all {len(order.wrong)} pairs of cells say the opposite ({a.table.name}).",
                 [f"{a.table.label(a.row)}, {a.table.columns[a.place].heading}: {a.number.printed}; {b.table.label(b.row)}, {b.table.columns[b.place].heading}: {b.number.printed}"], 0.7,
             )  # fmt: skip
         else:

@@ -73,7 +73,7 @@ def _file(published: Published, name: str) -> Path:
 def _needed(name: str, known: Iterable[str], key: str, file: Path) -> None:
     if name not in known:
         raise BadInput(
-            "this kind of report needs something that is not there",
+            f"this kind of report needs `{name}`, which is not there",
             file=file,
             key=key,
             value=list(known),
@@ -91,7 +91,7 @@ def _whole(values: Iterable[Any], key: str, file: Path, *, least: int, most: int
     for value in values:
         number = None if isinstance(value, str) or pd.isna(value) else int(value)
         if number is None or number != value or not least <= number <= most:
-            fix = f"write a whole number from {least} to {most:,}"
-            raise BadInput("is no number that can be run", file=file, key=key, value=value, fix=fix)
+            fix = f"write one from {least} to {most:,}"
+            raise BadInput("must be a whole number here", file=file, key=key, value=value, fix=fix)
         found.append(number)
     return found
