@@ -61,7 +61,9 @@ def bad_input(
     keys = next((each for each in found if found[each][0]["type"] == "extra_forbidden"), keys)
     errors = found[keys]
     first, whole = errors[0], [*filter(None, below.split(".")), *keys]
-    said, fix = first["msg"].rstrip(".").removeprefix("Value error, "), _fix(first, model)
+    # A check of ours may know the fix.
+    said, _, fix = first["msg"].rstrip(".").removeprefix("Value error, ").partition(". Fix: ")
+    fix = fix or _fix(first, model)
     kinds = list(dict.fromkeys(filter(None, (_KINDS.get(each["type"].split("_")[0]) for each in errors))))
     if len(kinds) > 1:
         said, fix = (

@@ -553,3 +553,20 @@ def test_an_ssh_config_means_what_openssh_makes_of_it(
 def test_an_ssh_config_that_cannot_be_followed_is_refused(home: Home, config: str, said: str) -> None:
     with pytest.raises(BadInput, match=said):
         _route(home, f"Host db1\n {config}\n")
+
+
+def test_a_folder_that_only_a_shell_could_find_is_told_how_to_write_it(home: Home) -> None:
+    said = str(refused(home, **_workdir("$HOME/x")))
+    assert said.endswith(
+        "hosts.a.workdir: no shell reads this path (got '$HOME/x'). "
+        "Fix: write the whole path, or begin it with ~/ for the login's own home"
+    )
+
+
+def test_a_password_file_that_is_a_device_is_said_to_be_one() -> None:
+    with pytest.raises(BadInput) as caught:
+        Login(password_file="/dev/zero").password("systems.mariadb")
+    assert str(caught.value) == (
+        "/dev/zero: systems.mariadb.password_file: is a device, and not a plain file. "
+        "Fix: name a plain file, or put one there"
+    )

@@ -345,3 +345,16 @@ def test_versions_before_1_0_are_refused_before_the_first_load(version: str, ref
     told = rf"programs.sysbench: {version} on host a is too old.*/opt/sysbench.*install sysbench 1.0"
     with pytest.raises(HostUnusable, match=told):
         generator.find(cast(Any, client))
+
+
+def test_a_program_of_many_lines_that_is_no_sysbench_is_quoted_by_its_first() -> None:
+    """As /bin/true says its version (GNU coreutils 9.1)."""
+    version = "true (GNU coreutils) 9.1\nCopyright (C) 2022 Free Software Foundation, Inc.\n"
+    client = SimpleNamespace(
+        name="a",
+        inventory=SimpleNamespace(file="env/hosts/x.yaml", program=lambda name: name),
+        require_program=lambda name, package: "/bin/true",
+        run=lambda argv: SimpleNamespace(stdout=version),
+    )
+    with pytest.raises(HostUnusable, match=r"says no version of it: 'true \(GNU coreutils\) 9.1' \(got '/bin/true'\)"):
+        sysbench.Sysbench(cast(Any, None), [], 1).find(cast(Any, client))

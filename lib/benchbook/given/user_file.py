@@ -24,7 +24,7 @@ _REFUSED = {
     errno.ELOOP: ("is a loop of symbolic links", "put the file itself there"),
     errno.EACCES: ("may not be read", "give yourself the right to read it (chmod u+r)"),
     errno.ENAMETOOLONG: ("has a name that is too long", "give a shorter path"),
-    errno.ENXIO: ("is not a plain file", "put a plain file there"),
+    errno.ENXIO: ("is not a plain file", "name a plain file, or put one there"),
 }
 _WHOLE = "the file"
 
@@ -40,7 +40,9 @@ def content(path: Path, *, most: int = MOST_BYTES, key: str = _WHOLE) -> bytes:
         about = os.fstat(opened)
         if not stat.S_ISREG(about.st_mode):
             kind = _KINDS.get(stat.S_IFMT(about.st_mode), "something else")
-            raise BadInput("is not a plain file", file=path, key=key, value=kind, fix="put a plain file there")
+            raise BadInput(
+                f"is {kind}, and not a plain file", file=path, key=key, fix="name a plain file, or put one there"
+            )
         with os.fdopen(opened, "rb", closefd=False) as source:
             # By what comes and not by what was announced: files in /proc announce nothing.
             found = source.read(most + 1)

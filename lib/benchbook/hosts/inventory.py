@@ -39,7 +39,9 @@ def _folder_of_its_own(path: str) -> str:
     if plain in _NOT_OURS or plain.startswith("..") or plain == ".":
         raise ValueError("it must be a folder for the kit alone, such as /srv/benchbook")
     if "$" in path or (path.startswith("~") and not path.startswith("~/")):
-        raise ValueError("must be the folder itself, or begin with ~/ for the login's own home: no shell reads it")
+        raise ValueError(
+            "no shell reads this path. Fix: write the whole path, or begin it with ~/ for the login's own home"
+        )
     return path
 
 

@@ -262,7 +262,7 @@ def _check_processors(inventory: Inventory) -> None:
     for name, host in inventory.hosts.items():
         if missing := set(host.cpus) - here:
             raise BadInput(
-                "this machine, whose the lab's hosts are, has no such processors for us",
+                "the lab's hosts are this machine, which has no such processors for us",
                 file=inventory.file,
                 key=f"hosts.{name}.cpus",
                 value=sorted(missing),

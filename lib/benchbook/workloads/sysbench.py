@@ -270,9 +270,10 @@ class Sysbench(LoadGenerator[SysbenchSize]):
         name = super().version(client)
         found = _VERSION.match(name)
         if not found or int(found[1]) < 1:
+            first = name[:100].partition("\n")[0]
             said = f"{name} on host {client.name} is too old: its options and its output are others"
             raise HostUnusable(
-                said if found else f"what host {client.name} has for sysbench says no version of it: {name[:100]!r}",
+                said if found else f"what host {client.name} has for sysbench says no version of it: {first!r}",
                 file=client.inventory.file,
                 key="programs.sysbench",
                 value=self.programs[client.name],

@@ -106,7 +106,7 @@ def secret_in(make: str) -> Row:
         {"a FIFO": os.mkfifo, "a folder": os.mkdir, "Latin-1": lambda p: p.write_bytes(b"caf\xe9")}[make](path)
         return [*SERVERS, "--source-password-file", str(path)]
 
-    said = "is not UTF-8 text" if make == "Latin-1" else f"is not a plain file (got '{make}')"
+    said = "is not UTF-8 text" if make == "Latin-1" else f"is {make}, and not a plain file"
     return Row(f"transfer with a password in {make}", plant, ("password: ", said, "Fix: "), transfer=True)
 
 

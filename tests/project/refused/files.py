@@ -19,8 +19,8 @@ from refused.row import (
 
 TEXTS = [name for name in FILES if name != "probe"]
 KINDS = {
-    folder: "is not a plain file (got 'a folder')",
-    fifo: "is not a plain file (got 'a FIFO')",
+    folder: "is a folder, and not a plain file",
+    fifo: "is a FIFO, and not a plain file",
     loop: "is a loop of symbolic links",
     large: "is too large for what it is (got '100.0 MB')",
 }
