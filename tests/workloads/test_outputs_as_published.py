@@ -127,6 +127,55 @@ def test_jmh_s_orders_of_magnitude_are_refused_and_its_percentiles_are_those_of_
     assert [run.problem for run in generator_output.runs(gc)] == [""]
 
 
+# The shape of a run in JMH's `-rf json`, with the figures of the rows above.
+JMH_JSON = """[
+    {
+        "jmhVersion" : "1.21", "benchmark" : "ClientSimple.createUser", "mode" : "sample", "threads" : 4,
+        "params" : {"kind" : "hash", "size" : "16"},
+        "primaryMetric" : {
+            "score" : 2.105, "scoreError" : 0.024, "scoreConfidence" : [2.081, 2.129],
+            "scorePercentiles" : {"0.0" : 0.552, "50.0" : 1.962, "99.9" : 16.394, "100.0" : 21.103},
+            "scoreUnit" : "ms/op", "rawData" : [[2.105]]
+        },
+        "secondaryMetrics" : {"gc" : {"score" : 3.0, "scoreUnit" : "counts"}}
+    },
+    {
+        "jmhVersion" : "1.21", "benchmark" : "ClientSimple.listUser", "mode" : "thrpt", "threads" : 1,
+        "primaryMetric" : {
+            "score" : 1.55E-4, "scoreError" : "NaN", "scorePercentiles" : {"50.0" : 1.55E-4},
+            "scoreUnit" : "ops/ns", "rawData" : [[1.55E-4]]
+        },
+        "secondaryMetrics" : {}
+    }
+]
+"""
+
+
+def test_jmh_s_results_as_csv_and_json() -> None:
+    """The CSV: github.com/gmaldona/JMH-Results; a parameter's column and percentiles as its source writes them."""
+    head = '"Benchmark","Mode","Threads","Samples","Score","Score Error (99.9%)","Unit"\n'
+    conn, low, own = generator_output.runs(
+        head
+        + '"C.benchmarkHighWriteHighRead","avgt",10,5,1.777519,1.965762,"us/op"\n'
+        + '"C.benchmarkLowWriteHighRead","thrpt",10,5,11620875.687072,4121201.710951,"ops/s"\n'
+        + '"C.own","sample",1,15184,2.105,0.024,"ms/op",100\n"C.own:own·p0.50","sample",1,1,1.962,NaN,"ms/op",100\n'
+    )
+    name = "C.benchmarkHighWriteHighRead"
+    _check(conn, {"workload": name, "mode": "avgt", "threads": 10},
+           {"latency_mean_ms": 0.001777519, "latency_error_ms": 0.001965762})  # fmt: skip
+    _check(low, {"workload": "C.benchmarkLowWriteHighRead", "mode": "thrpt", "threads": 10},
+           {"tps": 11620875.687072, "tps_error": 4121201.710951})  # fmt: skip
+    _check(own, {"workload": "C.own", "mode": "sample", "threads": 1, "params": 100}, {"p50_ms": 1.962})
+    create, listed = generator_output.runs(JMH_JSON)
+    levels = {"workload": "ClientSimple.createUser", "mode": "sample", "threads": 4,
+              "params": "params.kind_hash_params.size_16"}  # fmt: skip
+    _check(create, levels, {"latency_mean_ms": 2.105, "latency_error_ms": 0.024, "p50_ms": 1.962, "p999_ms": 16.394})
+    _check(listed, {"workload": "ClientSimple.listUser", "mode": "thrpt", "threads": 1}, {"tps": 155_000})
+    assert (create.version, "tps_error" in listed.figures) == ("1.21", False)
+    (cut,) = generator_output.runs(JMH_JSON[: JMH_JSON.rindex('"rawData"')])
+    assert cut.problem == "the output of JMH is cut: it has no end"
+
+
 # -- wrk, fio, HammerDB -----------------------------------------------------------------------------------------------
 
 
