@@ -31,7 +31,7 @@ from benchbook.campaign.store import Campaign
 from benchbook.claims import judge, ledger
 from benchbook.claims.contrasts import Contrast
 from benchbook.claims.evidence import Evidence
-from benchbook.claims.hypothesis import Arm, Hypothesis
+from benchbook.claims.hypothesis import Hypothesis, SystemFigures
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
@@ -40,7 +40,7 @@ from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 from benchmarks import verdicts_simulation as simulation
 from benchmarks.lab import REPORT
 
-TABLES, THREADS, REPETITIONS = ["oltp_point_select", "oltp_update_non_index"], [1, 2, 4], 6
+TABLES, THREADS, REPETITIONS = ["oltp_point_select", "oltp_update_non_index"], [1, 2, 4], 4
 SYSTEMS = ("mariadb", "mariadb:pool")
 PROFILE = {
     "description": "short loads on little data", "repetitions": REPETITIONS, "tries": 1, "reset": "restart",
@@ -83,7 +83,7 @@ def judged(ran: Mapping[str, Campaign], printed_of: str, system: str) -> Iterato
     report = _report(ran["both"], printed_of)
     known = ledger.Ledger(report="r", claims=claims_of(report))
     two, one = (Evidence(_frames(campaign.records(), system), [system]) for campaign in ran.values())
-    truth, _ = judge.compare(known, Arm(report, two, system))
+    truth, _ = judge.compare(known, SystemFigures(report, two, system))
     busy = [cell for cell in judge.busy_cells(ran["one"]) if cell.system == system]
     busy = [replace(cell, levels={"threads": cell.levels["threads"]}) for cell in busy]
     found = judge.judge(known, report, one, judge.JudgedSystem(system), busy=busy, published_cores=2)
@@ -119,10 +119,10 @@ def claims_of(report: Published) -> list[Hypothesis]:
             said += [{"hypothesis": "decreases", **base, **levels}]
     one, other = TABLES
     for at in THREADS:
-        figures = [{"table": table, "metric": "tps", "rows": {"threads": at}} for table in (one, other)]
+        ordered = [{"table": table, "metric": "tps", "rows": {"threads": at}} for table in (one, other)]
         ratio = report.tables[one].frame["tps"] / report.tables[other].frame["tps"]
         said += [
-            {"hypothesis": "order", "figures": figures, "at_least": max(1.0, float(ratio[THREADS.index(at)] / by))}
+            {"hypothesis": "order", "figures": ordered, "at_least": max(1.0, float(ratio[THREADS.index(at)] / by))}
             for by in BESIDE
         ]
     claims = [{"id": f"c{number}", "statement": "-", "where": "-", **each} for number, each in enumerate(said)]
@@ -208,7 +208,7 @@ def _inventory(net: str, cpus: Sequence[int]) -> dict[str, Any]:
         "lab": True,
         "ssh": {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts"},
         "hosts": {
-            "executor": {"address": f"{net}.1", "roles": ["client"], "cpus": list(cpus)},
+            "executor": {"address": f"{net}.1", "roles": ["client"], "cpus": list(cpus), "tune": ["idle", "memory"]},
             "db1": {"address": f"{net}.11", "roles": ["mysql"], "cpus": list(cpus)},
         },
         "systems": {
