@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from benchbook.cli import app
 from benchbook.documents.audit import DocumentAudit, audit_document
+from benchbook.documents.comparisons import FORMS, in_figures
 from benchbook.documents.page import page
 from benchbook.documents.sentences import PATTERNS
 from benchbook.documents.tables import reading
@@ -321,6 +322,66 @@ def test_a_sentence_is_held_against_the_cells_that_its_words_name(
     counted = audit.passed.get("sentence", 0) + audit.passed.get("quoted figure", 0)
     assert bool(counted) == bool(passed)
     assert bool(audit.not_bound) == ("could be" in second)
+
+
+COLUMNS = """# Copying
+
+## Rows per second
+
+| Tool | 1 worker | 4 workers |
+|--|--|--|
+| Old | 8,000 | 24,000 |
+| New | 16,000 | 48,000 |
+
+{}
+
+## Delay
+
+| Tool | Median delay (ms) | p99 delay (ms) | Tables |
+|--|--|--|--|
+| Old | 840 | 6,300 | 1,000 |
+| New | 210 | 1,260 | 2,000 |
+
+{}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kinds", "bound"),
+    [
+        ("With one worker, New copies twice as many rows as Old.", "", [], True),
+        ("At 4 workers, New is three times faster than Old.", "", ["sentence"], True),
+        ("At 4 workers, New is nine times faster than Old.", "", ["sentence"], True),
+        ("Old triples its rows per second from 1 to 4 workers.", "", [], True),
+        ("Old gains 200% when going from 1 to 4 workers.", "", [], True),
+        ("Beyond has nine times the rows of Old at 4 workers.", "", [], False),
+        ("", "Median delay is four times shorter with New.", [], True),
+        ("", "New cuts the p99 delay by 80%.", [], True),
+        ("", "New cuts the p99 delay by 20%.", ["sentence"], True),
+        ("", "The cache of the client cuts the p99 delay by 20%.", [], False),
+        ("", "The p99 delay of New stays below 3,000 ms.", [], True),
+        ("", "The p99 delay stays below 3,000 ms for all tools.", ["sentence"], True),
+        ("", "New has the lowest p99 delay.", [], True),
+        ("", "From 1,000 to 2,000 tables, the median delay falls by 75%.", [], True),
+        ("", "The two differ in p99 delay by less than 90%.", [], True),
+    ],
+)  # fmt: skip
+def test_relations_are_bound_by_levels_in_columns_amounts_in_words_and_limits(
+    tmp_path: Path, first: str, second: str, kinds: list[str], bound: bool
+) -> None:
+    """Tables whose ratios are whole numbers: 2 of the tools, 3 of the workers, 4 and 5 of the delays."""
+    audit = audited(tmp_path, COLUMNS.format(first, second))
+    assert [one.kind for one in audit.findings if one.severity != "note"] == kinds
+    assert bool(kinds or audit.passed.get("sentence") or audit.passed.get("quoted figure")) == bound
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.example)
+def test_each_form_of_a_comparison_matches_its_example(form) -> None:
+    assert form.pattern.search(in_figures(form.example))
+
+
+def test_levels_are_not_what_changes(tmp_path: Path) -> None:
+    assert found(tmp_path, "The figure shows 5,326 -> 4,589 tps from 200 to 400 threads, -14%.") == []
 
 
 def test_changes_beside_the_cells_and_sections_by_name_bind_a_sentence(tmp_path: Path) -> None:

@@ -7,37 +7,113 @@ name selects cells; the cells of two names, alike in all else, are the pairs tha
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from itertools import pairwise
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from itertools import pairwise, permutations
 from statistics import median
 from typing import NamedTuple
 
 from benchbook.documents.columns import rule_of
 from benchbook.documents.numerals import Figure, figures
 from benchbook.documents.tables import Reading, Table
-from benchbook.documents.units import is_rate, is_time
+from benchbook.documents.units import factor, is_rate, is_time
 
 METRIC_WORDS = {
-    "throughput": r"throughput|tps|qps|ops|rps|iops|performance|requests? (?:per|/) ?s|吞吐|性能|tpmc|bandwidth|speed|每秒",
+    "throughput": r"throughput|tps|qps|ops|rps|iops|performance|吞吐|性能|tpmc|bandwidth|speed|每秒"
+                  r"|(?:transactions?|quer(?:y|ies)|requests?|operations?|rows?|inserts?|reads?|writes?|events?|messages?) (?:per|/|a) ?s",
     "latency": r"latenc|延迟|response|响应|duration", "percentile": r"latenc|p\d\d|percentile|延迟|\d\d%|分位", "mean": r"latenc|average|mean|延迟|duration|平均",
-    "max": r"latenc|max|worst|延迟", "min": r"latenc|min|延迟", "time": r"\btime\b|duration|耗时|时间|seconds|\btook\b|\btakes\b", "size": r"memory|size|space|内存|disk|storage",
+    "max": r"latenc|max|worst|延迟", "min": r"latenc|min|延迟", "time": r"\btime\b|duration|耗时|时间|seconds|\b(?:took|takes?|needs?|longer|as long)\b", "size": r"memory|size|space|内存|disk|storage",
     "usage": r"cpu|usage|utili[sz]ation|使用率|利用率", "cost": r"cost|price|成本|价格",
 }  # fmt: skip
+# What a heading may only abbreviate; any other quantity is named by its heading, for prices and sizes are of many things.
+_GENERAL = {"throughput", "latency", "percentile", "mean", "max", "min", "time"}
 _SPEED = re.compile(r"\b(?:faster|slower|performance|speed\w*|quick\w*|outperforms?)\b|性能|更快|更慢", re.IGNORECASE)
-_ABOUT = r"(?:about |around |roughly |approximately |nearly |almost |over |more than |at least |up to |as much as |an average of |only |~\s?|约|大约|近|超过|至少|最多|高达|了|至原来的)*"
-_N = r"(?P<n{0}>\d[\d,]*(?:\.\d+)?)(?:\s?%?\s?(?:[~–—-]|to)\s?(?P<m{0}>\d[\d,]*(?:\.\d+)?))?\s?(?P<u{0}>%|％|percent|[x×X](?![A-Za-z])|times|倍)"
-UP = r"faster|higher|more|greater|larger|better|increas\w+|improv\w+|gains?|grow\w*|grew|rais\w+|ris\w+|rose|boost\w*|speed-?up|提升|提高|增加|增长|上升|高出"
-DOWN = r"slower|fewer|less|lower|smaller|worse|reduc\w+|decreas\w+|declin\w+|drop\w*|degrad\w+|下降|减少|降低|缩短"
-_BEHIND = re.compile(rf"(?P<about>{_ABOUT}){_N.format('')}\s?(?:(?!of\b|the\b|and\b|or\b)[a-z]+\s){{0,2}}?(?P<way>{UP}|{DOWN})", re.IGNORECASE)  # fmt: skip
-_BEFORE = re.compile(rf"(?P<way>{UP}|{DOWN})(?:\s(?:\w+\s){{0,3}}?by\s|\s?)(?P<about>{_ABOUT}){_N.format('')}", re.IGNORECASE)  # fmt: skip
+UP = r"ahead|faster|quicker|higher|more|greater|larger|longer|better|increas\w+|improv\w+|gains?|grow\w*|grew|rais\w+|ris\w+|rose|boost\w*|speed-?up|提升|提高|增加|增长|上升|高出"
+DOWN = r"behind|slower|fewer|less|lower|smaller|shorter|cheaper|worse|reduc\w+|decreas\w+|declin\w+|drop\w*|degrad\w+|fall\w*|fell|cuts?|sav(?:es?|ed|ing)|los(?:es?|t|ing)|shr[iu]nk\w*|下降|减少|降低|缩短"
+_APART = r"differ\w*|difference|gap|advantage|margin|lead"
+_BELOW = r"(?:less than|under|below|within|at most) "
+_ABOUT = rf"(?:{_BELOW}|about |around |roughly |approximately |nearly |almost |over |more than |at least |up to |as much as |an average of |only |just |~\s?|约|大约|近|超过|至少|最多|高达|了|至原来的)*"
+_N = r"(?P<n>\d[\d,]*(?:\.\d+)?)(?:\s?%?\s?(?:[~–—-]|to)\s?(?P<m>\d[\d,]*(?:\.\d+)?))?\s?(?P<u>%|％|percent|[x×X](?![A-Za-z])|times|倍)"
+_AMOUNT = rf"(?P<about>{_ABOUT}){_N}"
+
+
+class Form(NamedTuple):
+    """A way to say how far two things are apart; `example` matches."""
+
+    pattern: re.Pattern[str]
+    example: str
+
+
+FORMS = [Form(re.compile(pattern, re.IGNORECASE), example) for pattern, example in [
+    (rf"{_AMOUNT}\s?(?:(?!of\b|the\b|and\b|or\b)[a-z]+\s){{0,2}}?(?P<way>{UP}|{DOWN})", "v2 is 30% faster"),
+    (rf"\b(?P<way>{UP}|{DOWN}|differ)(?:\s(?:[\w.-]+\s){{0,8}}?by\s|\s?){_AMOUNT}", "reduces the size on disk by 60%"),
+    (rf"\b(?P<way>costs)\s{_AMOUNT}\sof\b", "compression costs 12% of the throughput"),
+    (rf"\b(?P<way>{_APART})\b[^.;%]{{0,40}}?\b(?:is|was|are|of|by|to)\s{_AMOUNT}", "the gap shrinks to 10%"),
+    (rf"{_AMOUNT}\s(?P<way>the|that|those|of|its|as)\b", "twice the throughput, 3 times as fast as"),
+]]  # fmt: skip
 _HOW_FAR = re.compile(r"\d\s?(?:%|％|percent|[x×X](?![A-Za-z])|times|倍)", re.IGNORECASE)
+_COUNTS = "one two three four five six seven eight nine ten eleven twelve".split()
+_PARTS = {
+    "half": 0.5,
+    "a third": 0.333,
+    "one third": 0.333,
+    "a quarter": 0.25,
+    "one quarter": 0.25,
+    "a fifth": 0.2,
+    "a tenth": 0.1,
+}
+_PART = "|".join(_PARTS)
+Words = str | Callable[[re.Match[str]], str]
+IN_FIGURES: list[tuple[str, Words]] = [
+    (rf"\b(?<=by )(?:about |almost |nearly )?({_PART})\b", lambda m: f"~{_PARTS[m[1].lower()] * 100:.0f}%"),
+    (rf"\b(saves?|saved|loses?|lost|cuts?) (?:about |almost |nearly )?({_PART})\b", lambda m: f"{m[1]} ~{_PARTS[m[2].lower()] * 100:.0f}%"),
+    (r"\bin half\b", "by ~50%"),
+    (rf"\b({_PART})(?= (?:the|that|of|its|as)\b)", lambda m: f"~{_PARTS[m[1].lower()]:g} times"),
+    (r"\bhalv(?:es|ed)\b", "has ~0.5 times the"),
+    (r"\b(?:doubl(?:es?|ed))\b", "has ~2 times the"),
+    (r"\btwice\b", "~2 times"),
+    (r"\btripl(?:es?|ed)\b", "has ~3 times the"),
+    (r"\bquadrupl(?:es?|ed)\b", "has ~4 times the"),
+    (rf"(?<=\b(?:with|from) )one\b|(?<=\b(?:of|to|by|at|on) )one\b|\b(?:{'|'.join(_COUNTS[1:])})(?=\b|fold)", lambda m: str(_COUNTS.index(m[0].lower()) + 1)),
+    (r"\b(\d+(?:\.\d+)?)-?fold\b", r"\1 times the"),
+    (r"\bfactor of (\d+(?:\.\d+)?)", r"\1 times the"),
+    (r"\b(multipl\w+ [^.;,]{0,60}? by) (\d+(?:\.\d+)?)", r"\1 \2 times the"),
+]  # fmt: skip
+"""Amounts that are told in words, and how they are written in figures; in this order."""
+_IN_FIGURES = [(re.compile(pattern, re.IGNORECASE), words) for pattern, words in IN_FIGURES]
 _PIVOT = re.compile(r"\b(?:than|compared (?:to|with)|in comparison (?:to|with)|versus|vs\.?|against|relative to|over)\b|比|相比|较", re.IGNORECASE)  # fmt: skip
+_PERCENTAGES = re.compile(r"\d\s?[%％]")
 _MOOD = re.compile(r"\b(?:if|should|would|could|may|might|expect\w*|theor\w+|goal|target|claims?|ideal\w*|previous\w*|earlier)\b|如果|预期|理论|可能", re.IGNORECASE)  # fmt: skip
 _BRACKET = re.compile(r"\s*[(\[（].*")
 _METRIC = re.compile(
     r"\b(?:tps|qps|ops|iops|rps|throughput|latenc\w+|time|p\d\d(?:\.\d+)?|avg|average|mean|median|\d\dth|percentile|transactions|queries|requests|per|sec(?:ond)?s?|"
     r"ms|us|cpu|usage)\b|平均|延迟|吞吐量?|[/_:]", re.IGNORECASE,
 )  # fmt: skip
+_NO_NAME = re.compile(r"none|no|off|without|base(?:line)?|default|native", re.IGNORECASE)
+
+
+def _way(word: str) -> str:
+    """Return whether a word says that a figure is "more" or "less", or that what it means is "better" or "worse"."""
+    if re.search(r"faste|quick|better|\bbest|improv|gain|boost|speed|提升|提高|beat|outperform|优于|好于", word):
+        return "better"
+    if re.search(r"slowe|worse|\bworst|degrad", word):
+        return "worse"
+    return "less" if re.search(f"{DOWN}|lowest|smallest|shortest|fewest|least|costs", word) else "more"
+
+
+@cache
+def in_figures(text: str) -> str:
+    """Return a text with the amounts in it that are told in words as figures: "twice as fast" as "~2 times as fast"."""
+    for pattern, words in _IN_FIGURES:
+        text = pattern.sub(words, text)
+    return text
+
+
+ROUND = 0.12
+"""How far, of itself, "about 30%" may be off: no finding of the sentences in benchmarks/ changes between 0.05 and 0.2."""
+FAR = 1.2
+"""How many times off a comparison is no rounding."""
 
 
 class Point(NamedTuple):
@@ -64,6 +140,8 @@ class Claim(NamedTuple):
     about: bool
     place: float
     printed: str
+    exact: bool
+    """Whether "3 times" are that, and not perhaps 3 times more: four times as much."""
 
 
 Pair = tuple[Point, Point]
@@ -84,6 +162,16 @@ class Ordered(NamedTuple):
     last: str
     right: list[Pair]
     wrong: list[Pair]
+    every: bool
+    """Whether it says so of all of them."""
+
+
+class Bounded(NamedTuple):
+    """A limit that a sentence sets to the cells that it names, and those that are beyond it."""
+
+    said: str
+    cells: list[Point]
+    wrong: list[Point]
 
 
 class Quoted(NamedTuple):
@@ -95,30 +183,35 @@ class Quoted(NamedTuple):
 
 
 def claims(text: str) -> list[Claim]:
-    """Return what a sentence says of how far two things are apart."""
+    """Return what a sentence, its amounts in figures, says of how far two things are apart."""
     found: dict[int, Claim] = {}
-    for pattern in (_BEHIND, _BEFORE) if _HOW_FAR.search(text) else ():
+    for number, (pattern, _) in enumerate(FORMS if _HOW_FAR.search(text) else ()):
         for match in pattern.finditer(text):
             low = figures(match["n"])
             high = figures(match["m"]) if match["m"] else low
+            times = match["u"].lower() in {"x", "×", "times", "倍"}
             if (
                 not low
                 or not high
-                or match.start("n") in found
+                or any(at <= match.start("n") < at + 4 for at in found)
+                or (pattern is FORMS[-1].pattern and not times)
                 or re.search(r"(?:from|从)\s?$", text[: match.start("n")])
             ):
                 continue
             word = match["way"].lower()
-            way = "more"
-            if re.match(r"faster|better|improv|gain|boost|speed|提升|提高", word):
-                way = "better"
-            elif re.match(r"slower|worse|degrad", word):
-                way = "worse"
-            elif re.match(DOWN, word):
-                way = "less"
-            times = match["u"].lower() in {"x", "×", "times", "倍"}
+            exact = number >= len(FORMS) - 2
+            way = "" if exact or word.startswith("differ") else _way(word)
+            least, most = low[0].value, high[0].value
+            if times and 0 < least < 1:
+                least, most = 1 / most, 1 / least
+            if re.search(_BELOW, match["about"], re.IGNORECASE):
+                least = 0.0
             about = bool(match["about"].strip("了 ")) or bool(match["m"])
-            found[match.start("n")] = Claim(low[0].value, high[0].value, times, way, about, low[0].place, match[0].strip())  # fmt: skip
+            # Words are round: "twice" is about 2.
+            place = 0.0 if "~" in match["about"] else low[0].place / 2 if times else low[0].place
+            found[match.start("n")] = Claim(
+                least, most, times, way, about, min(place, least / 2), match[0].strip(), exact
+            )
     return [found[at] for at in sorted(found)]
 
 
@@ -172,6 +265,7 @@ class Cells:
 
     def compared(self, text: str, section: str) -> list[Compared]:
         """Return the claims of a sentence that its words bind to cells."""
+        text = in_figures(text)
         said = claims(text)
         groups = self.groups(text, section) if said and len(text) < 600 else []
         own = any(table.section == section for table in self.tables)
@@ -186,68 +280,89 @@ class Cells:
             found += holding[:1] or (bound if len(bound) == 1 else [])
         return found
 
+    def claimed(self, text: str, section: str) -> bool:
+        """Return whether a sentence says how far two things are apart, of a metric or of names that tables have."""
+        text = in_figures(text)
+        return bool(claims(text)) and any(
+            metric_of(text, group) or said_names(text, group) for group in self.groups(text, section)
+        )
+
     def _bound(self, group: list[Point], text: str, claim: Claim, *, own: bool, single: bool) -> Compared | None:
-        metric = [one for one in group if _about(text, one, exactly=True)] or [
-            one for one in group if _about(text, one)
-        ]
-        names = said_names(text, metric or group)
+        names = said_names(text, group)
+        metric = metric_of(text, group)
         kept = metric or group
-        counts = {dimension: len({name for _, name in said}) for dimension, said in names.items()}
-        for dimension in (one for one, count in counts.items() if count == 1):
-            kept = [one for one in kept if _short(one.names.get(dimension, "")) == names[dimension][0][1]] or kept
-        two = [dimension for dimension, count in counts.items() if count == 2]
-        sure = False
-        if len(two) == 1:
-            dimension = two[0]
-            subject, base, sure = _order(text, names[dimension])
-        else:
-            every: dict[str, list[str]] = {}
-            for one in metric or group:
-                for dimension, name in one.names.items():
-                    every.setdefault(dimension, []).append(_short(name))
-            pairs_of = [(one, list(dict.fromkeys(all_))) for one, all_ in every.items() if len(set(all_)) == 2]
-            if two or len(pairs_of) != 1:
-                return self._changed(kept, claim) if metric else None
-            dimension, (base, subject) = pairs_of[0]
-            kept = [one for one in (metric or group) if all(_short(one.names.get(other, "")) == names[other][0][1] for other in counts if other != dimension)] or kept  # fmt: skip
-        pairs = _pairs(kept, dimension, subject, base)
-        if not pairs:
-            return self._changed(kept, claim) if metric else None
-        right = [(a, b) for a, b in pairs if not sure or self._right_way(claim, a, b)]
-        sides = [_apart(claim, a, b) for a, b in right]
-        means = [sum(way) / len(way) for way in zip(*sides, strict=True)]
-        room = claim.place + (0.12 * claim.high if claim.about else 0)
-        flat = [value for way in sides for value in way]
-        holds = any(_fits(claim, a, b) for a, b in right) or any(
-            claim.low - room <= mean <= claim.high + room for mean in means
-        )
-        # A round figure for many pairs is one of their range.
-        holds = holds or (
-            claim.about
-            and (own or len(two) == 1)
-            and len(pairs) > 1
-            and bool(flat)
-            and min(flat) <= claim.high
-            and claim.low <= max(flat)
-        )
-        if holds:
-            return Compared(claim, True, pairs)
-        unit = pairs[0][0].table.columns[pairs[0][0].place].unit
+        ways = list(self._ways(text, group, kept, names))
+        for pairs, sure, _ in ways:
+            right = [(a, b) for a, b in pairs if not sure or self._is_right(claim, a, b)]
+            sides = [_apart(claim, a, b) for a, b in right]
+            if any(_fits(claim, a, b) for a, b in right):
+                return Compared(claim, True, pairs)
+            flat = [value for way in sides for value in way]
+            # Of many pairs their mean may be meant, or by a round figure all that lie about it.
+            means = [sum(way) / len(way) for way in zip(*sides, strict=True)]
+            room = claim.place + (ROUND * claim.high if claim.about else 0)
+            several = any(len({name for _, name in said}) == 2 for said in names.values())
+            if any(claim.low - room <= mean <= claim.high + room for mean in means) or (
+                claim.about and (own or several) and len(pairs) > 1 and flat
+                and min(flat) <= claim.high and claim.low <= max(flat)
+            ):  # fmt: skip
+                return Compared(claim, True, pairs)
+        if len(ways) != 1:
+            return self._changed(_at(kept, names), claim) if metric and not ways else None
+        pairs, sure, dimension = ways[0]
+        right = [(a, b) for a, b in pairs if not sure or self._is_right(claim, a, b)]
+        of = {one.table.columns[one.place].quantity for one in metric}
+        score = min((_score(text, one) for one in metric), default=0.0)
+        told = names.keys() - {"/metric"}
         strict = (
-            own
-            and single
-            and sure
-            and metric
-            and unit not in {"", "%"}
+            single
+            and (own or dimension == "/table")
+            and (sure or len(pairs) == 1)
+            and len({(one.rest, one.table.columns[one.place].unit) for pair in pairs for one in pair}) == 1
+            and (of <= _GENERAL or score >= 1)
+            and (bool(told) or score >= 1.5 if metric else len({one.rest for one in group}) == 1 and bool(told))
+            and len(_PERCENTAGES.findall(text)) < 2
             and not _MOOD.search(text)
-            and not re.search(r"average|平均", text)
+            and not re.search(r"on average|平均", text)
+            and not _of_others(text, pairs[0][0].table, names)
+            and _all_named(kept, names)
+            and (sure or not self._elsewhere(claim, kept, pairs))
         )
-        far = (
-            not flat
-            or claim.low > 1.2 * max(flat)
-            or (len(pairs) == 1 and claim.high < min(flat) / 1.2 and not claim.about)
-        )
-        return Compared(claim, False, pairs) if strict and far else None
+        return Compared(claim, False, pairs) if strict and _is_far(claim, right) else None
+
+    @staticmethod
+    def _elsewhere(claim: Claim, kept: list[Point], pairs: list[Pair]) -> bool:
+        """Return whether another cell of the metric is as far from one of these as is claimed: it may be what is meant."""
+        return any(
+            _fits(claim, one, other)
+            for pair in pairs
+            for one in pair
+            for other in kept
+            if other.table is one.table and other not in pair and other.rest == one.rest
+            and (other.place == one.place or other.row == one.row)
+        )  # fmt: skip
+
+    def _ways(
+        self, text: str, group: list[Point], kept: list[Point], names: dict[str, list[tuple[int, str]]]
+    ) -> Iterator[tuple[list[Pair], bool, str]]:
+        """Yield the pairs of cells that a comparison may be of, whether a word says which is its base, and what tells them apart."""
+        said = {dimension: list(dict.fromkeys(name for _, name in places)) for dimension, places in names.items()}
+        several = [dimension for dimension, of in said.items() if len(of) > 1]
+        found: list[tuple[list[Pair], bool, str]] = []
+        for dimension in [*several, *{one: 0 for point in group for one in point.names if one not in several}]:
+            if found and several and dimension not in several:
+                break
+            points = _at(group if dimension == "/metric" else kept, names, dimension)
+            values = list(dict.fromkeys(_short(one.names.get(dimension, "")) for one in points))
+            for subject, base, sure in _sides(text, names.get(dimension, []), values, implied=dimension != "/metric"):
+                if pairs := _pairs(points, dimension, subject, base):
+                    found.append((pairs, sure, dimension))
+        # "At 100 clients" is where two things are compared, if two are there.
+        at = {dimension for dimension, of in said.items() if len(of) == 1 and _NUMBER.match(of[0])}
+        yield from [one for one in found if one[2] not in at] or found
+
+    def _is_right(self, claim: Claim, a: Point, b: Point) -> bool:
+        return not claim.way or self._is_way(claim.way, a, b)
 
     @staticmethod
     def _changed(kept: list[Point], claim: Claim) -> Compared | None:
@@ -260,65 +375,96 @@ class Cells:
         near = any(claim.low - room <= one <= claim.high + room for one in changes if fits)
         return Compared(claim, True, []) if near or claim.low - room <= median(changes) <= claim.high + room else None
 
-    def _right_way(self, claim: Claim, a: Point, b: Point) -> bool:
-        better, more = self.better(a), a.number.value > b.number.value
-        if claim.way in {"better", "worse"}:
-            return not better or (more == (better == "more")) == (claim.way == "better")
-        return more == (claim.way == "more")
-
     def ordered(self, text: str, section: str) -> list[Ordered]:
-        """Return the orders that a sentence gives: "A > B > C", "A outperforms B"."""
-        beats = _BEATS.search(text)
+        """Return the orders that a sentence gives: "A > B > C", "A outperforms B", "A has the lowest latency"."""
+        beats, most = _BEATS.search(text), _MOST.search(text)
         if (
-            (not beats and len(_CHAIN.findall(text)) < 2)
-            or claims(text)
+            (not beats and not most and len(_CHAIN.findall(text)) < 2)
+            or claims(in_figures(text))
             or _MOOD.search(text)
-            or re.search(r"\b(?:not|cannot|never|most|some|except)\b|n['’]t\b", text)
+            or re.search(
+                r"\b(?:not|cannot|never|mostly|most of|some|except|unless|almost|nearly|nor|can)\b|n['’]t\b", text
+            )
         ):
             return []
-        worse = bool(beats and re.search("slower|worse", beats[0], re.IGNORECASE))
+        word = beats or most
+        way = _way(word[0].lower()) if word else "better"
         found: dict[tuple[str, str], Ordered] = {}
         for group in self.groups(text, section):
-            candidates = [one for one in group if self.better(one)]
-            candidates = [one for one in candidates if _about(text, one, exactly=True)] or candidates
-            for dimension, said in said_names(text, candidates).items():
-                names = list(dict.fromkeys(name for _, name in said))
-                if beats:
-                    before = [name for at, name in said if at < beats.start()]
-                    turn = _TURN.search(text, beats.end())
-                    behind = [name for at, name in said if beats.end() <= at < (turn.start() if turn else len(text))]
-                    pairs = [(before[-1], name) for name in behind] if before else []
-                else:
-                    pairs = list(pairwise(names))
-                for first, last in pairs:
-                    both = _pairs(candidates, dimension, first, last) if first != last else []
-                    right = [
-                        (a, b)
-                        for a, b in both
-                        if a.number.value == b.number.value
-                        or ((a.number.value > b.number.value) == (self.better(a) == "more")) != worse
-                    ]
-                    wrong = [pair for pair in both if pair not in right]
-                    old = found.get((first, last), Ordered(first, last, [], []))
+            candidates = [one for one in group if way in {"more", "less"} or self.better(one)]
+            metric = [one for one in metric_of(text, candidates) if _score(text, one) > _BY_SPEED]
+            candidates = metric or ([] if most and not beats else candidates)
+            names = said_names(text, candidates)
+            for dimension, said in names.items():
+                for first, last in _orders(text, said, beats, most, candidates, dimension):
+                    both = _pairs(_at(candidates, names, dimension) if most else candidates, dimension, first, last) if first != last else []  # fmt: skip
+                    right = [(a, b) for a, b in both if a.number.value == b.number.value or self._is_way(way, a, b)]
+                    # Faster by one metric is faster; where all metrics of a row say the reverse, it is not.
+                    rows = {(a.table.id, a.row, b.row) for a, b in right}
+                    wrong = [(a, b) for a, b in both if (a.table.id, a.row, b.row) not in rows]
+                    old = found.get((first, last), Ordered(first, last, [], [], every=False))
                     if both:
-                        found[first, last] = Ordered(first, last, old.right + right, old.wrong + wrong)
+                        every = bool(_EVERY.search(text)) and not (most and not beats)
+                        found[first, last] = Ordered(first, last, old.right + right, old.wrong + wrong, every=every)
         return list(found.values())
+
+    def bounded(self, text: str, section: str) -> Bounded | None:
+        """Return the limit that a sentence sets to a metric: "p95 latency stays below 10 ms up to 256 threads"."""
+        limit = _LIMIT.search(text)
+        printed = figures(text[limit.start("limit") :])[:1] if limit else []
+        if limit is None or not printed or not printed[0].unit or _MOOD.search(text):
+            return None
+        below = bool(re.search(r"below|under|less|most|exceed|low", limit["way"], re.IGNORECASE))
+        bounds = []
+        for group in self.groups(text, section):
+            metric = metric_of(text, group)
+            kept = [one for one in metric if (scale := factor(printed[0].unit, one.table.columns[one.place].unit))]
+            names = said_names(text, kept)
+            for dimension, said in names.items():
+                if (
+                    re.search(r"(?:up to|until|through)\s$", text[: said[-1][0]], re.IGNORECASE)
+                    and dimension[:1] != "/"
+                ):
+                    ends = figures(said[-1][1])
+                    level = [(figures(one.names[dimension]), one) for one in kept]
+                    kept = [one for values, one in level if ends and values and values[0].value <= ends[0].value]
+                else:
+                    kept = _at(kept, {dimension: said})
+            if not kept or len({one.rest for one in kept}) > 1 or not scale:
+                continue
+            end = printed[0].value * scale
+            wrong = [one for one in kept if (one.number.low > end if below else one.number.high < end)]
+            strict = (
+                any(one.table.section == section and _score(text, one) >= 1 for one in kept)
+                and not _of_others(text, kept[0].table, names)
+                and _all_named(metric, names)
+            )
+            if not wrong or (strict and len(wrong) < len(kept)):
+                bounds.append(Bounded(limit[0], kept, wrong))
+        holding = [one for one in bounds if not one.wrong]
+        return holding[0] if holding else bounds[0] if len(bounds) == 1 else None
 
     def quoted(self, text: str, section: str) -> Quoted | None:
         """Return the one figure of a sentence that calls one cell by two names or more: its product, and its load."""
         tables = [one for one in self.tables if one.section == section]
-        if len(tables) != 1 or not re.search(r"\d{3}|\d\.\d\d", text):
+        if len(tables) != 1 or not re.search(r"\d", text):
             return None
-        told = [
-            one
-            for one in figures(text)
-            if one.exact and len(re.sub(r"\D", "", one.printed).strip("0")) >= 3 and one.unit not in {"", "%", "x", "1"}
+        all_told = [
+            one for one in figures(re.sub(r"\bto\b", ";", text)) if one.exact and one.unit not in {"", "x", "1"}
         ]
-        if len(told) != 1 or _MOOD.search(text) or re.search(r"\bfrom \d|average|平均", text):
-            return None
+        told = [one for one in all_told if len(re.sub(r"\D", "", one.printed).strip("0")) >= 3 and one.unit != "%"]
         cells = self.points[tables[0].id]
-        metric = [one for one in cells if _about(text, one, exactly=True)]
-        names = said_names(text, cells)
+        metric = [one for one in metric_of(text, cells) if _score(text, one) >= 1]
+        names = said_names(text, metric or cells)
+        names.pop("/metric", None)
+        # What is told is one of the few cells that the words name.
+        for one in all_told if names else []:
+            for cell in _at(metric_of(text, cells), names)[:4]:
+                scale = factor(one.unit, tables[0].columns[cell.place].unit)
+                if scale and one.low * scale <= cell.number.high and cell.number.low <= one.high * scale:
+                    return Quoted(one, cell, holds=True)
+        if len(told) != 1 or len([one for one in all_told if one.unit == told[0].unit]) != 1 or _MOOD.search(text) or re.search(r"\bfrom \d|average|平均", text):  # fmt: skip
+            return None
         if len(names) + bool(metric) < 2 or any(len({name for _, name in said}) > 1 for said in names.values()):
             return None
         kept = [
@@ -334,11 +480,46 @@ class Cells:
         number = kept[0].number
         return Quoted(told[0], kept[0], number.low <= told[0].high and told[0].low <= number.high)
 
+    def _is_way(self, way: str, a: Point, b: Point) -> bool:
+        """Return whether one cell is more than, less than, better or worse than another, as it is said to be."""
+        better, more = self.better(a), a.number.value > b.number.value
+        if way in {"better", "worse"}:
+            return not better or (more == (better == "more")) == (way == "better")
+        return more == (way == "more")
+
 
 _CHAIN = re.compile(r"(?<=[\w)）])\s?[>＞]\s?(?=[A-Za-z])")
-_BEATS = re.compile(
-    r"\b(?:outperforms?|beats?|(?:is|are|was|were) (?:much |significantly |noticeably |far )?(?:faster|better|slower|worse) than)\b|优于|好于", re.IGNORECASE
+_BEATS = re.compile(rf"\b(?:outperforms?|beats?|(?:(?:is|are|was|were|stays?|remains?) (?:\w+ ){{0,2}}?)?(?:{UP}|{DOWN}) than)\b|优于|好于", re.IGNORECASE)  # fmt: skip
+_MOST = re.compile(
+    r"\b(?:high|low|fast|slow|large|small|short|long)est\b|\b(?:best|worst|fewest|least)\b(?! \d)", re.IGNORECASE
+)
+_EVERY = re.compile(
+    r"\b(?:consistently|always|(?:in|at|for|on) (?:all|every|each)|across the board|uniformly)\b", re.IGNORECASE
+)
+_LIMIT = re.compile(
+    r"\b(?:stay|remain|keep|kept|hold|held|is|are|was|were|never|not)\w*\b[^.;]{0,40}?\b(?P<way>below|under|less than|at most|lower than|exceeds?|above|more than|at least)\s(?P<limit>\d)",
+    re.IGNORECASE,
 )  # fmt: skip
+
+
+def _orders(
+    text: str, said: list[tuple[int, str]], beats: re.Match[str] | None, most: re.Match[str] | None, cells: Sequence[Point], dimension: str
+) -> list[tuple[str, str]]:  # fmt: skip
+    """Return the names of a dimension that a sentence puts in order, first and last."""
+    names = list(dict.fromkeys(name for _, name in said))
+    if beats:
+        before = [name for at, name in said if at < beats.start()]
+        turn = _TURN.search(text, beats.end())
+        behind = [name for at, name in said if beats.end() <= at < (turn.start() if turn else len(text))]
+        return [(before[-1], name) for name in behind] if before else []
+    if most:
+        others = dict.fromkeys(_short(one.names.get(dimension, "")) for one in cells)
+        return (
+            [(names[0], one) for one in others if one != names[0]] if len(names) == 1 and dimension != "/metric" else []
+        )
+    return list(pairwise(names))
+
+
 # What follows is said of something else: "faster than B, but slower than C".
 _TURN = re.compile(
     r"\b(?:but|while|whereas|(?:al)?though|yet|however|than)\b|[;；]|而|但", re.IGNORECASE
@@ -351,8 +532,9 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower())) - _COMMON
 
 
+@cache
 def _short(name: str) -> str:
-    return _BRACKET.sub("", name).strip("*`_ ") or name
+    return _BRACKET.sub("", name).strip("*`_ ,") or name
 
 
 def _points(table: Table) -> list[Point]:
@@ -364,24 +546,31 @@ def _points(table: Table) -> list[Point]:
         for row in range(len(table.rows))
         if (rule := rule_of(table.rows[row][levels[0]].text)) and rule.role == "delta"
     ]
+    places = [place for place, one in enumerate(table.columns) if one.role == "metric" and place not in levels]
+    products = {place: " ".join(_METRIC.sub(" ", _short(table.columns[place].heading)).strip(" ,;-").split()) for place in places}  # fmt: skip
+    rests = {place: " ".join(table.columns[place].heading.replace(product, " ").split()) if product else table.columns[place].heading for place, product in products.items()}  # fmt: skip
+    alike = Counter((rest, table.columns[place].unit) for place, rest in rests.items())
     found = []
-    for place, column in enumerate(table.columns):
-        if column.role != "metric" or place in levels:
-            continue
-        product = " ".join(_METRIC.sub(" ", _short(column.heading)).split())
-        rest = " ".join(column.heading.replace(product, " ").split()) if product else column.heading
+    for place in places:
+        column = table.columns[place]
+        # What no other column shares is no product: "Disk" of "Disk size" is of the metric.
+        rest = rests[place] if alike[rests[place], column.unit] > 1 else column.heading
         beside = table.rows[changed[0]][place].figure if len(changed) == 1 else None
         for row in range(len(table.rows)):
             if row in changed or (number := table.number(row, place)) is None or number.low <= 0:
                 continue
-            names = {table.columns[at].heading: table.rows[row][at].text.strip("*`_ ") for at in levels} | {
-                "/column": product,
-                "/table": title,
-            }
+            names = {table.columns[at].heading: table.rows[row][at].text.strip("*`_ ") for at in levels}
+            said = rest
+            for dimension, name in names.items():
+                # "snappy, reads/s" is snappy's.
+                own, _, tail = name.rpartition(", ")
+                if own and (rule := rule_of(tail)) and rule.role == "metric":
+                    names[dimension], said = own, f"{rest} {tail}".strip()
+            names |= {"/column": products[place], "/table": title, "/metric": said}
             second = next((one for one in table.rows[row][place].figures[1:] if one.unit == "%"), beside)
             deltas = [at for at, one in enumerate(table.columns) if one.role == "delta" and one.unit == "%"]
             second = second or (table.number(row, deltas[0]) if len(deltas) == 1 else None)
-            found.append(Point(table, row, place, names, rest, number, second.value if second else None))
+            found.append(Point(table, row, place, names, said, number, second.value if second else None))
     return found
 
 
@@ -389,50 +578,153 @@ def said_names(text: str, candidates: Sequence[Point]) -> dict[str, list[tuple[i
     """Return the names of cells that a text says, by dimension, with their place; the longest name counts."""
     names = {(dimension, _short(name)) for point in candidates for dimension, name in point.names.items()}
     masked, found = text, dict[str, list[tuple[int, str]]]()
-    for dimension, name in sorted(names, key=lambda one: (one[0] == "/table", -len(one[1]), one)):
-        if re.fullmatch(r"[\d,.]+", name):
-            noun = re.escape(dimension.rstrip("s")) + "s?"
-            if re.search(r"thread|client|connection|concurren|线程|并发|/column", dimension, re.IGNORECASE):
-                noun = r"(?:threads?|clients?|connections?|concurren\w*|线程|并发)"
-            pattern = rf"(?<![\d.,]){re.escape(name)}\s?(?:个|concurrent )?{noun}|{noun}\W{{0,3}}(?:数|is|was|of|=|为|at|\s){{0,2}}\s?{re.escape(name)}(?![\d,.]*\d)"
-        elif len(name) > 1:
-            others = [other for at, other in names if at == dimension and other != name]
-            first = name.split()[0]
-            short = (
-                len(first) > 3
-                and first[0].isupper()
-                and dimension != "/table"
-                and not any(other.startswith(first) for other in others)
-            )
-            pattern = rf"(?<![\w.])(?:{re.escape(name)}{f'|{re.escape(first)}' if short else ''})(?![\w]|\.\d)"
-        else:
+    for dimension, name in sorted(names, key=lambda one: (one[0] in {"/table", "/metric"}, -len(one[1]), one)):
+        others = tuple(sorted(other for at, other in names if at == dimension and other != name))
+        pattern = _said(dimension, in_figures(name), others, text)
+        if not pattern:
             continue
         for match in re.finditer(pattern, masked, re.IGNORECASE):
             found.setdefault(dimension, []).append((match.start(), name))
-        masked = re.sub(pattern, lambda match: "\0" * len(match[0]), masked, flags=re.IGNORECASE)
+        if dimension != "/metric":
+            masked = re.sub(pattern, lambda match: "\0" * len(match[0]), masked, flags=re.IGNORECASE)
     return {dimension: sorted(said) for dimension, said in found.items()}
 
 
-def _about(text: str, point: Point, *, exactly: bool = False) -> bool:
-    """Return whether a text is about the metric of a cell: says its heading, or words of its quantity."""
+_LOAD = r"(?:threads?|clients?|connections?|concurren\w*|线程|并发)"
+# Behind a number that its noun does not follow: "from 8 to 32 clients", "with 8 threads than with 4".
+_BARE = r"(?=\s*(?:[,.;:)]\s|$|[,.;:)]$|(?:to|and|or|than|with|when|in|for|is|are|has|does)\b))"
+
+
+def _said(dimension: str, name: str, others: tuple[str, ...], text: str) -> str:
+    """Return a pattern of what a text says where it names a level or a product; "" where it cannot be told."""
+    head = _short(dimension).removeprefix("/column").removeprefix("/table").removeprefix("/metric")
+    version = dimension == "/column" and re.fullmatch(r"\d+(?:\.\d+)+", name)
+    if not version and (number := re.fullmatch(r"([\d,.]*\d)(?:\s?([A-Za-z/ ]+))?", name)):
+        noun = (number[2] or head.rpartition(" ")[2]).strip().removesuffix("s")
+        noun = rf"(?:(?:{re.escape(head)}|{re.escape(noun)})s?)" if noun else r"(?!)"
+        if re.search(r"thread|client|connection|concurren|线程|并发", f"{dimension}{number[2] or ''}", re.IGNORECASE) or (dimension == "/column" and not number[2]):  # fmt: skip
+            noun = _LOAD
+        digits = re.escape(f"{int(number[1].replace(',', '')):,}").replace(",", ",?") if re.fullmatch(r"[\d,]+", number[1]) else re.escape(number[1])  # fmt: skip
+        bare = rf"|{_BARE}" if re.search(rf"\d\s?-?{noun}|\b{noun}", text, re.IGNORECASE) else ""
+        between = rf"|(?:(?<=from )|(?<=to )|(?<=between )){digits}(?![\w%]|[.,]\d)(?=\s[a-z])" if bare else ""
+        return rf"(?<![\d.,A-Za-z]){digits}(?![\d%]|[.,]\d)(?:(?:\s|-|个|concurrent )*{noun}(?![a-z]){bare})|{noun}\W{{0,3}}(?:数|is|was|of|=|为|at|\s){{0,2}}\s?{digits}(?![\d,.]*\d|\s?[%％x×]){between}"
+    if len(name) == 1 and name.isupper():
+        before = [rf"(?<={re.escape(word)} )" for word in ("of", "than", "and", "vs", "for", "with", head) if word]
+        return rf"(?:{'|'.join(before)})(?-i:{name})(?![\w'’])"
+    if len(name) < 2:
+        return ""
+    # point_select, Point select and point-select; scans of Scan.
+    words = [re.escape(word) for word in re.split(r"[\s_-]+", name) if word]
+    written = r"[\s_-]?".join(words)
+    if len(name) > 3 and name[-1].isalpha() and name.isascii():
+        written = f"{written.removesuffix('s')}(?:s|es)?"
+    if _NO_NAME.fullmatch(name) and len(head) > 3:
+        written = rf"(?:{written}|(?:no|without|un)[\s-]?{re.escape(head[:8])}\w*)"
+    first = name.split(maxsplit=1)[0].strip(",;")
+    if len(first) > 3 and first[0].isupper() and dimension not in {"/table", "/metric"} and not any(other.startswith(first) for other in others):  # fmt: skip
+        written = f"{written}|{re.escape(first)}"
+    return rf"(?<![\w.]){'v?' if version else ''}(?:{written})(?![\w]|\.\d)"
+
+
+def _at(points: list[Point], names: dict[str, list[tuple[int, str]]], but: str = "") -> list[Point]:
+    """Return the points of the names that a sentence says, where it says one alone of a dimension."""
+    for dimension, said in names.items():
+        if dimension not in {but, "/metric"} and len({name for _, name in said}) == 1:
+            points = [one for one in points if _short(one.names.get(dimension, "")) == said[0][1]] or points
+    return points
+
+
+def _all_named(points: list[Point], names: dict[str, list[tuple[int, str]]]) -> bool:
+    """Return whether every name that a sentence says is one of these points'."""
+    return all(name in {_short(one.names[dimension]) for one in points} for dimension, places in names.items() for _, name in places)  # fmt: skip
+
+
+def _sides(
+    text: str, said: list[tuple[int, str]], values: list[str], *, implied: bool
+) -> Iterator[tuple[str, str, bool]]:
+    """Yield subject and base of a comparison along a dimension, and whether a word says which is which."""
+    names = list(dict.fromkeys(name for _, name in said))
+    if len(names) == 2:
+        yield _order(text, said)
+    elif len(names) > 2:
+        yield from ((a, b, False) for a, b in permutations(names[:6], 2))
+    elif implied and len(values) == 2:
+        subject = names[0] if names and names[0] in values else values[1]
+        yield subject, next(one for one in values if one != subject), False
+    elif implied and names:
+        yield from ((names[0], one, False) for one in values if _NO_NAME.fullmatch(one) and one != names[0])
+
+
+_BY_SPEED = 0.5
+"""The score of a metric of which a text says no more than "faster"."""
+
+
+def _score(text: str, point: Point) -> float:
+    """Return how much a text says of the metric of a cell: the words of its heading, else of its quantity."""
     column = point.table.columns[point.place]
+    score = 0.0
+    ranks = re.findall(r"\b(?:p|tp)\s?(\d\d(?:\.\d+)?)\b|\b(\d\d(?:\.\d+)?)(?:th|%?\s(?:percentile|latenc))", text, re.IGNORECASE)  # fmt: skip
+    if ranks:
+        # One percentile is not another one.
+        if column.percent is None or f"{column.percent:g}" not in {a or b for a, b in ranks}:
+            return 0.0
+        score += 2
+    for word in re.findall(r"[A-Za-z]{3,}", _METRIC_STOP.sub(" ", _short(point.rest))):
+        stem = word[: max(4, len(word) - 2)]
+        score += bool(re.search(rf"(?<![A-Za-z]){re.escape(stem)}", text, re.IGNORECASE))
     words = METRIC_WORDS.get(column.quantity, "")
-    heading = re.sub(r"\W+", " ", _short(column.heading)).strip()
-    if (
-        words
-        and len(heading) > 2
-        and re.search(words, heading, re.IGNORECASE)
-        and re.search(rf"(?<![A-Za-z0-9]){re.escape(heading)}(?![A-Za-z0-9])", re.sub(r"\W+", " ", text), re.IGNORECASE)
-    ):
+    if words and re.search(words, text, re.IGNORECASE):
+        score += 0.75
+    elif column.quantity in _GENERAL and column.better and _SPEED.search(text):
+        score += _BY_SPEED if column.quantity in {"throughput", "time"} else _BY_SPEED / 2
+    return score
+
+
+_METRIC_STOP = re.compile(r"\b(?:per|sec|second|seconds|min|hour|the|and|with|for|ops)\b", re.IGNORECASE)
+
+
+def metric_of(text: str, points: Sequence[Point]) -> list[Point]:
+    """Return the cells of the metric that a text says most of; none where it says nothing of any."""
+    scores = {(one.table.id, one.place): _score(text, one) for one in points}
+    most = max(scores.values(), default=0.0)
+    return [one for one in points if most > 0 and scores[one.table.id, one.place] == most]
+
+
+# What a comparison may be "of", "with" or "than" without being of other things than a table has.
+_ANYWHERE = re.compile(
+    r"(?:the|an?|all|each|every|both|its|their|our|this|that|those|these|same|before|it|in|at|with|for|of|on|from|to|when|however|only|case|once|just)$"
+    r"|latenc|throughput|time|quer|transaction|request|operation|thread|client|connection|worker|node|version|release|run|test|result|total|average|mean|percentile|p\d|workload"
+    r"|comparison|contrast|factor|concurren|~?\d|(?:go|grow|doubl|mov|switch|chang|us|add|rais|increas|reduc|load|build|insert|writ|read)ing$|(?:tps|qps|ops)\b", re.IGNORECASE,
+)  # fmt: skip
+_NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?!\s?[%％])")
+# What a sentence is of: its first word, words in capitals and with signs, and what prepositions come before.
+_THINGS = re.compile(r"^([\w~.-]+)|(?<=, )(?:the\s|an?\s)?([\w~.-]+)|\b(?:of|in|on|with|for|by|without|than|against|vs\.?|versus|the)\s(?:the\s|an?\s)?([\w~.-]+)|\b([A-Z][\w.-]+|\w+[-_]\w+)")  # fmt: skip
+
+
+def _of_others(text: str, table: Table, names: dict[str, list[tuple[int, str]]]) -> bool:
+    """Return whether a sentence speaks of something that a table does not have, or of a level of it that no name binds."""
+    said = {number for places in names.values() for _, name in places for number in _NUMBER.findall(name)}
+    levels = {
+        cells[place].text for place, one in enumerate(table.columns) if one.role == "level" for cells in table.rows
+    }
+    loads = re.findall(rf"(?<![\w.,])(\d[\d,]*)\s{_LOAD}", text, re.IGNORECASE)
+    if (set(_NUMBER.findall(text)) & levels | set(loads)) - said:
         return True
-    return not exactly and (
-        bool(words and re.search(words, text, re.IGNORECASE)) or bool(column.better and _SPEED.search(text))
-    )
+    known = " ".join([table.section, table.caption, *(one.heading for one in table.columns), *(cell.text for row in table.rows for cell in row)])  # fmt: skip
+    known = re.sub(r"[\s_-]+", " ", known.lower())
+    for match in _THINGS.finditer(text):
+        word = re.sub(r"[\s_-]+", " ", next(one for one in match.groups() if one).lower().strip(".,-"))
+        words = "|".join(METRIC_WORDS.values())
+        if not _ANYWHERE.match(word) and word[: max(4, len(word) - 2)] not in known and not re.search(rf"{words}|^(?:{UP}|{DOWN}|{_APART})", word):  # fmt: skip
+            return True
+    return False
 
 
 def _order(text: str, said: list[tuple[int, str]]) -> tuple[str, str, bool]:
     """Return the subject and the base of a comparison, and whether a word says which is which."""
     first, last = said[0][1], next(name for _, name in said if name != said[0][1])
+    if (ends := re.search(r"\b(?:from|between)\b", text)) and said[0][0] >= ends.end():
+        return last, first, ends[0].lower() == "from"
     pivot = _PIVOT.search(text)
     behind = [name for at, name in said if pivot and at >= pivot.end()]
     before = [name for at, name in said if pivot and at < pivot.start()]
@@ -444,26 +736,47 @@ def _order(text: str, said: list[tuple[int, str]]) -> tuple[str, str, bool]:
 
 
 def _pairs(kept: Sequence[Point], dimension: str, subject: str, base: str) -> list[Pair]:
-    groups: dict[tuple[object, ...], dict[str, Point]] = {}
-    for one in kept:
-        name = _short(one.names.get(dimension, ""))
-        if name in {subject, base}:
-            others = tuple(each for each in one.names.items() if each[0] not in {dimension, "/table"})
-            rest = one.rest if dimension == "/column" else one.table.columns[one.place].heading
-            same = one.table.id if dimension != "/table" else ""
-            groups.setdefault((others, rest, same, one.table.columns[one.place].unit), {})[name] = one
-    return [(group[subject], group[base]) for group in groups.values() if len(group) == 2]
+    """Return the pairs of cells of two names that are alike in all else, or that are the only ones of their names."""
+    found: list[Pair] = []
+    for strictly in (True, False):
+        groups: dict[tuple[object, ...], dict[str, list[Point]]] = {}
+        for one in kept:
+            name = _short(one.names.get(dimension, ""))
+            if name in {subject, base}:
+                others = tuple(each for each in one.names.items() if each[0] not in {dimension, "/table", "/metric"} and (strictly or each[0].startswith("/")))  # fmt: skip
+                rest = "" if dimension == "/metric" else one.rest
+                same = one.table.id if dimension != "/table" else ""
+                key = (others, rest, same, one.table.columns[one.place].unit)
+                groups.setdefault(key, {}).setdefault(name, []).append(one)
+        found = [(group[subject][-1], group[base][-1]) for group in groups.values() if len(group) == 2 and (strictly or all(len(each) == 1 for each in group.values()))]  # fmt: skip
+        if found:
+            break
+    return found
 
 
 def _apart(claim: Claim, a: Point, b: Point) -> list[float]:
     """Return how far two cells are apart, in all ways that people mean: of one, of the other, times, times more."""
     x, y = a.number.value, b.number.value
     if claim.times:
-        return [max(x / y, y / x), max(x / y, y / x) - 1]
+        return [max(x / y, y / x), *([] if claim.exact else [max(x / y, y / x) - 1])]
     return [abs(x / y - 1) * 100, abs(y / x - 1) * 100]
 
 
 def _fits(claim: Claim, a: Point, b: Point) -> bool:
     spread = (a.number.place / a.number.value + b.number.place / b.number.value) * (1 if claim.times else 100)
-    room = claim.place + spread + (0.12 * claim.high if claim.about else 0.0)
+    room = claim.place + spread + (ROUND * claim.high if claim.about else 0.0)
     return any(claim.low - room <= value <= claim.high + room for value in _apart(claim, a, b))
+
+
+def _is_far(claim: Claim, pairs: Sequence[Pair]) -> bool:
+    """Return whether a claim is no rounding of what any pair gives: `FAR` times off all of them, or the other way round."""
+    flat = []
+    for a, b in pairs:
+        values = _apart(claim, a, b)
+        if not claim.times and claim.way in {"more", "less"}:
+            # Of the larger one where it is less, of the smaller one where it is more.
+            values = [(max if claim.way == "more" else min)(values)]
+        flat += values
+    if not flat or claim.low > FAR * max(flat):
+        return True
+    return len(pairs) == 1 and not claim.about and all(claim.low > FAR * one or claim.high < one / FAR for one in flat)

@@ -71,7 +71,7 @@ _MAGNITUDE = "|".join(sorted(map(re.escape, MAGNITUDES), key=len, reverse=True))
 _BYTES = {"K": "kB", "M": "MB", "G": "GB", "T": "TB"}
 
 _ABOUT = r"~|≈|≃|～|about\s|approximately\s|approx\.?\s|around\s|roughly\s|nearly\s|almost\s|约|大约|近"
-_BOUND = r"<=|>=|<|>|≤|≥|under\s|over\s|more than\s|less than\s|at least\s|at most\s|up to\s|超过|不到|至少|最多"
+_BOUND = r"<=|>=|<|>|≤|≥|under\s|below\s|above\s|over\s|more than\s|less than\s|at least\s|at most\s|up to\s|超过|不到|至少|最多"
 
 
 def _pattern(style: Style, prefix: str = "") -> str:

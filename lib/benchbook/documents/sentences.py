@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from itertools import permutations
 from typing import NamedTuple
 
-from benchbook.documents.comparisons import UP, Cells, claims
+from benchbook.documents.comparisons import Cells, Point
 from benchbook.documents.findings import Finding, Kind, Passed, Severity
 from benchbook.documents.findings import figure as shown
 from benchbook.documents.formats import Block
@@ -36,7 +36,12 @@ class NotBound(NamedTuple):
 
 
 Outcome = Finding | Passed | NotBound
-_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\d\"'(*\[])|(?<=[。！？；;])|\n(?=\s*(?:[-*•]|\(\d+\)|\d+\.)\s)")
+# A name may begin a sentence in a small letter, but not behind an abbreviation.
+_NO_END = "".join(rf"(?<!\b{word}\.)" for word in "vs etc max min avg sec approx resp incl no fig".split())
+_END = re.compile(
+    rf"(?<=[.!?])\s+(?=[A-Z\d\"'(*\[])|(?<=[a-z\d%)][a-z\d%)]\.){_NO_END}\s+(?=[a-z]{{3}}|v\d)"
+    r"|(?<=[。！？；;])|\n(?=\s*(?:[-*•]|\(\d+\)|\d+\.)\s)"
+)
 _N = r"(?P<{0}>(?<![\w.,])[~≈]?\d[\d,.]*\d|(?<![\w.,])\d)(?![.,]?\d)(?P<{0}_m>\s?(?:k|K|M|万|亿|million|thousand|billion)(?![A-Za-z]))?"
 
 
@@ -91,11 +96,6 @@ PATTERNS = [
         "Throughput scales linearly with the number of threads",
     ),
     Pattern(
-        "always",
-        _compiled(rf"\b(?:consistently|always|in all cases|in every case|across the board|uniformly|in all (?:tests|workloads|scenarios|configurations))\b(?:[^.]|\.\d){{0,50}}?\b(?:{UP}|outperforms?|beats?|wins?|ahead|slower|worse)\b|\b(?:outperforms?|beats?|{UP})\b(?:[^.]|\.\d){{0,60}}\b(?:in all cases|in every case|consistently|across the board|in all (?:tests|workloads|scenarios|configurations))\b"),
-        "v2 consistently outperforms v1",
-    ),
-    Pattern(
         "up to n%",
         _compiled(rf"\b(?:up to|as much as|at most|a maximum of|最高|最多|高达)\s?(?:提升|提高)?\s?(?:~|about )?{_PERCENT}"),
         "TPS improves by up to 40%",
@@ -115,9 +115,16 @@ PATTERNS = [
 
 def sentences(read: Reading) -> Iterator[Outcome]:
     """Yield what the sentences of a document come to: findings, what was checked and held, what could not be bound."""
+    for _, outcomes in by_sentence(read):
+        yield from outcomes
+    yield from _told_alike(read)
+
+
+def by_sentence(read: Reading) -> Iterator[tuple[Sentence, list[Outcome]]]:
+    """Yield every sentence of a document with what it comes to."""
     checks: dict[str, Callable[[Reading, Sentence, re.Match[str]], Iterator[Outcome]]] = {
         "from a to b by n%": _change, "n%: from a to b": _change, "a against b, n%": _change, "impossible percentage": _impossible, "linear": _linear,
-        "always": _always, "up to n%": _up_to, "n% on average": _average, "peak": _peak,
+        "up to n%": _up_to, "n% on average": _average, "peak": _peak,
     }  # fmt: skip
     printed = {
         re.sub(r"\D", "", one.printed)
@@ -137,9 +144,8 @@ def sentences(read: Reading) -> Iterator[Outcome]:
             named if any(isinstance(one, Finding) for one in named) else [*_quoted(read, sentence, printed), *named]
         )
         # A sentence of which one part was bound is no longer one that was not.
-        bound = any(not isinstance(one, NotBound) for one in found)
-        yield from (one for one in found if not (bound and isinstance(one, NotBound)))
-    yield from _told_alike(read)
+        bound = any(isinstance(one, Finding) or (isinstance(one, Passed) and one.kind != "impossible") for one in found)
+        yield sentence, [one for one in found if not (bound and isinstance(one, NotBound))]
 
 
 def split(read: Reading) -> list[Sentence]:
@@ -196,6 +202,13 @@ def _of(match: re.Match[str], name: str) -> Figure | None:
     return found[0] if len(found) == 1 and found[0].low > 0 else None
 
 
+def _is_level(read: Reading, word: str) -> bool:
+    """Return whether a word behind a number is that of a level: 64 threads, or 4,000 warehouses where a column is headed so."""
+    heads = " ".join(one.heading for table in read.tables for one in table.columns if one.role == "level").lower()
+    stem = word.strip().lower().removesuffix("s")
+    return bool(re.search(r"thread|client|connection|node|worker|user|core|concurren|线程|并发", stem)) or (len(stem) > 2 and stem in heads)  # fmt: skip
+
+
 def _change(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[Outcome]:
     a, b = _of(match, "a"), _of(match, "b")
     printed = figures(match["percent"])
@@ -212,6 +225,8 @@ def _change(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator
         or b is None
         or scale is None
         or not printed
+        # "5,326 -> 4,589 tps from 200 to 400 threads, -14%": the levels of a load do not change by that.
+        or _is_level(read, match["b_u"])
         or re.search(
             r"respectively|分别|每|per cent of|percentile|%\s?(?:of|confidence|percentile)",
             sentence.text[match.end() - 1 :][:30] + said,
@@ -370,7 +385,7 @@ def _of_column(
 
 def _linear(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[Outcome]:
     hedged = re.search(
-        r"\b(?:not|near\w*|almost|sub|roughly|until|up to|approximately|quasi|close to|non|super|fairly|if|should|would|expect\w*)\b|接近|近似|非线性|不是|基本",
+        r"\b(?:not|nothing|than|near\w*|almost|sub|roughly|until|up to|approximately|quasi|close to|non|super|fairly|if|should|would|expect\w*)\b|接近|近似|非线性|不是|基本",
         sentence.text,
         re.IGNORECASE,
     )
@@ -431,58 +446,6 @@ def _said_ladders(table: Table, text: str) -> Iterator[tuple[int, int, list[int]
         for place, column in enumerate(table.columns):
             if column.quantity == "throughput" and re.search(rf"\b{re.escape(column.heading)}\b", text, re.IGNORECASE):
                 yield level, place, [row for row in range(len(table.rows)) if table.number(row, place)]
-
-
-def _always(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[Outcome]:
-    if re.search(
-        r"\b(?:not|n't|nor|almost|nearly|mostly|except|unless|if|should|can|could|may)\b", sentence.text, re.IGNORECASE
-    ):
-        yield NotBound(sentence)
-        return
-    bound: list[tuple[Table, int, int]] = []
-    for table in _near(read, sentence):
-        products = [
-            place
-            for place, column in enumerate(table.columns)
-            if column.role == "metric" and _named(column.heading, sentence.text)
-        ]
-        if (
-            len(products) == 2
-            and table.columns[products[0]].better
-            and table.columns[products[0]].unit == table.columns[products[1]].unit
-        ):
-            first, second = sorted(products, key=lambda place: _position(table.columns[place].heading, sentence.text))
-            bound.append((table, first, second))
-    worse = bool(re.search(r"\b(?:slower|worse|lower|less|behind)\b", match[0], re.IGNORECASE))
-    if len(bound) != 1:
-        yield NotBound(sentence)
-        return
-    table, first, second = bound[0]
-    against = []
-    for row in range(len(table.rows)):
-        a, b = table.number(row, first), table.number(row, second)
-        if a and b:
-            more = a.low > b.high, a.high < b.low
-            _, lost = more if (table.columns[first].better == "more") != worse else more[::-1]
-            against += [(row, a, b)] if lost else []
-            if not lost:
-                yield Passed("sentence", 1)
-    for row, a, b in against:
-        yield _finding(
-            read, sentence, "sentence", "contradiction", f"The sentence speaks of all rows, but the figures of {table.label(row)} say the opposite ({table.name}).",
-            [f"{table.columns[first].heading} {a.printed} against {table.columns[second].heading} {b.printed}"], 0.75,
-        )  # fmt: skip
-
-
-def _named(heading: str, text: str) -> bool:
-    name = re.sub(r"\s*[(\[（].*", "", heading).strip()
-    name = re.sub(r"\b(?:tps|qps|ops|throughput|latency|time|p\d\d)\b|[/_]", " ", name, flags=re.IGNORECASE).strip()
-    return len(name) > 1 and bool(re.search(rf"(?<![\w.]){re.escape(name)}(?![\w]|\.\d)", text, re.IGNORECASE))
-
-
-def _position(heading: str, text: str) -> int:
-    name = re.sub(r"\s*[(\[（].*", "", heading).strip()
-    return text.lower().find(name.lower())
 
 
 def _peak(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[Outcome]:
@@ -563,27 +526,41 @@ def _named_cells(read: Reading, cells: Cells, sentence: Sentence) -> Iterator[Ou
         if one.holds:
             yield Passed("sentence", 1)
             continue
-        a, b = one.pairs[0]
+        a = one.pairs[0][0]
         more = f", and in no pair of the {len(one.pairs)} rows" if len(one.pairs) > 1 else ""
         yield _finding(
             read, sentence, "sentence", "suspicious",
             f"The sentence says {one.claim.printed}; that is not what {a.table.columns[a.place].heading} of {a.table.name} gives{more}.",
             [f"{a.table.label(a.row)}: {a.number.printed}; {b.table.label(b.row)}: {b.number.printed}; {shown(a.number.value / b.number.value)} times" for a, b in one.pairs[:5]], 0.7,
         )  # fmt: skip
-    if claims(sentence.text) and not bound:
+    if not bound and cells.claimed(sentence.text, sentence.section):
         yield NotBound(sentence)
     for order in cells.ordered(sentence.text, sentence.section):
         if not order.wrong:
             yield Passed("sentence", len(order.right))
-        elif len(order.wrong) > 1 and not order.right:
-            a, b = order.wrong[0]
+        elif order.every or (len(order.wrong) > 1 and not order.right):
+            a = order.wrong[0][0]
+            words = (
+                f"The sentence speaks of all rows, but the figures of {a.table.label(a.row)} say the opposite ({a.table.name})."
+                if order.every
+                else f"The sentence puts {order.first} before {order.last}; all {len(order.wrong)} pairs of cells say the opposite ({a.table.name})."
+            )
             yield _finding(
-                read, sentence, "sentence", "suspicious",
-                f"The sentence puts {order.first} before {order.last}; all {len(order.wrong)} pairs of cells say the opposite ({a.table.name}).",
-                [f"{a.table.label(a.row)}, {a.table.columns[a.place].heading}: {a.number.printed}; {b.table.label(b.row)}, {b.table.columns[b.place].heading}: {b.number.printed}"], 0.7,
+                read, sentence, "sentence", "contradiction" if order.every else "suspicious", words,
+                [_beside(a, b) for a, b in order.wrong[:5]],
+                0.75 if order.every else 0.7,
             )  # fmt: skip
         else:
             yield NotBound(sentence)
+    bounded = cells.bounded(sentence.text, sentence.section)
+    if bounded and not bounded.wrong:
+        yield Passed("sentence", len(bounded.cells))
+    elif bounded:
+        first = bounded.wrong[0]
+        yield _finding(
+            read, sentence, "sentence", "suspicious", f"The sentence sets a limit, {bounded.said!r}; {len(bounded.wrong)} of the {len(bounded.cells)} cells that it names lie beyond ({first.table.name}).",
+            [f"{one.table.label(one.row)}, {one.table.columns[one.place].heading}: {one.number.printed}" for one in bounded.wrong[:5]], 0.7,
+        )  # fmt: skip
     quoted = cells.quoted(sentence.text, sentence.section)
     if quoted and quoted.holds:
         yield Passed("quoted figure", 1)
@@ -620,6 +597,13 @@ def _at_level(text: str, quoted: Figure, tables: list[Table]) -> list[tuple[Tabl
     ]
     # Whatever else it is about, it would not be of their order.
     return cells if cells and all(0.5 < quoted.value / one[3].value < 2 for one in cells if one[3].value) else []
+
+
+def _beside(a: Point, b: Point) -> str:
+    """Return two cells as printed, with what tells them apart."""
+    columns = [f"{one.table.columns[one.place].heading} {one.number.printed}" for one in (a, b)]
+    rows = [f"{one.table.label(one.row)}, " if a.row != b.row else "" for one in (a, b)]
+    return f"{rows[0]}{columns[0]} against {rows[1]}{columns[1]}"
 
 
 def _magnitude(one: Figure, other: Figure) -> bool:
