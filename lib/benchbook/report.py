@@ -119,12 +119,10 @@ class Report(Recorded):
     def campaign(self) -> Campaign:
         """The campaign on disk. Made on first use; in a replay, the one that was recorded."""
         if self._campaign is None:
-            self._campaign = self._replayed() if self.parameters.replay else self._planned()
+            asked = self.parameters
+            self._campaign = store.latest(self.report, asked.campaign) if asked.replay else self._planned()
             tell_command_line(campaign=self._campaign.id)
         return self._campaign
-
-    def _replayed(self) -> Campaign:
-        return store.latest(self.report, self.parameters.campaign)
 
     @property
     def _asking(self) -> planning.Asking:

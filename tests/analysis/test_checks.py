@@ -22,6 +22,7 @@ from benchbook.hosts.about import HostFacts
 from benchbook.probes.samples import COLUMNS
 from benchbook.published.tables import Published
 from benchbook.reports.load.load_kind import LoadKind
+from benchbook.workloads.sysbench import Sysbench
 
 REPORT = "tidb_v7_1_3_sysbench"
 
@@ -146,9 +147,9 @@ def test_every_record_gets_every_check() -> None:
     def use(each: Any) -> Any:
         return cpu_use.of_record(each, cpu(1.0))
 
-    found = checks.all_checks([record("a"), record("b")], use, hosts(executor="a"), checks.of_sysbench)
+    found = checks.all_checks([record("a"), record("b")], use, hosts(executor="a"), Sysbench.record_checks)
     assert found.groupby("trial").size().to_dict() == {"a": 3, "b": 3}
-    assert list(checks.all_checks([], use, Environment(), checks.of_sysbench).columns) == [
+    assert list(checks.all_checks([], use, Environment(), Sysbench.record_checks).columns) == [
         "trial",
         "check",
         "ok",

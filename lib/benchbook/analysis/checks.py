@@ -98,11 +98,6 @@ def _cores(client: HostUse, environment: Environment) -> int:
     return round(client.cores) if client.bound else facts.cores if facts else 0
 
 
-def of_sysbench(record: Record) -> list[Check]:
-    """What a load of sysbench must answer for, whatever report it belongs to."""
-    return [little(record), errors(record)]
-
-
 def failed_probes(record: Record) -> list[Check]:
     """Probes that took not one sample during the trial, each with its last error; none is no check.
 

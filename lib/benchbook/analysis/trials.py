@@ -107,7 +107,9 @@ def of_records(
     planned : levels that have a column even where no record has them.
     """
     levels = list(dict.fromkeys([*(name for record in records for name in record.levels), *planned]))
-    stands = {n: as_level(n) + PUBLISHED for n in levels if all(_is_number(r.levels.get(n, 0)) for r in records)}
+    stands = {
+        n: as_level(n) + PUBLISHED for n in levels if all(isinstance(r.levels.get(n, 0), int | float) for r in records)
+    }
     names = [column for name in levels for column in (as_level(name), stands.get(name)) if column]
     taken = _taken(names)
     units: dict[str, str] = {}
@@ -144,10 +146,6 @@ def of_records(
 def _taken(levels: Sequence[str]) -> set[str]:
     """Return the columns of a trials frame that are no metrics: a metric of such a name has `_measured` behind it."""
     return {column.name for column in TRIALS.columns} | set(levels)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float)
 
 
 def _cpu(campaign: Campaign, record: Record) -> dict[str, float]:

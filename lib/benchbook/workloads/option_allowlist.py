@@ -73,7 +73,7 @@ def check_levels(
 
 def _refused(what: str, value: str, load: type[LoadGenerator[Any]], file: Path, key: str, known: str) -> BadInput:
     return BadInput(
-        f"{load.name} does not know this {what}, which a report would have it run on your hosts",
+        f"{load.name} does not know this {what}, so it is not run on your hosts",
         file=file,
         key=key,
         value=value,

@@ -366,4 +366,4 @@ class Sysbench(LoadGenerator[SysbenchSize]):
         if (after_s := record.proof.get(QUEUE_FULL_AFTER_S)) is not None:
             found = f"full after {after_s:g} s: more was offered than the server takes"
             return [Check(record.id, "queue", ok=True, found=found)]
-        return [*checks.of_sysbench(record), *sysbench_output.latency_range(record)]
+        return [checks.little(record), checks.errors(record), *sysbench_output.latency_range(record)]

@@ -121,7 +121,7 @@ def chosen(what: str, value: str) -> tuple[str, ...]:
         f"report.yaml: {AT}{what}: ",
         f"(got '{value}')",
         "add --allow ",
-        "which a report would have it run on your hosts",
+        "so it is not run on your hosts",
     )
 
 
