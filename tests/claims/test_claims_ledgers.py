@@ -143,7 +143,9 @@ def test_what_is_wrong_with_the_whole_ledger(tmp_path: Path) -> None:
     data = PUBLISHED["tidb_v7_1_3_sysbench"]
     assert ledgers.load(data, tmp_path) is None, "a report need not have one"
     for claims, more, said in [
-        ([CLAIM, CLAIM], {}, "two claims have this id"), ([CLAIM], {"report": "dm_1_0_ga"}, "not the folder's name"),
+        ([CLAIM, CLAIM], {}, "two claims have this id"),
+        ([CLAIM, {**CLAIM, "id": "copied", "statement": "Other words."}], {}, "two claims test the same"),
+        ([CLAIM], {"report": "dm_1_0_ga"}, "not the folder's name"),
         ([], {}, "at least 1 item"), ([CLAIM], {"alpha": 2}, "less than 1"),
     ]:  # fmt: skip
         write(tmp_path, *claims, **more)

@@ -502,6 +502,17 @@ def test_design_must_be_that_of_the_tables(copy: Path):
     assert "the design names an unknown table (got 'oltp_point_selects')" in refusal(copy)
 
 
+def test_a_design_has_its_own_name_and_what_its_table_says_was_held_fixed(copy: Path):
+    file = copy / "tidb_v7_1_3_sysbench" / "report.yaml"
+    replace(file, "- name: oltp_insert\n", "- name: oltp_read_write\n")
+    assert "design: two designs have this name (got 'oltp_read_write')" in refusal(copy)
+    replace(file, "- name: oltp_read_write\n    table: oltp_insert\n", "- name: oltp_insert\n    table: oltp_insert\n")
+    replace(file, 'prefill_for_recycle: "false"', 'prefill_for_recycle: "true"')
+    said = refusal(copy)
+    assert "design.oltp_point_select.fixed.prefill_for_recycle: design and table differ (got 'true')" in said
+    assert "datapackage.json says false of table oltp_point_select" in said
+
+
 @pytest.mark.parametrize("left", ["threads / tsp", "threads /", "__import__('os').getcwd()", "tps[0]"])
 def test_identities_are_arithmetic_over_columns(copy: Path, left: str):
     file = copy / "tidb_v7_1_3_sysbench" / "datapackage.json"

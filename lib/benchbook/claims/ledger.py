@@ -87,10 +87,16 @@ def _named_alike(found: Ledger, published: Published, file: Path) -> None:
     if found.report != report:
         raise BadInput("is not the folder's name", file=file, key="report", value=found.report, fix=f"write {report}")
     seen: set[str] = set()
+    same: dict[str, str] = {}
     for claim in found.claims:
         if claim.id in seen:
             raise BadInput("two claims have this id", file=file, key="id", value=claim.id, fix="rename one")
         seen.add(claim.id)
+        tested = claim.model_dump_json(exclude={"id", "statement", "sentence", "where", "note"})
+        if other := same.get(tested):
+            fix = f"name the table, metric or levels that {claim.id} is about, or take it out"
+            raise BadInput("two claims test the same", file=file, key=claim.id, value=other, fix=fix)
+        same[tested] = claim.id
 
 
 def _check(claim: Hypothesis, published: Published, file: Path) -> None:

@@ -11,7 +11,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from benchbook.documents.numerals import Figure, figures
@@ -96,17 +96,37 @@ def check_package(package: PackageMeta, path: Path) -> None:
             known(key, names, "primaryKey names no column", f"{resource.name}.schema.primaryKey", path)
 
 
-def check_design(report: Report, levels: dict[str, list[str]], rows: dict[str, list[Row]], path: Path) -> None:
-    """The design names tables, levels and combinations that the tables have, all of them. Raises BadInput."""
+def check_design(
+    report: Report,
+    levels: dict[str, list[str]],
+    fixed: Mapping[str, Mapping[str, object]],
+    rows: dict[str, list[Row]],
+    path: Path,
+) -> None:
+    """The design names tables, levels and combinations that the tables have, all of them. Raises BadInput.
+
+    `fixed`: what datapackage.json says was held fixed, by table; the design says the same of it.
+    """
     for fact in report.text_facts:
         for table in fact.tables:
             known(table, list(rows), "a text fact names an unknown table", f"text_facts.{fact.id}", path)
+    seen: set[str] = set()
     for experiment in report.design:
         key = f"design.{experiment.name}"
+        if experiment.name in seen:
+            raise BadInput(
+                "two designs have this name", file=path, key="design", value=experiment.name, fix="rename one"
+            )
+        seen.add(experiment.name)
         known(experiment.table, list(rows), "the design names an unknown table", key, path)
         for factor in experiment.factors:
             known(factor, levels[experiment.table], "a factor is no level of its table", key, path)
         _same_points(experiment, rows[experiment.table], path)
+        of_table = fixed[experiment.table]
+        for name, value in experiment.fixed.items():
+            if of_table.get(name, value) != value:
+                fix = f"datapackage.json says {of_table[name]} of table {experiment.table}: correct what is not printed"
+                raise BadInput("design and table differ", file=path, key=f"{key}.fixed.{name}", value=value, fix=fix)
 
 
 def frictionless_check(descriptor: Path) -> None:

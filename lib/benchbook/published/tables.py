@@ -176,7 +176,9 @@ def load(report: str, root: Path | None = None) -> Published:
         rows[resource.name], texts = read_rows(resource, folder / resource.path)
         check_printed(resource, texts, folder / resource.path)
         tables[resource.name] = _table(resource, rows[resource.name], texts)
-    check_design(facts, {id: table.levels for id, table in tables.items()}, rows, folder / "report.yaml")
+    levels = {id: table.levels for id, table in tables.items()}
+    fixed = {id: table.fixed for id, table in tables.items()}
+    check_design(facts, levels, fixed, rows, folder / "report.yaml")
     return Published(facts, tables)
 
 
