@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -74,7 +74,7 @@ def draft(read: Reading, name: str) -> Draft:
     runs = [run for command in commands(read) if (run := _run(command))]
     in_sentences = table_in_sentences(read)
     printed = [*_joined(_measured(read)), *([in_sentences] if in_sentences else [])]
-    tables = [table for each in printed if (table := _long(each))]
+    tables = [part for each in printed if (table := _long(each)) for part in _by_workload(table)]
     _name_tables(tables)
     design = [entry for table in tables if (entry := _design(read, table, runs, guesses))]
     loads = {entry["load"] for entry in design}
@@ -302,6 +302,23 @@ def _long(table: Table) -> _LongTable | None:
         for number, row in enumerate(made.rows, start=1):
             row[name] = str(number)
     return made
+
+
+def _by_workload(table: _LongTable) -> list[_LongTable]:
+    """Return a table for each workload, where a column has them: each is a load of its own."""
+    of = next((one for one in table.levels if one.name == "workload"), None)
+    names = list(dict.fromkeys(row[of.name] for row in table.rows)) if of else []
+    if of is None or not all(re.fullmatch(r"oltp_[a-z_]{1,40}", name) for name in names):
+        return [table]
+    return [
+        _LongTable(
+            "",
+            replace(table.source, section=f"{table.source.section} > {name}".lstrip("> "), caption=""),
+            [column for column in table.columns if column is not of],
+            [{key: text for key, text in row.items() if key != of.name} for row in table.rows if row[of.name] == name],
+        )
+        for name in names
+    ]
 
 
 def _free(made: _LongTable, name: str, other: str) -> str:

@@ -223,6 +223,16 @@ def test_a_heading_names_a_level_of_threads_or_none(heading: str, level: str) ->
     assert concurrency_of(heading) == level
 
 
+def test_workloads_down_and_threads_across_are_a_design_for_each_workload(tmp_path: Path) -> None:
+    heads = "| Workload | 8 threads | 16 threads |\n|--|--|--|\n"
+    rows = f"{heads}| oltp_point_select | 10,000 | 19,000 |\n| oltp_read_write | 500 | 900 |\n"
+    made = drafted(tmp_path, f"# AcmeDB\n\n`{COMMAND}`\n\n## Throughput (TPS)\n\n{rows}")
+    assert [(one["workload"], one["factors"]) for one in made.report["design"]] == [
+        ("oltp_point_select", {"threads": [8, 16]}), ("oltp_read_write", {"threads": [8, 16]}),
+    ]  # fmt: skip
+    assert made.tables["oltp_read_write.csv"].splitlines() == ["threads,throughput", "8,500", "16,900"]
+
+
 def test_versions_in_headings_stay_versions_where_all_ran_at_one_level_of_threads(tmp_path: Path) -> None:
     heads = "| Run | 4.1 TPS (8 threads) | 4.2 TPS (8 threads) |\n|--|--|--|\n"
     rows = f"{heads}| 1 | 1,000 | 1,900 |\n| 2 | 1,100 | 2,000 |\n"

@@ -111,9 +111,10 @@ def in_figures(text: str) -> str:
 
 
 ROUND = 0.12
-"""How far, of itself, "about 30%" may be off: no finding of the sentences in benchmarks/ changes between 0.05 and 0.2."""
+"""How far, of itself, "about 30%" may be off. Of the 99 sentences in benchmarks/sentences nothing changes from 0.05 to 0.12; at 0.2 two
+false ones pass."""
 FAR = 1.2
-"""How many times off a comparison is no rounding."""
+"""How many times off a comparison is no rounding: of those sentences 91 are judged rightly at 1.1, 89 at 1.2, 83 at 1.5, none wrongly."""
 
 
 class Point(NamedTuple):
