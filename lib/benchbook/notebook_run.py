@@ -139,7 +139,11 @@ def run_cells(notebook: Path, parameters: Mapping[str, object], target: Path) ->
         # Sockets of the file system: nobody else on the machine can listen to the kernel, and two runs side by side
         # cannot take each other's port. The kernel is interrupted before it is shut down, and would log that.
         config = {
-            "KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"},
+            "KernelManager": {
+                "transport": "ipc",
+                "ip": f"{sockets}/kernel",
+                "connection_file": f"{sockets}/kernel.json",
+            },
             "NotebookClient": {"extra_arguments": ["--IPKernelApp.log_level=50"]},
         }
         try:

@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -238,3 +239,20 @@ def test_a_temporary_folder_whose_path_no_socket_can_have_is_named(
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     with pytest.raises(BadInput, match=r"^TMPDIR: the path is too long .* \d+ bytes shorter"):
         notebook_run.run_cells(tmp_path / "any.ipynb", {}, tmp_path / "target.ipynb")
+
+
+def test_a_run_keeps_the_key_of_its_kernel_where_the_next_run_finds_what_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """jupyter_client would write it beside, into a file that nobody knows by its name."""
+    folder = tmp_path / "t"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(f"import os; print(*os.listdir({str(folder)!r}))")],
+        metadata={"kernelspec": {"name": "python3", "display_name": "Python", "language": "python"}},
+    )
+    nbformat.write(notebook, tmp_path / "asks.ipynb")
+    notebook_run.run_cells(tmp_path / "asks.ipynb", {}, tmp_path / "ran.ipynb")
+    printed = nbformat.read(tmp_path / "ran.ipynb", as_version=4).cells[-1].outputs[0].text
+    assert re.fullmatch(rf"benchbook-{os.getpid()}-\w+\n", printed)
