@@ -101,7 +101,14 @@ def draft(read: Reading, name: str) -> Draft:
         "hosts": _hosts(read, guesses),
         "environment": [],
         "text_facts": [
-            {"id": f"command_line_{run.line}", "where": f"line {run.line}", "printed": run.text, "values": run.settings}
+            {
+                "id": f"command_line_{run.line}",
+                "where": f"line {run.line}",
+                "printed": run.text,
+                "values": run.settings,
+                # `benchbook audit` holds it against the tables that were measured so.
+                "tables": [t.name for t in tables if run.settings and run.settings.items() <= t.fixed.items()],
+            }
             for run in runs
         ],
         "design": design if len(loads) == 1 else [],
