@@ -209,6 +209,11 @@ def test_a_point_off_a_smooth_curve_and_figures_exchanged_are_found(tmp_path: Pa
     assert {one.line for one in exchanged.findings} == {5}
 
 
+def test_parts_that_are_numbered_lie_on_no_curve(tmp_path: Path) -> None:
+    parts = "".join(f"| {number} | {seconds} |\n" for number, seconds in enumerate((94.0, 74.7, 28.7, 74.3, 85.6), 1))
+    assert found(tmp_path, f"| Batch | All (s) |\n|--|--|\n{parts}") == []
+
+
 def test_a_quoted_figure_with_one_slip_is_found_and_a_right_one_counts_as_checked(tmp_path: Path) -> None:
     table = "## Load\n\n| Threads | TPS |\n|--|--|\n| 8 | 12039 |\n| 16 | 15210 |\n\nThroughput is {} TPS.\n"
     assert found(tmp_path, table.format("12,039")) == []

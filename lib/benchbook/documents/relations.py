@@ -22,10 +22,15 @@ from benchbook.documents.sentences import split
 from benchbook.documents.tables import Reading, Table, together, with_rows_as_columns
 from benchbook.documents.units import SECONDS, factor, is_rate
 
+# Of 120 errors planted in benchmarks/documents (`make bench BENCH=planted_errors`), 100 are found; beside each, what other values find.
 FEWEST = 3
-"""The fewest rows in which a relation must hold, before another row is held against it."""
+"""The fewest rows in which a relation must hold, before another row is held against it: 100 with 2 as well, 93 with 5."""
 CONSTANT = 4
-"""The same where the relation is a constant that nobody named, and not a percentage that is headed as one."""
+"""The same where the relation is a constant that nobody named, and not a percentage that is headed as one: 100 with 3, 94 with 6."""
+SAME = 0.004
+"""How far from a constant a row is, of itself, before it is off it, beyond rounding: 100 from 0.002 to 0.01."""
+LITTLE = 0.05
+"""The same of Little's law, as clients wait between calls: 100 from 0.025 to 0.1."""
 Outcome = Finding | Passed
 
 
@@ -440,14 +445,14 @@ def constants(read: Reading, table: Table) -> Iterator[Outcome]:
             if words == "{} / {}" and timed and is_rate(one.unit) != is_rate(other.unit):
                 continue
             rows = _products(table, (a, b), of)
-            off = _odd_one(rows, 0.004)
+            off = _odd_one(rows, SAME)
             if off is None or not _varies(table, (a, b), [row for row, *_ in rows]):
                 continue
             related.add((a, b))
             yield from _odd(read, table, (a, b), words, rows, off, "ratio", "contradiction")
     for whole, first, second in _triples(table, places, related):
         rows = _products(table, (whole, first, second), lambda x, y, z: x / (y * z))
-        off = _odd_one(rows, 0.004)
+        off = _odd_one(rows, SAME)
         if off is not None:
             yield from _odd(read, table, (whole, first, second), "{} / ({} x {})", rows, off, "ratio", "contradiction")
     for clients, rate, latency in permutations(places, 3):
@@ -461,7 +466,7 @@ def constants(read: Reading, table: Table) -> Iterator[Outcome]:
         ):
             continue
         rows = _products(table, (clients, rate, latency), lambda n, x, t, s=scale: n / (x * t * s))
-        off = _odd_one(rows, 0.05)
+        off = _odd_one(rows, LITTLE)
         if off is not None and len({table.rows[row][clients].text for row, *_ in rows}) > 1:
             words = "{} against {} against {}"
             yield from _odd(read, table, (clients, rate, latency), words, rows, off, "Little's law", "suspicious")
@@ -749,6 +754,8 @@ def curves(read: Reading, table: Table) -> Iterator[Outcome]:
         return
     level = next(place for place, column in enumerate(table.columns) if column.role == "level")
     x = [number.value if (number := table.number(row, level)) else 0.0 for row in range(len(table.rows))]
+    if x == list(range(1, len(x) + 1)) and table.columns[level].quantity != "concurrency":
+        return  # batch 1, 2, 3: numbers of parts, along which nothing need be smooth
     for place, column in enumerate(table.columns):
         y = [table.number(row, place) for row in range(len(table.rows))]
         numbers = [one for one in y if one and one.low > 0]
