@@ -310,8 +310,9 @@ class Report(Recorded):
         """Each published table beside what was measured, with intervals over repetitions."""
         scaling = self.campaign.scaling
         scaled = scaling.of_tables_in(self.records).sentence() if scaling else ""
-        notes = [show.paragraph(said) for said in (scaled, summary.unsure(self.records)) if said]
-        return show.stack([*notes, show.beside(self.beside(), self.published)])
+        tables = {trial.cell.table for trial in self.campaign.trials}
+        notes = [scaled, summary.unsure(self.records), *self.kind.asked_otherwise(self.campaign.asked, tables)]
+        return show.stack([*map(show.paragraph, filter(None, notes)), show.beside(self.beside(), self.published)])
 
     def save_figure(self, drawn: Figure | Grid, name: str, alt: str = "", caption: str = "") -> Figure:
         """Save what seaborn or `plots` drew as figures/<name>.png and .svg of the campaign; return its figure.

@@ -46,11 +46,12 @@ def with_interval(measured: Measured | None) -> str:
     """Return `mean [low, high]`, to two digits of half the interval; with one repetition the mean alone."""
     if measured is None:
         return "–"
-    if measured.low is None or measured.high is None:
+    low, high = measured.low, measured.high
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
         return number(measured.value)
-    half = (measured.high - measured.low) / 2
+    half = (high - low) / 2
     # Digits beyond these say nothing: the mean is not known to them.
     decimals = 1 - math.floor(math.log10(half)) if 0 < half < math.inf else 9
-    value, low, high = (round(each, decimals) for each in (measured.value, max(0.0, measured.low), measured.high))
+    value, low, high = (round(each, decimals) for each in (measured.value, max(0.0, low), high))
     # Non-breaking: an interval that is cut in two lines is not read as one.
     return f"{number(value)}\u00a0[{number(low)},\u00a0{number(high)}]"

@@ -31,7 +31,7 @@ _SIZES = {"axes.titlesize": 9, "axes.labelsize": 9, "lines.markersize": 5.5, "le
 
 def set_theme() -> None:
     """Give every figure of a notebook, drawn by seaborn or by `plots`, the look of the kit's pages."""
-    sns.set_theme(context="paper", style="ticks", palette="colorblind", rc={**_AXES, **_SIZES})
+    sns.set_theme(context="paper", style="ticks", palette="colorblind", rc={**_AXES, **_SIZES, "axes.formatter.limits": (-4, 7)})
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 import pandas as pd
@@ -120,6 +120,13 @@ class Kind(ABC, Generic[P]):
     def repeating(self, profile: Profile) -> Repeating | None:
         """When repetitions are added; None if they never are."""
         return profile.repeat
+
+    def asked_otherwise(self, asked: Mapping[str, Any], tables: Collection[str]) -> list[str]:
+        """Return a sentence for each condition of a run that changes what its figures say of the published ones.
+
+        asked : as `asked` returns it; tables : those that the run planned. They stand above the tables.
+        """
+        return []
 
     def figures(self, published: Published, figures: pd.DataFrame) -> pd.DataFrame:
         """Return the figures of the published tables (schema.FIGURES); `figures` are those of all trials.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 from pydantic import Field, StrictBool
@@ -23,7 +24,7 @@ from benchbook.published.reading import known
 from benchbook.published.tables import Published, PublishedTable
 from benchbook.reports import stated
 from benchbook.reports.dm.replication import ROLES, DmReplication
-from benchbook.reports.dm.task import POOL_SIZE, STATEMENT_SIZE, SYNC, databases
+from benchbook.reports.dm.task import LADDER, POOL_SIZE, ROWS, STATEMENT_SIZE, SYNC, databases
 from benchbook.reports.driving import check_probes
 from benchbook.reports.kind import Kind, common
 from benchbook.systems import mysql
@@ -262,6 +263,23 @@ class DmKind(Kind[ReplicationParameters]):
     def beside(self, published: Published, figures: pd.DataFrame, trials: Sequence[Trial]) -> pd.DataFrame:
         """Return what was published beside what was measured, outcomes that the report has as levels among it."""
         return super().beside(with_outcomes(published), figures, trials)
+
+    def asked_otherwise(self, asked: Mapping[str, Any], tables: Collection[str]) -> list[str]:
+        """Say where an upstream was held to a rate, and where dumps were cut otherwise than the report's."""
+        rate, ladder = asked.get("rate") or 0, asked.get("ladder_rate") or 0
+        said = []
+        if rate or (ladder and LADDER in tables):
+            where = "In every sync" if rate else "Where worker-counts are compared"
+            held = f"the upstream was held to {rate or ladder:,} transactions/s"
+            said.append(f"{where} {held}: jobs at that rate are what DM was asked for, and not all that it can do.")
+        rows, size = asked.get("split_rows") or ROWS, asked.get("statement_size") or STATEMENT_SIZE
+        if (rows, size) != (ROWS, STATEMENT_SIZE) and any(table not in SYNC for table in tables):
+            printed = f"({ROWS:,} and {STATEMENT_SIZE:,} in the report)"
+            said.append(
+                f"Dumps are cut into chunks of {rows:,} rows and statements of {size:,} bytes {printed}, where a table "
+                "does not vary them: small tables have few as large as those."
+            )
+        return said
 
     def record_checks(self, record: Record) -> list[Check]:
         """Is the target the source, by checksum; did the disk hold; and for a sync, the errors upstream."""

@@ -28,7 +28,7 @@ from benchbook.probes.watch import watching
 from benchbook.profiles import Profile
 from benchbook.reports.driving import Driver
 from benchbook.reports.saga import saga_summary
-from benchbook.reports.saga.saga_tables import Rung
+from benchbook.reports.saga.rungs import Rung
 from benchbook.reports.starting_state import StartingState
 from benchbook.systems import mysql
 from benchbook.systems.dtm import RETRIED, Dtm, SagaService, load_schemas, store_purpose

@@ -20,9 +20,8 @@ from benchbook.published.tables import Published
 from benchbook.reports import stated
 from benchbook.reports.driving import check_probes
 from benchbook.reports.kind import Kind, common
-from benchbook.reports.saga import saga_tables
 from benchbook.reports.saga.ladder import KILLED, ROLES, SYSBENCH, SagaLadder
-from benchbook.reports.saga.saga_tables import CEILING, FAILING, LADDER, Rung
+from benchbook.reports.saga.rungs import CEILING, FAILING, LADDER, Rung, figures_at_knee
 from benchbook.stats.latency import little
 from benchbook.systems import mysql
 from benchbook.systems.dtm import Dtm
@@ -163,7 +162,7 @@ class SagaKind(Kind[SagaParameters]):
 
     def figures(self, published: Published, figures: pd.DataFrame) -> pd.DataFrame:
         """Return the figures of the published tables, each rung at its knee."""
-        return super().figures(published, saga_tables.figures_at_knee(figures))
+        return super().figures(published, figures_at_knee(figures))
 
     def record_checks(self, record: Record) -> list[Check]:
         """sysbench's own records answer as in its own reports; the others for clients, ends and books."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchbook.campaign.record import Quantity
-from benchbook.reports.saga.saga_tables import Rung
+from benchbook.reports.saga.rungs import Rung
 from benchbook.stats.latency import hdr_buckets, percentile
 from benchbook.systems import mysql
 from benchbook.systems.dtm import ENDS

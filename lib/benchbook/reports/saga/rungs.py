@@ -1,18 +1,14 @@
-"""The rungs of the report's ladder of global transactions, and their records as tables, each rung at its knee."""
+"""The rungs of the report's ladder of global transactions, and the number of clients at which each is compared."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import pandas as pd
 
-from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.given.choices import one_of
-from benchbook.grouping import grouped
-from benchbook.published.tables import Published
 
 MODES = ("no_dtm", "dtm", "dtm_barrier")
 
@@ -77,76 +73,36 @@ class Rung:
 
 # Beyond the published ladder: the business service with nothing to do, which is what it could at most deliver.
 CEILING = Rung("no_dtm", 0)
-# What the ladder is relative to: the business alone.
-BASE = Rung("no_dtm", 2)
 
 
 LADDER, FAILING = "saga", "saga_failing"
 # A rung is compared at the lowest number of clients whose mean throughput is within this share of its best.
 NEAR = 0.05
-TYPES = ("inserts", "updates", "deletes", "selects")
+# The published table beside the ladder.
+ALONE = "sysbench alone"
 
 
-def of_table(records: Iterable[Record], table: str = LADDER) -> list[Record]:
-    return [record for record in records if record.table == table]
+def rung_names(frame: pd.DataFrame) -> pd.Series:
+    """Return the rung of each row [mode, sql_per_branch, fail (a share; may be missing)] as an ordered category.
+
+    In the order in which the report climbs: without DTM first, light before heavy. A row without a mode is sysbench's.
+    """
+    fails = frame["fail"] if "fail" in frame else pd.Series(0.0, frame.index)
+    levels = zip(frame["mode"], frame["sql_per_branch"], fails.astype(float).fillna(0.0), strict=True)
+    found = [Rung(str(mode), int(sql), float(fail)) if pd.notna(mode) else None for mode, sql, fail in levels]
+    climbed = sorted({rung for rung in found if rung}, key=_climb)
+    labels = [rung.label if rung else ALONE for rung in found]
+    return pd.Series(pd.Categorical(labels, [ALONE, *(rung.label for rung in climbed)], ordered=True), frame.index)
 
 
-class Step(NamedTuple):
-    """A rung on the system that climbed it."""
-
-    system: str
-    rung: Rung
-
-
-def by_step(records: Iterable[Record]) -> dict[Step, list[Record]]:
-    """Records of each rung of each system: without DTM first, light before heavy, as the report climbs."""
-    found = grouped(records, lambda record: Step(record.system, Rung.of(record.levels)))
-    return {step: found[step] for step in sorted(found, key=lambda step: (step.system, *_climb(step.rung)))}
-
-
-def cells(records: Iterable[Record]) -> list[tuple[dict[str, object], Step, list[Record]]]:
-    """The same, each with what it is called at the head of a table's row: its system only where there are several."""
-    steps = by_step(records)
-    several = len({step.system for step in steps}) > 1
-    return [(heading(step.system, named(step.rung), several=several), step, mine) for step, mine in steps.items()]
-
-
-def heading(system: str, rung: str, *, several: bool) -> dict[str, object]:
-    """What a table's row begins with."""
-    return {**({"system": system} if several else {}), "rung": rung}
-
-
-def named(rung: Rung) -> str:
-    """A rung's label for a table: it may break after a comma only."""
-    return rung.label.replace(" ", "\u00a0").replace(",\u00a0", ", ")
-
-
-def _climb(rung: Rung) -> tuple[bool, bool, bool, bool, int]:
+def _climb(rung: Rung) -> tuple[bool, bool, bool, bool, int, float]:
     idle = rung.sql_per_branch == 0 and not rung.with_dtm
-    return rung.sql_per_branch > 2, not idle, rung.with_dtm, rung.barrier, rung.sql_per_branch
-
-
-def knees(records: Iterable[Record]) -> dict[Step, int]:
-    """Per rung of the ladder and system, the number of clients at which it is compared (see NEAR)."""
-    return {step: _knee(mine) for step, mine in by_step(of_table(records)).items()}
-
-
-def _knee(records: Sequence[Record]) -> int:
-    rows = [(int(r.levels["concurrency"]), r.summary["global_tps"].value) for r in records]
-    return _saturated(pd.DataFrame(rows, columns=["concurrency", "value"]))
+    return rung.sql_per_branch > 2, not idle, rung.with_dtm, rung.barrier, rung.sql_per_branch, rung.fail
 
 
 def _saturated(figures: pd.DataFrame) -> int:
     means = figures.groupby("concurrency").value.mean()
     return int(means.index[means >= (1 - NEAR) * means.max()].min())
-
-
-def at_knee(records: Sequence[Record]) -> list[Record]:
-    """All records, of the ladder only those at the knee of their rung on their system."""
-    wanted = knees(records)
-    return [
-        r for r in records if r.table != LADDER or r.levels["concurrency"] == wanted[Step(r.system, Rung.of(r.levels))]
-    ]
 
 
 def figures_at_knee(figures: pd.DataFrame) -> pd.DataFrame:
@@ -159,21 +115,3 @@ def figures_at_knee(figures: pd.DataFrame) -> pd.DataFrame:
     at_knee = ladder.merge(wanted.apply(_saturated).rename("knee").reset_index(), on=rungs)
     kept = set(at_knee[at_knee.concurrency == at_knee.knee].trial)
     return figures[(figures.table != LADDER) | figures.trial.isin(kept)]
-
-
-# -- arithmetic -----------------------------------------------------------------------------------------------------
-
-
-def arithmetic(published: Published, rung: Rung) -> dict[str, int] | None:
-    """The report's own integers: database transactions and SQL of one global transaction; None where it has none."""
-    frame = published.table(LADDER).frame
-    mine = frame[(frame["mode"] == rung.mode) & (frame["sql_per_branch"] == rung.sql_per_branch)]
-    if mine.empty:
-        return None
-    row = mine.iloc[0]
-    return {"db_tps": int(row["db_tx_per_global"]), "ops": int(row["sql_per_global"])}
-
-
-def off(counted: float, calculated: float) -> float:
-    """By what share the counted figure lies above (or, negative, below) the calculated one."""
-    return counted / calculated - 1
