@@ -181,25 +181,6 @@ def test_a_line_that_would_mix_trials_is_refused() -> None:
         plots.over_time(seconds(("r01-a", "dtm", 2.0), ("r01-b", "dtm", 2.0)), row="mode", column="threads")
 
 
-def watched(*rows: tuple[str, str, str, float, float | None]) -> pd.DataFrame:
-    frame = pd.DataFrame(rows, columns=["trial", "panel", "line", "t", "value"])
-    frame.attrs = {"about": "Lag", "since": "the load", "ends": {"w4": 0.5}}
-    return frame
-
-
-def test_what_was_watched_says_the_highest_of_every_line_and_what_was_not_sampled() -> None:
-    figure = plots.watched(
-        watched(("w4", "rows", "behind", 0.0, 2.0), ("w4", "rows", "behind", 1.0, 8.0), ("w4", "s", "late", 0.0, None))
-    )
-    assert [axis.get_title() for axis in figure.axes] == ["w4: rows"]
-    alt, caption = output.words(figure)
-    assert alt == "Lag over time, a panel per trial and kind. w4: behind up to 8."
-    assert caption.endswith("Without a sample, and so without a panel: s in 1 of 1 trials.")
-    assert [(0.5, 0.0), (0.5, 1.0)] in lines_of(figure.axes[0])
-    none = plots.watched(watched(("w4", "rows", "behind", 0.0, None)))
-    assert output.words(none)[0] == "Lag: nothing was sampled."
-
-
 # -- forest --------------------------------------------------------------------------------------------------------
 
 

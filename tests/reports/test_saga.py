@@ -11,7 +11,6 @@ import pytest
 import tabled
 from kit import Home
 from records import record
-from rendered import Rendered
 
 from benchbook import published
 from benchbook.analysis.beside import in_rows
@@ -21,9 +20,9 @@ from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.profiles import load_profile
-from benchbook.reports.saga import saga_kind, saga_summary, saga_tables, saga_views
+from benchbook.reports.saga import saga_kind, saga_summary
 from benchbook.reports.saga.ladder import SagaLadder, Still, ab_version
-from benchbook.reports.saga.saga_tables import Rung
+from benchbook.reports.saga.rungs import Rung, figures_at_knee, rung_names
 from benchbook.systems import mysql
 from benchbook.workloads import ab
 from benchbook.workloads.ab import AbSummary
@@ -286,28 +285,22 @@ def ladder(tps: dict[int, list[float]], mode: str = "dtm", sql: int = 2, system:
     ]
 
 
+def at_knee(records: list[Record]) -> set[tuple[str, str]]:
+    """The rungs that are compared, each with its number of clients."""
+    found = figures_at_knee(figures_of(of_records(records), ["global_tps"]))
+    names = found.system.astype(str) + ": " + rung_names(found).astype(str)
+    return set(zip(names, found.concurrency, strict=True))
+
+
 def test_a_rung_is_compared_at_its_knee() -> None:
     records = ladder({10: [80, 82], 20: [97, 99], 40: [100, 102]}) + ladder({10: [50, 50]}, sql=10)
-    assert saga_tables.knees(records) == {("mariadb", Rung("dtm", 2)): 20, ("mariadb", Rung("dtm", 10)): 10}
-    assert [r.levels["concurrency"] for r in saga_tables.at_knee(records)] == [20, 20, 10, 10]
+    assert at_knee(records) == {("mariadb: DTM, 2 SQL", 20), ("mariadb: DTM, 10 SQL", 10)}
 
 
-def test_each_of_several_systems_has_its_own_knee_and_its_own_rows() -> None:
+def test_each_of_several_systems_has_its_own_knee() -> None:
     """One is as fast as it gets with 10 clients, the other with 40; together both would be at 40 with 65."""
     records = ladder({10: [30, 30], 40: [30, 30]}) + ladder({10: [50, 50], 40: [100, 100]}, system="mysql57")
-    kept = saga_tables.at_knee(records)
-    assert {(r.system, r.levels["concurrency"]) for r in kept} == {("mariadb", 10), ("mysql57", 40)}
-    figures = figures_of(of_records(records), ["global_tps"])
-    assert {*saga_tables.figures_at_knee(figures).trial} == {one.id for one in kept}
-
-
-def test_views_of_several_systems_name_them() -> None:
-    base = ladder({10: [40, 40]}, "no_dtm") + ladder({10: [80, 80]}, "no_dtm", system="mysql57")
-    records = [*base, *ladder({10: [20, 20]})]
-    report = SimpleNamespace(beside=lambda: tabled.beside(saga_kind.SagaKind(), PUBLISHED, records, []))
-    found = saga_views.ladder(cast(Any, report)).set_index(["who", "rung", "measure"]).value
-    assert found["mariadb", "DTM, 2 SQL", "Global-TPS"] == 0.5
-    assert found["mysql57", "no DTM, 2 SQL", "Global-TPS"] == 1.0
+    assert at_knee(records) == {("mariadb: DTM, 2 SQL", 10), ("mysql57: DTM, 2 SQL", 40)}
 
 
 def test_published_tables_show_the_knee() -> None:
@@ -318,46 +311,11 @@ def test_published_tables_show_the_knee() -> None:
     assert (row["mode"], row["sql_per_branch"], row["measured"], row["n"]) == ("dtm", 2, 101, 2)
 
 
-def test_the_report_s_own_arithmetic() -> None:
-    assert saga_tables.arithmetic(PUBLISHED, Rung("dtm_barrier", 2)) == {"db_tps": 4, "ops": 12}
-    assert saga_tables.arithmetic(PUBLISHED, Rung("no_dtm", 0)) is None
-    assert saga_tables.off(90, 120) == -0.25
-
-
 def test_rungs_climb_as_the_report_does() -> None:
     rungs = [Rung("dtm_barrier", 10), Rung("dtm", 2), Rung("dtm", 0), Rung("no_dtm", 2), Rung("no_dtm", 0)]
-    records = [r for rung in rungs for r in ladder({10: [1]}, rung.mode, rung.sql_per_branch)]
-    found = [step.rung.label for step in saga_tables.by_step(records)]
-    assert found == ["no DTM, empty", "no DTM, 2 SQL", "DTM, empty", "DTM, 2 SQL", "DTM + barrier, 10 SQL"]
-
-
-# -- the figure -----------------------------------------------------------------------------------------------------
-
-
-def test_the_ladder_is_relative_to_each_one_s_own_base() -> None:
-    rows = [
-        ("published", "base", "OPS", 100.0, None, None),
-        ("published", "top", "OPS", 50.0, None, None),
-        ("measured", "base", "OPS", 10.0, 8.0, 12.0),
-        ("measured", "top", "OPS", 4.0, 3.0, 5.0),
-        ("published", "top", "TPS", 7.0, None, None),
-    ]
-    frame = pd.DataFrame(rows, columns=["who", "rung", "measure", "value", "low", "high"])
-    found = saga_views.relative(frame, base="base")
-    assert found.value.tolist() == [1.0, 0.5, 1.0, 0.4]
-    assert found.low.tolist()[2:] == [0.8, 0.3]
-    figure = saga_views.in_rungs(found, ["OPS"], base="base")
-    assert [text.get_text() for text in figure.axes[0, 0].get_yticklabels()] == ["base", "top"]
-    assert "OPS, top: published 0.50, measured 0.40" in saga_views.in_words(found)
-
-
-@pytest.mark.parametrize(("counted", "said"), [([{"retried": 3}, {"retried": 2}], "5"), ([{"retried": 3}, {}], "–")])
-def test_retries_of_older_records_were_those_of_the_whole_block(counted: list[dict[str, int]], said: str) -> None:
-    """They counted on from rung to rung, under another name: 57 of a trial that met 22 deadlocks."""
-    proof = {"global": {"started": 10, "rolled_back": 0}, "invariants": {}, "db_transactions_retried": 57}
-    records = [
-        record.model_copy(update={"proof": {**proof, **retried}})
-        for record, retried in zip(ladder({10: [80, 82]}), counted, strict=True)
-    ]
-    (row,) = Rendered(saga_views.invariants(cast(Any, SimpleNamespace(records=records))).data).table("Books after")
-    assert row["retried"] == said
+    rows = [{"mode": rung.mode, "sql_per_branch": rung.sql_per_branch} for rung in rungs]
+    found = rung_names(pd.DataFrame([*rows, {"mode": "dtm", "sql_per_branch": 2, "fail": 0.2}, {"mode": None}]))
+    assert found.sort_values().tolist() == [
+        "sysbench alone", "no DTM, empty", "no DTM, 2 SQL", "DTM, empty", "DTM, 2 SQL", "DTM, 2 SQL, 20% fail",
+        "DTM + barrier, 10 SQL",
+    ]  # fmt: skip

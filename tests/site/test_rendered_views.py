@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import papermill
@@ -22,12 +23,10 @@ from rendered import Rendered
 import benchbook
 from benchbook import plots
 from benchbook.analysis import results, summary
-from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput
 from benchbook.plots import output
 from benchbook.report import Report
-from benchbook.reports.dm import dm_views
-from benchbook.reports.saga import saga_views
+from benchbook.reports.saga.rungs import rung_names
 
 GA, ALPHA, DTM, DDT = "dm_1_0_ga", "dm_1_0_alpha", "dtm_mysql", "ddt_full_scale"
 Replayed = Callable[[str], Report]
@@ -51,7 +50,8 @@ def test_a_percentile_that_no_load_had_requests_enough_for_is_no_column_and_no_e
         path.write_text(json.dumps(record))
     report = benchbook.open_campaign(DTM)
     assert "p95_ms" not in report.trials()
-    found = saga_views.by_clients(report.trials("p95_ms"))
+    found = report.trials("p95_ms")
+    found = found.assign(rung=rung_names(found).astype(str))
     assert found.p95_ms.isna().all()
     assert report.trials("p95_ms").attrs["units"]["p95_ms"] == "ms"
     assert alt(plots.repetitions(found, "p95_ms", x="concurrency", panel="rung")).startswith("No trial has p95_ms")
@@ -77,6 +77,10 @@ class Page:
         return found
 
     @property
+    def rows(self) -> list[list[str]]:
+        return [[cell.get_text() for cell in row.find_all("td")] for row in Rendered(self.html).soup.find_all("tr")]
+
+    @property
     def words(self) -> str:
         return " ".join(Rendered(self.html).soup.get_text(" ").split())
 
@@ -95,54 +99,38 @@ def executed(report: str, home: Home, **parameters: object) -> Page:
     )
 
 
+def keep_only(report: Path, part: str) -> None:
+    """Leave of a recorded campaign the trials with this part in their id."""
+    (folder,) = report.iterdir()
+    plan = json.loads((folder / "plan.json").read_text())
+    plan["trials"] = [trial for trial in plan["trials"] if part in trial["id"]]
+    (folder / "plan.json").write_text(json.dumps(plan))
+    kept = {trial["id"] for trial in plan["trials"]}
+    for trial in (folder / "trials").iterdir():
+        if trial.name not in kept:
+            shutil.rmtree(trial)
+
+
+def copied(
+    report: Path, trial: str, *, proof: Any = None, summary: Any = None, levels: Any = None, **cell: str
+) -> None:
+    """Add to a recorded campaign a trial of another cell, measured as one that it has."""
+    (folder,) = report.iterdir()
+    name = f"{trial}-{'-'.join(cell.values())}"
+    shutil.copytree(folder / "trials" / trial, folder / "trials" / name)
+    file = folder / "trials" / name / "record.json"
+    made = {**json.loads(file.read_text()), **cell, "id": name}
+    made |= {"levels": levels or made["levels"], "proof": {**made["proof"], **(proof or {})}}
+    made["summary"] |= summary or {}
+    file.write_text(json.dumps(made))
+    plan = json.loads((folder / "plan.json").read_text())
+    of = next(one for one in plan["trials"] if one["id"] == trial)
+    of = {**of, "id": name, "order": len(plan["trials"])}
+    plan["trials"].append({**of, "cell": {**of["cell"], **cell, "levels": made["levels"]}})
+    (folder / "plan.json").write_text(json.dumps(plan))
+
+
 # -- DM --------------------------------------------------------------------------------------------------------------
-
-
-def test_dm_proofs_are_summed_over_the_trials_of_a_table(replayed: Replayed) -> None:
-    rows = {row["table"]: row for row in Rendered(dm_views.proofs(replayed(GA)).data).table("Source against target")}
-    assert {name: (row["trials"], row["tables compared"], row["chunks"]) for name, row in rows.items()} == {
-        "sync_worker_count": ("2", "8", "8"),
-        "sync_distribution": ("1", "4", "4"),
-        "load_pool_size": ("2", "8", "8"),
-        "dump": ("1", "4", "4"),
-    }
-    # Two loads of four tables of 8,000 rows, one dump of four of 16,000.
-    assert rows["load_pool_size"]["rows at the source"] == rows["load_pool_size"]["rows at the target"] == "64,000"
-    assert rows["dump"]["rows at the target"] == "64,000"
-    assert {row["differences"] for row in rows.values()} == {"0"}
-
-
-def test_dm_lag_is_drawn_with_its_highest_and_tabled_with_the_catch_up(replayed: Replayed) -> None:
-    report = replayed(GA)
-    assert alt(plots.watched(dm_views.watched(report, dm_views.LAG))) == (
-        "Replication lag over time, a panel per trial and kind. 4 workers: rows up to 990.5, seconds up to 0.742; "
-        "64 workers: rows up to 2,425, seconds up to 1.852; write_only: rows up to 15,154, seconds up to 4.717."
-    )
-    rows = Rendered(dm_views.lag_table(report).data).table("Lag and catch-up")
-    found = {
-        (row["table"], row["worker-count"]): (row["lag_max_rows (rows)"], row["lag_max_s (s)"], row["catch_up_s (s)"])
-        for row in rows
-    }
-    assert found == {
-        ("sync_distribution", "32"): ("15,154", "4.717", "8.468"),
-        ("sync_worker_count", "4"): ("990.5", "0.742", "0.8022"),
-        ("sync_worker_count", "64"): ("2,425", "1.852", "1.25"),
-    }
-    # A write_only transaction changes six rows: two updates of two jobs each, a delete and an insert.
-    assert [row["jobs (rows)"] for row in rows] == [f"{4099 * 6:,}", "4,386", "4,414"]
-
-
-def test_dm_throughput_and_indicators_say_what_was_highest(replayed: Replayed) -> None:
-    report = replayed(ALPHA)
-    about = "over time, a panel per trial and kind. 1024 threads, 256 workers: "
-    assert alt(plots.watched(dm_views.watched(report, dm_views.THROUGHPUT))) == (
-        f"Throughput of MySQL, DM and TiDB {about}MySQL: transactions up to 1,512, DM: row jobs up to 3,062, "
-        "TiDB: statements up to 2,044, TiDB: transactions up to 434."
-    )
-    indicators = alt(plots.watched(dm_views.watched(report, dm_views.INDICATORS)))
-    assert indicators.startswith(f"DM's key indicators {about}binlog events up to 2,164, row jobs up to 3,062, ")
-    tidb = alt(plots.watched(dm_views.watched(report, dm_views.TIDB)))
-    assert tidb.startswith(f"TiDB's key indicators {about}explicit commits up to 434, ")
 
 
 def test_dm_curves_stand_beside_the_published_ones_and_say_where_nothing_was_measured(replayed: Replayed) -> None:
@@ -160,30 +148,67 @@ def test_dm_curves_stand_beside_the_published_ones_and_say_where_nothing_was_mea
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("report", "trials", "jobs", "pictures"),
-    [
-        # 4,526 rows in 4.278 s.
-        (ALPHA, 1, "1,058", 5),
-        # 4,386 rows in 3.823 s; the figure of a table that was not measured is a sentence.
-        (GA, 6, "1,147", 7),
-    ],
-)
-def test_dm_notebooks_run_from_top_to_bottom_on_what_was_recorded(
-    report: str, trials: int, jobs: str, pictures: int, runs: Path, home: Home
-) -> None:
-    notebook, target = str(home.path / "notebooks" / f"{report}.ipynb"), str(home.path / "out.ipynb")
-    done = papermill.execute_notebook(notebook, target, {"replay": True}, progress_bar=False, cwd=str(home.path))
-    outputs = [output for cell in done.cells for output in cell.get("outputs", [])]
-    assert {output.output_type for output in outputs} <= {"execute_result", "display_data", "stream"}
-    page = Rendered("".join(output.data.get("text/html", "") for output in outputs if "data" in output))
-    assert f"{trials} of {trials} trials recorded, 0 failed." in page.text
-    assert [cell for table in page.soup.find_all("table") for cell in table.find_all("td") if cell.get_text() == jobs]
-    (campaign,) = (Campaign(folder) for folder in (home.path / "data" / "runs" / report).iterdir())
-    drawn = [path.name for path in (campaign.folder / "figures").glob("*.png") if not path.name.endswith("claims.png")]
-    assert len(drawn) == pictures
-    found = results.read(campaign.folder / "results.json")
-    assert (found.trials.planned, found.trials.done, found.trials.failed) == (trials, trials, 0)
+def test_the_notebook_of_dm_s_limits_shows_every_sync_and_what_was_compared(runs: Path, home: Home) -> None:
+    page = executed(GA, home)
+    assert "6 of 6 trials recorded, 0 failed." in page.words
+    compared = page.table("source_rows").set_index("published_table")
+    assert {name: (row["trials"], row["tables"], row["chunks"]) for name, row in compared.iterrows()} == {
+        "sync_worker_count": (2, 8, 8),
+        "sync_distribution": (1, 4, 4),
+        "load_pool_size": (2, 8, 8),
+        "dump": (1, 4, 4),
+    }
+    # Two loads of four tables of 8,000 rows, one dump of four of 16,000.
+    assert compared.loc["load_pool_size", ["source_rows", "target_rows"]].tolist() == [64_000, 64_000]
+    assert compared.loc["dump", "target_rows"] == 64_000
+    assert compared["differences"].tolist() == [0] * 4
+    assert page.alt("Replication lag") == (
+        "Replication lag over time. dm, sync_distribution, oltp_write_only, 32 workers: rows up to 15,154; "
+        "dm, sync_distribution, oltp_write_only, 32 workers: seconds up to 4.717; "
+        "dm, sync_worker_count, oltp_insert, 4 workers: rows up to 990.5; "
+        "dm, sync_worker_count, oltp_insert, 4 workers: seconds up to 0.742; "
+        "dm, sync_worker_count, oltp_insert, 64 workers: rows up to 2,425; "
+        "dm, sync_worker_count, oltp_insert, 64 workers: seconds up to 1.852."
+    )
+    lags = page.table("catch_up_s (s)").set_index("worker_count")
+    # A write_only transaction changes six rows: two updates of two jobs each, a delete and an insert: 4,099 x 6.
+    assert lags[["lag_max_rows (rows)", "lag_max_s (s)", "catch_up_s (s)", "jobs (rows)"]].to_dict("index") == {
+        32: {"lag_max_rows (rows)": 15_154, "lag_max_s (s)": 4.717, "catch_up_s (s)": 8.468, "jobs (rows)": 24_594},
+        4: {"lag_max_rows (rows)": 990.5, "lag_max_s (s)": 0.742, "catch_up_s (s)": 0.8022, "jobs (rows)": 4_386},
+        64: {"lag_max_rows (rows)": 2_425, "lag_max_s (s)": 1.852, "catch_up_s (s)": 1.25, "jobs (rows)": 4_414},
+    }
+    assert "In every sync the upstream was held to 1,500 transactions/s" in page.words
+    assert "Dumps are cut into chunks of 1,000 rows and statements of 1,000,000 bytes (320,000 and" in page.words
+    # 4,386 rows in 3.823 s.
+    assert [row for row in page.rows if "1,147" in row]
+    assert len(page.alts) == 7
+    found = results.read(next((runs / GA).glob("*/results.json")))
+    assert (found.trials.planned, found.trials.done, found.trials.failed) == (6, 6, 0)
+
+
+@pytest.mark.slow
+def test_the_notebook_of_one_sync_says_what_was_highest(runs: Path, home: Home) -> None:
+    page = executed(ALPHA, home)
+    about = "dm, result, oltp_insert, 256 workers"
+    assert page.alt("Throughput of MySQL") == (
+        f"Throughput of MySQL, DM and TiDB over time. {about}: MySQL: transactions up to 1,512; "
+        f"{about}: DM: row jobs up to 3,062; {about}: TiDB: statements up to 2,044; "
+        f"{about}: TiDB: transactions up to 434."
+    )
+    assert f"{about}: binlog events up to 2,164; {about}: row jobs up to 3,062" in page.alt("DM's key indicators")
+    assert page.alt("TiDB's key indicators").startswith(
+        f"TiDB's key indicators over time. {about}: explicit commits up to 434; "
+    )
+    # 4,526 rows in 4.278 s.
+    assert [row for row in page.rows if "1,058" in row]
+
+
+@pytest.mark.slow
+def test_a_campaign_without_a_sync_says_so(runs: Path, home: Home) -> None:
+    keep_only(runs / GA, "dump")
+    page = executed(GA, home)
+    assert len([alt for alt in page.alts if alt.endswith("over time. No sync was measured.")]) == 4
+    assert page.table("source_rows")["published_table"].tolist() == ["dump"]
 
 
 # -- DTM -------------------------------------------------------------------------------------------------------------
@@ -209,42 +234,59 @@ def test_saga_rungs_stand_beside_the_published_ones_with_intervals(replayed: Rep
     assert with_dtm["Global transactions (1/s), measured"] == "390 [260, 510]"
 
 
-def test_the_ladder_is_relative_to_the_business_alone(replayed: Replayed) -> None:
-    said = alt(saga_views.drawn(saga_views.ladder(replayed(DTM))))
-    # 575 / 1,232 and 385.5 / 1,193.1.
-    assert "Global-TPS, DTM, 2 SQL: published 0.47, measured 0.32" in said
-    assert "OPS, DTM, 2 SQL: published 1.17, measured 0.57" in said
-
-
-def test_what_the_report_multiplies_stands_beside_what_was_counted(replayed: Replayed) -> None:
-    page = Rendered(saga_views.counters(replayed(DTM)).data)
-    each = {row["rung"]: row for row in page.table("One global transaction")}
-    assert (each["DTM, 2 SQL"]["SQL, report"], each["DTM, 2 SQL"]["SQL counted"]) == ("10", "7.10")
-    rates = {row["rung"]: row for row in page.table("OPS: measured Global-TPS times")}
+@pytest.mark.slow
+def test_the_notebook_of_sagas_shows_the_ladder_what_was_counted_and_the_books(runs: Path, home: Home) -> None:
+    """Of two systems, one with a half of the other's ladder; and with a trial in which DTM was killed."""
+    dtm = "r01-mariadb-dtm-sql_per_branch2-concurrency10"
+    for repetition in ("r01", "r02", "r03"):
+        copied(runs / DTM, f"{repetition}-mariadb-no_dtm-sql_per_branch2-concurrency10", system="mysql57")
+    killed = {"killed": {"under_way": 7}, "retried": 5}
+    levels = {"mode": "dtm_barrier", "sql_per_branch": 2, "concurrency": 10, "kill": 1}
+    took = {"down_s": {"value": 1.5, "unit": "s"}, "recovery_s": {"value": 4.0, "unit": "s"}}
+    copied(runs / DTM, dtm, table="saga_killed", levels=levels, proof=killed, summary=took)
+    page = executed(DTM, home)
+    # 575 / 1,232 and 385.5 / 1,193.1; the other system is relative to its own, which is all that it has.
+    ladder = page.alt("Relative to the rung without DTM.")
+    for said in (
+        "Global-TPS, DTM, 2 SQL, published 0.47", "Global-TPS, DTM, 2 SQL, mariadb 0.32",
+        "OPS, DTM, 2 SQL, published 1.17", "OPS, DTM, 2 SQL, mariadb 0.57", "OPS, no DTM, 2 SQL, mysql57 1.00",
+    ):  # fmt: skip
+        assert said in ladder
+    assert "mysql57" not in ladder.partition("OPS, DTM, 2 SQL")[2].partition(";")[0]
+    counted = page.table("sql_per_global_published").set_index(["system", "rung"])
+    per_global = ["sql_per_global_published", "sql_per_global"]
+    assert counted.loc[("mariadb", "DTM, 2 SQL"), per_global].tolist() == [10, 7.1]
+    rates = page.table("ops_multiplied").set_index(["system", "rung"])
     # 385.5 x 10 = 3,855; counted (3,138 + 2,525 + 2,550) / 3 = 2,738, which is 29% less.
-    assert rates["DTM, 2 SQL"] == {
-        "rung": "DTM, 2 SQL",
-        "Global-TPS": "385.5",
-        "times": "10",
-        "multiplied": "3,855",
-        "counted": "2,738",
-        "differs by": "-29.0%",
-    }
-
-
-def test_books_that_are_not_in_order_are_said_with_the_sum(replayed: Replayed) -> None:
-    report = replayed(DTM)
-    rows = {row["rung"]: row for row in Rendered(saga_views.invariants(report).data).table("Books after every trial")}
+    of_ops = ["global_tps", "ops_multiplied", "ops", "ops_off_percent"]
+    assert rates.loc[("mariadb", "DTM, 2 SQL"), of_ops].tolist() == [385.5, 3855.0, 2738.0, -29.0]
+    # 5,685.5 sagas a second with nothing to do: 385.5 are 6.8% of them, 1,193.1 are 21%.
+    below = page.table("ceiling").set_index(["system", "rung"])["share_percent"]
+    assert below.to_dict() == {("mariadb", "no DTM, 2 SQL"): 21.0, ("mariadb", "DTM, 2 SQL"): 6.8}
+    books = page.table("global.started", "trials").set_index(["system", "rung"])
     # 1,399 + 1,383 + 990 sagas; of those that fail, 1,239 + 1,273 + 850, of which 252 + 267 + 163 rolled back.
-    assert (rows["DTM, 2 SQL"]["sagas"], rows["DTM, 2 SQL"]["rolled back"]) == ("3,772", "0")
-    failing = rows["DTM, 2 SQL, 20% fail"]
-    assert (failing["sagas"], failing["rolled back"]) == ("3,362", "682")
-    assert rows["DTM, 2 SQL"]["sum of balances unchanged"] == "in 3 of 3"
-    assert failing["sum of balances unchanged"] == "in 0 of 3 (off by -252)"
-    (row,) = Rendered(saga_views.failing(report).data).table("A share of TransIn branches fails")
+    sums = ["trials", "global.started", "global.rolled_back", "sum of balances unchanged.holds"]
+    assert books.loc[("mariadb", "DTM, 2 SQL"), sums].tolist() == [3, 3772, 0, 3]
+    assert books.loc[("mariadb", "DTM, 2 SQL, 20% fail"), sums].tolist() == [3, 3362, 682, 0]
+    assert books.loc[("mariadb", "DTM + barrier, 2 SQL"), "retried"] == 5
+    broken = page.table("invariant", "found").set_index("invariant")["found"]
+    assert broken["sum of balances unchanged"] == "off by -252; off by -267; off by -163"
     # Shares 20.34%, 20.97%, 19.18%; every rollback compensates both branches: 2 x 682.
-    assert (row["rolled back"], row["compensations"]) == ("20.2% [17.9%, 22.4%]", "1,364")
-    assert row["sum of balances"] == "off by -252, -267, -163"
+    ends = page.table("metric", "measured", "unit", "rung").set_index("metric")
+    assert ends.loc["rolled_back_share", ["measured", "low", "high"]].tolist() == [0.202, 0.179, 0.224]
+    branches = page.table("branches.in.compensate.executed").set_index("table").loc["saga_failing"]
+    both = [branches[f"branches.{which}.compensate.executed"] for which in ("in", "out")]
+    assert both == [682, 682]
+    gone = page.table("killed.under_way").iloc[0]
+    assert gone[["killed.under_way", "down_s", "recovery_s", "global.failed"]].tolist() == [7, 1.5, 4.0, 0]
+    assert page.alt("commits (1/s) over time").startswith("commits (1/s) over time. mariadb, rung no DTM, empty: ")
+
+
+@pytest.mark.slow
+def test_a_ladder_without_its_base_is_no_error(runs: Path, home: Home) -> None:
+    keep_only(runs / DTM, "-no_dtm-sql_per_branch0-")
+    page = executed(DTM, home)
+    assert page.alt("Relative to the rung without DTM.").endswith("Nothing: it was not measured.")
 
 
 # -- DDT -------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ For a notebook's cells, from the frames of docs/frames.md:
     plots.relation(frame, "busy_cores", "tps")                                   one measure against another
     plots.ecdf(report.histograms())                                              latency by percentile
     plots.over_time(report.seconds("tps", source="sysbench"))                    every second
-    plots.watched(frame)                                                         what was watched while trials ran
     plots.usl(report.trials())                                                   scalability
     plots.knee(searches)                                                         latency against offered rate
 
@@ -27,7 +26,7 @@ from benchbook.plots.forest import claims, ratios
 from benchbook.plots.output import described, nothing
 from benchbook.plots.published import heat, levels, measures
 from benchbook.plots.style import set_theme
-from benchbook.plots.trials import ecdf, knee, over_time, relation, repetitions, time_series, usl, watched
+from benchbook.plots.trials import ecdf, knee, over_time, relation, repetitions, time_series, usl
 
 __all__ = [
     "claims",
@@ -45,5 +44,4 @@ __all__ = [
     "set_theme",
     "time_series",
     "usl",
-    "watched",
 ]

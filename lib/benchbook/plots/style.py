@@ -31,7 +31,9 @@ _SIZES = {"axes.titlesize": 9, "axes.labelsize": 9, "lines.markersize": 5.5, "le
 
 def set_theme() -> None:
     """Give every figure of a notebook, drawn by seaborn or by `plots`, the look of the kit's pages."""
-    sns.set_theme(context="paper", style="ticks", palette="colorblind", rc={**_AXES, **_SIZES, "axes.formatter.limits": (-4, 7)})
+    # Up to seven digits stand as they are: a power of ten in a corner of the axis is not seen.
+    sizes = {**_SIZES, "axes.formatter.limits": (-4, 7)}
+    sns.set_theme(context="paper", style="ticks", palette="colorblind", rc={**_AXES, **sizes})
 
 
 @contextmanager

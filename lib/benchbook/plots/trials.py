@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator, NullLocator, StrMethodFormatter
 
-from benchbook.analysis.formatting import number
 from benchbook.analysis.schema import check_numbers
 from benchbook.campaign.max_rate import Searched, by_rate, excess
 from benchbook.errors import BadInput, counted
@@ -170,10 +169,10 @@ def over_time(seconds: pd.DataFrame, *, row: str = "workload", column: str = "th
 
 
 @styled()
-def time_series(frame: pd.DataFrame, *, row: str, column: str, label: str, since: str = "the load") -> Figure:
+def time_series(frame: pd.DataFrame, *, row: str, column: str, label: str) -> Figure:
     """Draw a panel per (row, column), in rows of their order of appearance, and a line per repetition.
 
-    `frame`: [row, column, repetition, t (s since `since` began), value].
+    `frame`: [row, column, repetition, t (s since the load began), value].
     """
     panels = frame[[row, column]].drop_duplicates()
     order = {value: place for place, value in enumerate(dict.fromkeys(frame[row]))}
@@ -187,65 +186,18 @@ def time_series(frame: pd.DataFrame, *, row: str, column: str, label: str, since
         legend="brief" if several else False, **facets(len(names), height=1.6, aspect=1.85),
     )  # fmt: skip
     grid.set_titles("{col_name}", size=8)
-    figure: Figure = _timed(grid, label, since, "repetition").figure
+    figure: Figure = _timed(grid, label, "repetition").figure
     return figure
 
 
-@styled()
-def watched(frame: pd.DataFrame) -> Figure:
-    """Draw what was watched while trials ran: a panel per trial and kind, a line per metric, the end of each load.
-
-    Panels without a sample are left out, and the caption says which. `frame`: [trial, panel, line, t (s), value];
-    `attrs`: `ends` (trial -> end of its load, s), `since` (what began at 0), `about` (what it shows), `shown` (which
-    trials of several, a sentence; may be missing).
-    """
-    if frame.empty:
-        return nothing(str(frame.attrs.get("about", "Nothing was watched.")))
-    about, since = str(frame.attrs["about"]), str(frame.attrs["since"])
-    ends: Mapping[str, float] = frame.attrs["ends"]
-    sampled = frame.groupby(["trial", "panel"], sort=False, observed=True).value.transform("count") > 0
-    if not sampled.any():
-        return nothing(f"{about}: nothing was sampled.")
-    data = frame[sampled].reset_index(drop=True)
-    data = data.assign(facet=data.trial.astype(str) + ": " + data.panel.astype(str), line=data.line.astype(str))
-    names = list(dict.fromkeys(data.line))
-    grid = sns.relplot(
-        data, kind="line", x="t", y="value", hue="line", hue_order=names, palette=looks(names)["palette"], marker="o",
-        markersize=3, linewidth=1, markeredgewidth=0, estimator=None, col="facet", legend=len(names) > 1,
-        **facets(data.facet.nunique(), columns=2, height=1.9, aspect=2.1),
-    )  # fmt: skip
-    grid.set_titles("{col_name}", size=8)
-    for name, axis in grid.axes_dict.items():
-        axis.axvline(ends[str(data[data.facet == name].trial.iloc[0])], color="#555555", linewidth=0.9, linestyle=":")
-    parts = "; ".join(_highest(str(name), part) for name, part in frame.groupby("trial", sort=False, observed=True))
-    some = f" {frame.attrs['shown']}" if "shown" in frame.attrs else ""
-    return described(
-        _timed(grid, "", since),
-        f"{about} over time, a panel per trial and kind. {parts}.",
-        f"{about}, time since {since} began; the dotted line is the end of the load.{some}{_unsampled(frame, sampled)}",
-    )
-
-
-def _unsampled(frame: pd.DataFrame, sampled: pd.Series[bool]) -> str:
-    left_out = frame[~sampled].drop_duplicates(["trial", "panel"]).groupby("panel", sort=False).size()
-    trials = frame.trial.nunique()
-    listed = ", ".join(f"{panel} in {count} of {trials} trials" for panel, count in left_out.items())
-    return f" Without a sample, and so without a panel: {listed}." if listed else ""
-
-
-def _highest(trial: str, part: pd.DataFrame) -> str:
-    tops = part.dropna(subset="value").groupby("line", sort=False, observed=True).value.max()
-    return f"{trial}: {', '.join(f'{line} up to {number(float(top))}' for line, top in tops.items()) or 'no samples'}"
-
-
-def _timed(grid: sns.FacetGrid, label: str, since: str, legend: str | None = None) -> sns.FacetGrid:
+def _timed(grid: sns.FacetGrid, label: str, legend: str) -> sns.FacetGrid:
     for axis in grid.axes.flat:
         axis.set_xlim(left=0)
         axis.set_ylim(0, 1.08 * max(axis.dataLim.ymax, 1e-9))
         axis.xaxis.set_major_locator(MaxNLocator(5))
         axis.yaxis.set_major_locator(MaxNLocator(4))
         short_numbers(axis)
-    grid.set_axis_labels(f"time since {since} began (s)", "")
+    grid.set_axis_labels("time since the load began (s)", "")
     grid.figure.supylabel(label, fontsize=9)
     grid.tight_layout()
     legend_below(grid, legend)
