@@ -124,8 +124,9 @@ def _level(values: pd.Series) -> pd.Series:
     codes, found = pd.factorize(values)
     present = found.tolist()
     if present and all(isinstance(value, int | float) for value in present):
-        whole = "int64" if bool((codes >= 0).all()) else "Int64"
-        return values.astype(whole if all(float(value).is_integer() for value in present) else "float64")
+        if not all(float(value).is_integer() for value in present):
+            return values.astype("float64")
+        return values.astype("int64") if bool((codes >= 0).all()) else values.astype("Int64")
     said = [str(value) for value in present]
     names = list(dict.fromkeys(said))
     # Of a value that is missing the code is -1, which takes the last place.
