@@ -114,8 +114,8 @@ def _scaled(campaign: Campaign) -> dict[str, Any]:
 def _asked(campaign: Campaign, tables: Collection[str]) -> dict[str, Any]:
     """What was asked for; of scaled levels those of `tables` alone, for others change nothing that is compared.
 
-    Whether a load shared the servers' cores when levels were scaled (`shared`) stands in these, and who shares a machine
-    is a fact of the hosts, compared with theirs.
+    Whether a load shared the servers' cores when levels were scaled (`shared`) stands in these levels, and who shares a
+    machine is a fact of the hosts, compared with theirs.
     """
     asked = {key: value for key, value in campaign.asked.items() if key not in ASKED_IGNORED}
     if asked.get(SCALED):
