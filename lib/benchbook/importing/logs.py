@@ -247,25 +247,25 @@ def _logs_of(path: Path, text: str, names: Names, system: str, left: list[str]) 
 
     Of rows that are a run each, those alone are left out, and `left` says so.
     """
-    runs = generator_output.runs(text)
-    problems = list(dict.fromkeys(run.problem for run in runs if run.problem))
-    if problems and not (runs[0].alone and any(not run.problem for run in runs)):
+    every = generator_output.runs(text)
+    problems = list(dict.fromkeys(run.problem for run in every if run.problem))
+    runs = {number: run for number, run in enumerate(every, start=1) if not run.problem}
+    if problems and not (every[0].alone and runs):
         raise OutputNotParseable("; ".join(problems))
     left += [f"left out: {path}: {problem}" for problem in problems]
-    runs = [run for run in runs if not run.problem]
     told = names.told(path)
     repetition, called = int(told.pop("repetition", 0)), told.pop("system", system)
     if repetition and len(runs) > 1:
         raise OutputNotParseable(f"holds {len(runs)} runs, of which --levels names one repetition: cut it into files")
     levels = {name: as_level(value) for name, value in told.items()}
-    for run in runs:
+    for run in runs.values():
         for name in levels.keys() & run.levels.keys():
             if isinstance(run.levels[name], int) and levels[name] != run.levels[name]:
                 said = f"{name} is {levels[name]} by its name and {run.levels[name]} by what is printed"
                 raise OutputNotParseable(said)
     return [
         Log(path, number, called, {"workload": "not_told", **run.levels, **levels}, repetition, run)
-        for number, run in enumerate(runs, start=1)
+        for number, run in runs.items()
     ]
 
 
