@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from kit import FIXTURES
 
+from benchbook.errors import OutputNotParseable
 from benchbook.workloads import generator_output
 from benchbook.workloads.generator_output import GeneratorRun
 
@@ -174,6 +175,14 @@ def test_jmh_s_results_as_csv_and_json() -> None:
     assert (create.version, "tps_error" in listed.figures) == ("1.21", False)
     (cut,) = generator_output.runs(JMH_JSON[: JMH_JSON.rindex('"rawData"')])
     assert cut.problem == "the output of JMH is cut: it has no end"
+
+
+def test_other_json_that_names_a_benchmark_is_not_jmh_s() -> None:
+    whole = (FIXTURES / "sysbench" / "read_write.txt").read_text()
+    (run,) = generator_output.runs(f'{{"benchmark": "oltp", "nodes": 3}}\n{whole}')
+    assert (run.program, run.problem) == ("sysbench", "")
+    with pytest.raises(OutputNotParseable, match="not the output of a load generator"):
+        generator_output.runs('{"benchmark": "mine", "score": 3}')
 
 
 # -- wrk, fio, HammerDB -----------------------------------------------------------------------------------------------
