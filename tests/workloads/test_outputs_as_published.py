@@ -231,7 +231,7 @@ def test_fio_that_adds_reads_and_writes() -> None:
 
 
 @pytest.mark.parametrize("first", ["Error in Virtual User 30: ERROR:  could not serialize access\n", ""])
-@pytest.mark.parametrize("last", ["Vuser 30:FINISHED FAILED\n", ""])
+@pytest.mark.parametrize("last", ["Vuser 30:FINISHED FAILED\n", "Error in Virtual User 30: ERROR: gone\n", ""])
 def test_a_user_of_hammerdb_that_ended_early_makes_it_no_run_of_so_many(first: str, last: str) -> None:
     """A public run of 100 users on PostgreSQL; the next run of the file is not blamed for it."""
     result = "Vuser 1:100 Active Virtual Users configured\n"
