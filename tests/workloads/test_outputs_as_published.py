@@ -273,6 +273,9 @@ def test_queries_of_go_tpc() -> None:
     )
     _check(run, {"workload": "tpch", "threads": 4, "scale": 1},
            {"queries_s": 3.96, "q1_latency_mean_ms": 2230, "q16_latency_mean_ms": 590})  # fmt: skip
+    # A sum without one of its queries is none.
+    (cut,) = generator_output.runs("[Summary] Q1: 2.23s\n[Summary] Q10: 1.14s\n[Summary] Q16: 0.5")
+    assert cut.problem == "the output of go-tpc is cut: it has no end"
 
 
 @pytest.mark.parametrize("csv", [True, False])
