@@ -311,6 +311,7 @@ def test_transactions_that_pgbench_skipped_or_ended_late() -> None:
         ("sysbench --oltp-tables-count=16 --test=tests/db/select.lua --num-threads=8 run", "select"),
         ("sysbench --test=memory --num-threads=8 run", "memory"),
         ("sysbench --mysql-db=select ./own.lua run", None),
+        ("sysbench oltp_read_write prepare && sysbench oltp_point_select run", "oltp_point_select"),
     ],
 )  # fmt: skip
 def test_the_test_of_a_sysbench_command_is_no_word_of_its_options(command: str, workload: str | None) -> None:
