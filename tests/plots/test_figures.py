@@ -302,5 +302,6 @@ def test_a_figure_that_shows_nothing_is_a_sentence_and_no_file(tmp_path: Path) -
     (tmp_path / "tps.svg").touch()
     output.save(figure, tmp_path / "tps.png")
     assert list(tmp_path.iterdir()) == [], "nor is one left of a run that had something to show"
+    plots.described(figure, "tps by threads, mean and standard deviation")  # what a cell says of either
     data, about = output.bundle(figure)
     assert (data["text/html"], about) == ("<p>No trial has p95 &lt; 3.</p>", {})

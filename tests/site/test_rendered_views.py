@@ -162,13 +162,20 @@ def test_the_notebook_of_dm_s_limits_shows_every_sync_and_what_was_compared(runs
     assert compared.loc["load_pool_size", ["source_rows", "target_rows"]].tolist() == [64_000, 64_000]
     assert compared.loc["dump", "target_rows"] == 64_000
     assert compared["differences"].tolist() == [0] * 4
+    distribution, few, many = (
+        f"dm, {sync} workers"
+        for sync in (
+            "sync_distribution, oltp_write_only, 32",
+            "sync_worker_count, oltp_insert, 4",
+            "sync_worker_count, oltp_insert, 64",
+        )
+    )
     assert page.alt("Replication lag") == (
-        "Replication lag over time. dm, sync_distribution, oltp_write_only, 32 workers: rows up to 15,154; "
-        "dm, sync_distribution, oltp_write_only, 32 workers: seconds up to 4.717; "
-        "dm, sync_worker_count, oltp_insert, 4 workers: rows up to 990.5; "
-        "dm, sync_worker_count, oltp_insert, 4 workers: seconds up to 0.742; "
-        "dm, sync_worker_count, oltp_insert, 64 workers: rows up to 2,425; "
-        "dm, sync_worker_count, oltp_insert, 64 workers: seconds up to 1.852."
+        "Replication lag over time. "
+        f"{distribution}, rows behind (rows): rows up to 15,154; "
+        f"{distribution}, seconds behind (s): seconds up to 4.717; "
+        f"{few}, rows behind (rows): rows up to 990.5; {few}, seconds behind (s): seconds up to 0.742; "
+        f"{many}, rows behind (rows): rows up to 2,425; {many}, seconds behind (s): seconds up to 1.852."
     )
     lags = page.table("catch_up_s (s)").set_index("worker_count")
     # A write_only transaction changes six rows: two updates of two jobs each, a delete and an insert: 4,099 x 6.
@@ -191,14 +198,15 @@ def test_the_notebook_of_dm_s_limits_shows_every_sync_and_what_was_compared(runs
 def test_the_notebook_of_one_sync_says_what_was_highest(runs: Path, home: Home) -> None:
     page = executed(ALPHA, home)
     about = "dm, result, oltp_insert, 256 workers"
+    rate = f"{about}, per second (1/s)"
     assert page.alt("Throughput of MySQL") == (
-        f"Throughput of MySQL, DM and TiDB over time. {about}: MySQL: transactions up to 1,512; "
-        f"{about}: DM: row jobs up to 3,062; {about}: TiDB: statements up to 2,044; "
-        f"{about}: TiDB: transactions up to 434."
+        f"Throughput of MySQL, DM and TiDB over time. {rate}: MySQL: transactions up to 1,512; "
+        f"{rate}: DM: row jobs up to 3,062; {rate}: TiDB: statements up to 2,044; "
+        f"{rate}: TiDB: transactions up to 434."
     )
-    assert f"{about}: binlog events up to 2,164; {about}: row jobs up to 3,062" in page.alt("DM's key indicators")
+    assert f"{about}, events and jobs (1/s): binlog events up to 2,164; " in page.alt("DM's key indicators")
     assert page.alt("TiDB's key indicators").startswith(
-        f"TiDB's key indicators over time. {about}: explicit commits up to 434; "
+        f"TiDB's key indicators over time. {about}, explicit commits (1/s): explicit commits up to 434; "
     )
     # 4,526 rows in 4.278 s.
     assert [row for row in page.rows if "1,058" in row]
@@ -208,7 +216,7 @@ def test_the_notebook_of_one_sync_says_what_was_highest(runs: Path, home: Home) 
 def test_a_campaign_without_a_sync_says_so(runs: Path, home: Home) -> None:
     keep_only(runs / GA, "dump")
     page = executed(GA, home)
-    assert page.words.count("over time. No sync was measured.") == 4
+    assert page.words.count(": no sync was measured in this campaign.") == 4
     assert page.table("source_rows")["published_table"].tolist() == ["dump"]
 
 
@@ -287,7 +295,7 @@ def test_the_notebook_of_sagas_shows_the_ladder_what_was_counted_and_the_books(r
 def test_a_ladder_without_its_base_is_no_error(runs: Path, home: Home) -> None:
     keep_only(runs / DTM, "-no_dtm-sql_per_branch0-")
     page = executed(DTM, home)
-    assert "Relative to the rung without DTM. Nothing: it was not measured." in page.words
+    assert "Nothing is relative to no DTM, 2 SQL: it was not measured." in page.words
 
 
 # -- DDT -------------------------------------------------------------------------------------------------------------

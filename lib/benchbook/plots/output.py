@@ -44,11 +44,13 @@ def described(drawn: Figure | Grid | Axes, alt: str, caption: str = "") -> Figur
     """Return the figure of what matplotlib or seaborn drew, with what it shows in words.
 
     Any figure may be described: `plots.described(sns.relplot(...), "tps against threads: ...", "with 95% intervals")`.
+    One that says why there is none (`nothing`) keeps its own words.
     """
     figure = drawn if isinstance(drawn, Figure) else drawn.figure
     assert isinstance(figure, Figure)
     show_figures_in_full()
-    _words[figure] = (alt, caption)
+    if figure not in _empty:
+        _words[figure] = (alt, caption)
     # pyplot keeps it no longer, so that a notebook does not show it twice.
     plt.close(figure)
     return figure
@@ -165,8 +167,9 @@ def nothing(why: str) -> Figure:
     """Return a figure that says why there is none: a notebook goes on, and its reader knows."""
     figure = Figure(figsize=(COLUMNS * HEIGHT, 0.6))
     figure.text(0.02, 0.5, why, va="center", fontsize=9)
+    described(figure, why)
     _empty.add(figure)
-    return described(figure, why)
+    return figure
 
 
 def show_figures_in_full() -> None:
