@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -302,6 +303,18 @@ def test_the_notebook_of_sagas_shows_the_ladder_what_was_counted_and_the_books(r
     gone = page.table("killed.under_way").iloc[0]
     assert gone[["killed.under_way", "down_s", "recovery_s", "global.failed"]].tolist() == [7, 1.5, 4.0, 0]
     assert page.alt("commits (1/s) over time").startswith("commits (1/s) over time. mariadb, rung no DTM, empty: ")
+
+
+def test_books_of_a_campaign_without_a_saga_are_empty_and_no_error(home: Home) -> None:
+    """sysbench alone was measured: DTM did not start."""
+    cells = json.loads((home.path / "notebooks" / f"{DTM}.ipynb").read_text())["cells"]
+    (books,) = (said for cell in cells if (said := "".join(cell["source"])).startswith("proofs = "))
+    alone = {"trial": "a", "system": "mariadb", "table": "mysql_write_only", "mode": None, "sql_per_branch": None}
+    report = SimpleNamespace(records=[SimpleNamespace(id="a", proof={})])
+    shown: list[pd.DataFrame] = []
+    names = {"pd": pd, "rung_names": rung_names, "trials": pd.DataFrame([alone]), "report": report}
+    exec(books, {**names, "display": shown.append})
+    assert [len(one) for one in shown] == [0]
 
 
 @pytest.mark.slow
