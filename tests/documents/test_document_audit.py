@@ -351,6 +351,57 @@ COLUMNS = """# Copying
 """
 
 
+BY_CLIENTS = """## Two stores
+
+| Workload | Clients | Oak (ops/s) | Elm (ops/s) |
+|--|--|--|--|
+| A | 8 | 60,000 | 48,000 |
+| A | 32 | 140,000 | 70,000 |
+| C | 8 | 72,000 | 100,000 |
+| C | 32 | 180,000 | 320,000 |
+
+{}
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "kinds"),
+    [
+        ("On workload A, Oak consistently outperforms Elm.", []),
+        ("On workload C, Oak consistently outperforms Elm.", ["sentence"]),
+        ("For reads, Elm consistently outperforms Oak.", []),
+        ("Elm is faster than Oak in every test but those of workload A.", []),
+        ("Elm with 8 clients is slower than Oak with 32 clients.", []),
+        ("Oak has its highest throughput on workload C.", []),
+        ("The lowest throughput of Elm is on workload A.", []),
+        ("On workload C, we wondered whether Oak is faster than Elm.", []),
+        ("On workload C, Oak is no faster than Elm.", []),
+        ("On workload C, Oak is faster than Elm.", ["sentence"]),
+        ("On workload C, Oak delivers more than 70,000 ops/s and Elm more than 99,000.", []),
+        ("Oak uses 30% less memory than Elm on workload A with 8 clients.", []),
+        ("Oak writes three times fewer bytes than Elm on workload A with 8 clients.", []),
+        ("At 8 clients on workload C, Elm is faster than Oak with twice the clients.", []),
+        ("Elm leads by 140,000 ops/s on workload C with 32 clients.", []),
+        ("Elm reaches 243,000 ops/s on workload C with 32 clients.", ["quoted figure"]),
+        ("The throughput of Elm is never below 48,000 ops/s.", []),
+        ("The throughput of Oak stays below 100,000 ops/s with 8 clients on workloads A and C.", []),
+        ("The throughput of Oak is below 80,000 ops/s with 8 clients, and 180,000 ops/s with 32 on C.", []),
+    ],
+)  # fmt: skip
+def test_a_sentence_of_some_rows_or_of_other_things_is_held_against_no_others(
+    tmp_path: Path, said: str, kinds: list[str]
+) -> None:
+    """Elm is slower than Oak on A, and faster on C."""
+    assert [kind for kind, _ in found(tmp_path, BY_CLIENTS.format(said))] == kinds
+
+
+def test_half_a_second_is_no_percentage(tmp_path: Path) -> None:
+    table = "## Queries\n\n| Query | Ash (s) | Fir (s) |\n|--|--|--|\n| Q1 | 1.9 | 2.4 |\n| Q2 | 2.2 | 3.9 |\n\n"
+    assert found(tmp_path, f"{table}Fir is slower than Ash on Q1 by half a second.\n") == []
+    assert found(tmp_path, f"{table}Fir is slower than Ash on Q1 by half.\n") == [("sentence", 8)]
+    assert found(tmp_path, f"{table}Ash on Q2 is faster than Fir on Q1.\n") == []
+
+
 @pytest.mark.parametrize(
     ("first", "second", "kinds", "bound"),
     [
@@ -366,6 +417,9 @@ COLUMNS = """# Copying
         ("", "The cache of the client cuts the p99 delay by 20%.", [], False),
         ("", "The p99 delay of New stays below 3,000 ms.", [], True),
         ("", "The p99 delay stays below 3,000 ms for all tools.", ["sentence"], True),
+        ("", "The p99 delay never exceeds 3,000 ms.", ["sentence"], True),
+        ("", "The p99 delay never exceeds 6,300 ms.", [], True),
+        ("", "The p99 delay is never below 1,260 ms.", [], True),
         ("", "New has the lowest p99 delay.", [], True),
         ("", "From 1,000 to 2,000 tables, the median delay falls by 75%.", [], True),
         ("", "The two differ in p99 delay by less than 90%.", [], True),

@@ -22,7 +22,7 @@ from benchbook.documents.units import factor, is_rate, is_time
 METRIC_WORDS = {
     "throughput": r"throughput|tps|qps|ops|rps|iops|performance|吞吐|性能|tpmc|bandwidth|speed|每秒"
                   r"|(?:transactions?|quer(?:y|ies)|requests?|operations?|rows?|inserts?|reads?|writes?|events?|messages?) (?:per|/|a) ?s",
-    "latency": r"latenc|延迟|response|响应|duration", "percentile": r"latenc|p\d\d|percentile|延迟|\d\d%|分位", "mean": r"latenc|average|mean|延迟|duration|平均",
+    "latency": r"latenc|延迟|response|响应|duration", "percentile": r"latenc|p\d\d|percentile|延迟|分位", "mean": r"latenc|average|mean|延迟|duration|平均",
     "max": r"latenc|max|worst|延迟", "min": r"latenc|min|延迟", "time": r"\btime\b|duration|耗时|时间|seconds|\b(?:took|takes?|needs?|longer|as long)\b", "size": r"memory|size|space|内存|disk|storage",
     "usage": r"cpu|usage|utili[sz]ation|使用率|利用率", "cost": r"cost|price|成本|价格",
 }  # fmt: skip
@@ -38,6 +38,9 @@ _N = r"(?P<n>\d[\d,]*(?:\.\d+)?)(?:\s?%?\s?(?:[~–—-]|to)\s?(?P<m>\d[\d,]*(?:
 _AMOUNT = rf"(?P<about>{_ABOUT}){_N}"
 
 
+_LOADS = "threads?|clients?|connections?|workers?|users|nodes?|cores?|servers?|warehouses"
+
+
 class Form(NamedTuple):
     """A way to say how far two things are apart; `example` matches."""
 
@@ -50,7 +53,7 @@ FORMS = [Form(re.compile(pattern, re.IGNORECASE), example) for pattern, example 
     (rf"\b(?P<way>{UP}|{DOWN}|differ)(?:\s(?:[\w.-]+\s){{0,8}}?by\s|\s?){_AMOUNT}", "reduces the size on disk by 60%"),
     (rf"\b(?P<way>costs)\s{_AMOUNT}\sof\b", "compression costs 12% of the throughput"),
     (rf"\b(?P<way>{_APART})\b[^.;%]{{0,40}}?\b(?:is|was|are|of|by|to)\s{_AMOUNT}", "the gap shrinks to 10%"),
-    (rf"{_AMOUNT}\s(?P<way>the|that|those|of|its|as)\b", "twice the throughput, 3 times as fast as"),
+    (rf"{_AMOUNT}\s(?P<way>the|that|those|of|its|as)\b(?!\s(?:many |number of |concurrent )*(?:{_LOADS})\b)", "twice the throughput, 3 times as fast as"),
 ]]  # fmt: skip
 _HOW_FAR = re.compile(r"\d\s?(?:%|％|percent|[x×X](?![A-Za-z])|times|倍)", re.IGNORECASE)
 _COUNTS = "one two three four five six seven eight nine ten eleven twelve".split()
@@ -66,7 +69,7 @@ _PARTS = {
 _PART = "|".join(_PARTS)
 Words = str | Callable[[re.Match[str]], str]
 IN_FIGURES: list[tuple[str, Words]] = [
-    (rf"\b(?<=by )(?:about |almost |nearly )?({_PART})\b", lambda m: f"~{_PARTS[m[1].lower()] * 100:.0f}%"),
+    (rf"\b(?<=by )(?:about |almost |nearly )?({_PART})\b(?! an? )", lambda m: f"~{_PARTS[m[1].lower()] * 100:.0f}%"),
     (rf"\b(saves?|saved|loses?|lost|cuts?) (?:about |almost |nearly )?({_PART})\b", lambda m: f"{m[1]} ~{_PARTS[m[2].lower()] * 100:.0f}%"),
     (r"\bin half\b", "by ~50%"),
     (rf"\b({_PART})(?= (?:the|that|of|its|as)\b)", lambda m: f"~{_PARTS[m[1].lower()]:g} times"),
@@ -165,6 +168,8 @@ class Ordered(NamedTuple):
     wrong: list[Pair]
     every: bool
     """Whether it says so of all of them."""
+    sure: bool
+    """Whether every word of it is the table's, or says nothing of what is compared."""
 
 
 class Bounded(NamedTuple):
@@ -396,17 +401,34 @@ class Cells:
             metric = [one for one in metric_of(text, candidates) if _score(text, one) > _BY_SPEED]
             candidates = metric or ([] if most and not beats else candidates)
             names = said_names(text, candidates)
-            for dimension, said in names.items():
-                for first, last in _orders(text, said, beats, most, candidates, dimension):
-                    both = _pairs(_at(candidates, names, dimension) if most else candidates, dimension, first, last) if first != last else []  # fmt: skip
+            orders = {dimension: _orders(text, said, beats, most, candidates, dimension) for dimension, said in names.items()}  # fmt: skip
+            # "A on Q9 is faster than B on Q5" compares neither A with B nor Q9 with Q5.
+            alone = sum(any(first != last for first, last in each) for each in orders.values()) == 1
+            for dimension, each in orders.items():
+                for first, last in each:
+                    both = _pairs(_among(candidates, names, dimension), dimension, first, last) if first != last else []  # fmt: skip
                     right = [(a, b) for a, b in both if a.number.value == b.number.value or self._is_way(way, a, b)]
                     # Faster by one metric is faster; where all metrics of a row say the reverse, it is not.
-                    rows = {(a.table.id, a.row, b.row) for a, b in right}
-                    wrong = [(a, b) for a, b in both if (a.table.id, a.row, b.row) not in rows]
-                    old = found.get((first, last), Ordered(first, last, [], [], every=False))
+                    rows = {(a.table.id, a.row, b.row, a.rest, a.table.columns[a.place].unit) for a, b in right}
+                    wrong = [
+                        (a, b)
+                        for a, b in both
+                        if (a, b) not in right
+                        and not any(
+                            one[:3] == (a.table.id, a.row, b.row) and one[3:] != (a.rest, a.table.columns[a.place].unit)
+                            for one in rows
+                        )
+                    ]
+                    # The lowest of all is below each of the others.
+                    key = (dimension, first, last if beats or not most else "")
+                    old = found.get(key, Ordered(first, last, [], [], every=False, sure=True))
                     if both:
                         every = bool(_EVERY.search(text)) and not (most and not beats)
-                        found[first, last] = Ordered(first, last, old.right + right, old.wrong + wrong, every=every)
+                        sure = old.sure and alone and not _of_others(text, both[0][0].table, names)
+                        found[key] = Ordered(first, last, old.right + right, old.wrong + wrong, every=every, sure=sure)
+        if most and not beats:
+            # "A is highest with 8 threads": of all threads A has, or of all that have 8 threads.
+            return [one for one in found.values() if not one.wrong] or list(found.values())
         return list(found.values())
 
     def bounded(self, text: str, section: str) -> Bounded | None:
@@ -415,7 +437,8 @@ class Cells:
         printed = figures(text[limit.start("limit") :])[:1] if limit else []
         if limit is None or not printed or not printed[0].unit or _MOOD.search(text):
             return None
-        below = bool(re.search(r"below|under|less|most|exceed|low", limit["way"], re.IGNORECASE))
+        denied = re.search(r"\b(?:never|not)\b|n['’]t\b", limit[0], re.IGNORECASE)
+        below = bool(re.search(r"below|under|less|most|low", limit["way"], re.IGNORECASE)) != bool(denied)
         bounds = []
         for group in self.groups(text, section):
             metric = metric_of(text, group)
@@ -430,15 +453,18 @@ class Cells:
                     level = [(figures(one.names[dimension]), one) for one in kept]
                     kept = [one for values, one in level if ends and values and values[0].value <= ends[0].value]
                 else:
-                    kept = _at(kept, {dimension: said})
+                    kept = _among(kept, {dimension: said})
             if not kept or len({one.rest for one in kept}) > 1 or not scale:
                 continue
             end = printed[0].value * scale
             wrong = [one for one in kept if (one.number.low > end if below else one.number.high < end)]
             strict = (
                 any(one.table.section == section and _score(text, one) >= 1 for one in kept)
-                and not _of_others(text, kept[0].table, names)
+                and not _of_others(re.sub(r"\b(?:never|not|exceeds?)\b", "", text), kept[0].table, names)
                 and _all_named(metric, names)
+                # "Under 5 ms at 64 threads, 11 ms at 128" sets no limit at 128; "every codec" is not the row without one.
+                and len([one for one in figures(text) if one.unit == printed[0].unit]) == 1
+                and not all(any(_NO_NAME.fullmatch(name) for name in one.names.values()) for one in wrong)
             )
             if not wrong or (strict and len(wrong) < len(kept)):
                 bounds.append(Bounded(limit[0], kept, wrong))
@@ -466,7 +492,13 @@ class Cells:
                     return Quoted(one, cell, holds=True)
         if len(told) != 1 or len([one for one in all_told if one.unit == told[0].unit]) != 1 or _MOOD.search(text) or re.search(r"\bfrom \d|average|平均", text):  # fmt: skip
             return None
-        if len(names) + bool(metric) < 2 or any(len({name for _, name in said}) > 1 for said in names.values()):
+        differs = re.search(rf"\b(?:{UP}|{DOWN}|{_APART})", text, re.IGNORECASE)
+        if (
+            differs
+            or _of_others(text, tables[0], names)
+            or len(names) + bool(metric) < 2
+            or any(len({name for _, name in said}) > 1 for said in names.values())
+        ):
             return None
         kept = [
             one for one in metric or cells if all(_short(one.names[each]) == said[0][1] for each, said in names.items())
@@ -509,11 +541,18 @@ def _orders(
     """Return the names of a dimension that a sentence puts in order, first and last."""
     names = list(dict.fromkeys(name for _, name in said))
     if beats:
+        # "More than 41,000 TPS" puts nothing before another, unless 41,000 is a name.
+        amount = re.match(r"\s(?:about |an? |half |~)*[\d$€]", text[beats.end() :])
+        if amount and not any(beats.end() <= at < beats.end() + amount.end() for at, _ in said):
+            return []
         before = [name for at, name in said if at < beats.start()]
         turn = _TURN.search(text, beats.end())
         behind = [name for at, name in said if beats.end() <= at < (turn.start() if turn else len(text))]
         return [(before[-1], name) for name in behind] if before else []
     if most:
+        # "A's lowest latency" and "the lowest latency of A" are lowest of A alone.
+        if re.search(r"(?:['’]s?|\b(?:its|their|whose))\s(?:\w+\s)?$", text[: most.start()]) or re.search(r"\bof (?:the )?$", text[: said[0][0]]):  # fmt: skip
+            return []
         others = dict.fromkeys(_short(one.names.get(dimension, "")) for one in cells)
         return (
             [(names[0], one) for one in others if one != names[0]] if len(names) == 1 and dimension != "/metric" else []
@@ -635,6 +674,15 @@ def _at(points: list[Point], names: dict[str, list[tuple[int, str]]], but: str =
     return points
 
 
+def _among(points: list[Point], names: dict[str, list[tuple[int, str]]], but: str = "") -> list[Point]:
+    """Return the points of the names that a sentence says, of any number of them."""
+    for dimension, places in names.items():
+        if dimension not in {but, "/metric"}:
+            said = {name for _, name in places}
+            points = [one for one in points if _short(one.names.get(dimension, "")) in said] or points
+    return points
+
+
 def _all_named(points: list[Point], names: dict[str, list[tuple[int, str]]]) -> bool:
     """Return whether every name that a sentence says is one of these points'."""
     return all(name in {_short(one.names[dimension]) for one in points} for dimension, places in names.items() for _, name in places)  # fmt: skip
@@ -697,9 +745,20 @@ _ANYWHERE = re.compile(
     r"|latenc|throughput|time|quer|transaction|request|operation|thread|client|connection|worker|node|version|release|run|test|result|total|average|mean|percentile|p\d|workload"
     r"|comparison|contrast|factor|concurren|~?\d|(?:go|grow|doubl|mov|switch|chang|us|add|rais|increas|reduc|load|build|insert|writ|read)ing$|(?:tps|qps|ops)\b", re.IGNORECASE,
 )  # fmt: skip
+# Words that a comparison has whatever it is of: without them it may be of something that no table has, or deny what it names.
+_PLAIN = set(
+    "a about above across ahead all almost also always an and any approximately are around as at average be beats been below "
+    "best better between both by case cases compared comparison consistently count counts deliver delivered delivers "
+    "difference does each even every fast faster fastest few fewer fewest finishes for from gap get gets give gives had "
+    "handles has have high higher highest in is it its itself just keep keeps large larger largest latency least less long "
+    "longer longest low lower lowest many margin mean more most much nearly need needs of on one only or our outperform "
+    "outperforms over overall per percent perform performs reach reached reaches relative remain remains responses roughly "
+    "runs sec second seconds serve serves set short shorter shortest show shows slow slower slowest small smaller smallest "
+    "stay stays sustains take takes than that the their these this those through throughout times to took total under "
+    "uniformly up uses versus vs was we were when where which while with within worst x".split()
+)
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?!\s?[%％])")
-# What a sentence is of: its first word, words in capitals and with signs, and what prepositions come before.
-_THINGS = re.compile(r"^([\w~.-]+)|(?<=, )(?:the\s|an?\s)?([\w~.-]+)|\b(?:of|in|on|with|for|by|without|than|against|vs\.?|versus|the)\s(?:the\s|an?\s)?([\w~.-]+)|\b([A-Z][\w.-]+|\w+[-_]\w+)")  # fmt: skip
+_WORD = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z][A-Za-z0-9]*(?:\.\d+)*")
 
 
 def _of_others(text: str, table: Table, names: dict[str, list[tuple[int, str]]]) -> bool:
@@ -713,10 +772,15 @@ def _of_others(text: str, table: Table, names: dict[str, list[tuple[int, str]]])
         return True
     known = " ".join([table.section, table.caption, *(one.heading for one in table.columns), *(cell.text for row in table.rows for cell in row)])  # fmt: skip
     known = re.sub(r"[\s_-]+", " ", known.lower())
-    for match in _THINGS.finditer(text):
-        word = re.sub(r"[\s_-]+", " ", next(one for one in match.groups() if one).lower().strip(".,-"))
-        words = "|".join(METRIC_WORDS.values())
-        if not _ANYWHERE.match(word) and word[: max(4, len(word) - 2)] not in known and not re.search(rf"{words}|^(?:{UP}|{DOWN}|{_APART})", word):  # fmt: skip
+    metrics = "|".join(METRIC_WORDS[one] for one in {each.quantity for each in table.columns} if one in METRIC_WORDS)
+    if re.search(r"\bper (?!s|min|hour)", text, re.IGNORECASE):
+        return True
+    for match in _WORD.finditer(text):
+        if (version := re.match(r"\s(\d+(?:\.\d+)+)", text[match.end() :])) and version[1] in said:
+            continue  # "AcmeDB 4.2" where a column is headed 4.2
+        word = match[0].lower()
+        stem = re.escape(word[: max(4, len(word) - 2)]) + (r"\b" if len(word) < 4 else "")
+        if word not in _PLAIN and not _ANYWHERE.match(word) and not re.search(rf"\b{stem}", known) and not re.search(rf"{metrics or '$^'}|^(?:{UP}|{DOWN}|{_APART})", word):  # fmt: skip
             return True
     return False
 

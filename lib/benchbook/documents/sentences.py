@@ -538,7 +538,7 @@ def _named_cells(read: Reading, cells: Cells, sentence: Sentence) -> Iterator[Ou
     for order in cells.ordered(sentence.text, sentence.section):
         if not order.wrong:
             yield Passed("sentence", len(order.right))
-        elif order.every or (len(order.wrong) > 1 and not order.right):
+        elif order.sure and (order.every or (len(order.wrong) > 1 and not order.right)):
             a = order.wrong[0][0]
             words = (
                 f"The sentence speaks of all rows, but the figures of {a.table.label(a.row)} say the opposite ({a.table.name})."
