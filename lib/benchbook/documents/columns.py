@@ -110,7 +110,8 @@ def column(heading: str, cells: Sequence[list[Figure]], texts: Sequence[str], *,
 
 
 AT_LEVEL = re.compile(
-    r"(?<![\w.,/])(\d[\d,]*)[\s-]*(?:concurrent )?(?:threads?|clients?|connections?|workers?|users|并发|线程)(?![A-Za-z])"
+    r"(?<![\w.,/])(\d[\d,]*)[\s-]*(?:concurrent )?"
+    r"(?:threads?|clients?|connections?|workers?|producers?|consumers?|sessions?|terminals?|users|并发|线程)(?![A-Za-z])"
     r"(?!\s*(?:machines?|nodes?|hosts?|vms?|pools?)\b)"
     # Without a sign of equality the plural alone: "client 1" is one of several.
     r"|(?:(?:threads|clients|connections|concurrency|并发|线程数?)\s?[=:：]?|(?:thread|client|connection)\s?[=:：])\s?"
