@@ -406,6 +406,19 @@ def test_columns_of_numbers_of_producers_are_figures(tmp_path: Path) -> None:
     assert found(tmp_path, f"{table}Heron is always faster than Kestrel.\n") == [("sentence", 8)]
 
 
+def test_words_of_some_cells_are_no_words_of_all_rows(tmp_path: Path) -> None:
+    """8.0 is slower in write_only alone."""
+    table = (
+        "## Results\n\n| Workload | 7.4 (QPS) | 8.0 (QPS) |\n|--|--|--|\n| read_only | 98,100 | 101,700 |\n"
+        "| point_select | 210,400 | 238,900 |\n| write_only | 41,200 | 39,800 |\n\n"
+    )
+    assert found(tmp_path, f"{table}On all reads, 8.0 is faster than 7.4.\n") == []
+    assert found(tmp_path, f"{table}On all workloads, 8.0 is faster than 7.4.\n") == [("sentence", 9)]
+    scaled = "## Writes\n\n| Nodes | Inserts/s |\n|--|--|\n| 3 | 52,000 |\n| 24 | 240,000 |\n\n"
+    assert found(tmp_path, f"{scaled}Each of the 24 nodes is 42% slower than each of 3.\n") == []
+    assert found(tmp_path, f"{scaled}The inserts of 24 nodes are 8 times those of 3 nodes.\n") == [("sentence", 8)]
+
+
 def test_half_a_second_is_no_percentage(tmp_path: Path) -> None:
     table = "## Queries\n\n| Query | Ash (s) | Fir (s) |\n|--|--|--|\n| Q1 | 1.9 | 2.4 |\n| Q2 | 2.2 | 3.9 |\n\n"
     assert found(tmp_path, f"{table}Fir is slower than Ash on Q1 by half a second.\n") == []

@@ -770,10 +770,11 @@ def _of_others(text: str, table: Table, names: dict[str, list[tuple[int, str]]])
     loads = re.findall(rf"(?<![\w.,])(\d[\d,]*)\s{_LOAD}", text, re.IGNORECASE)
     if (set(_NUMBER.findall(text)) & levels | set(loads)) - said:
         return True
-    known = " ".join([table.section, table.caption, *(one.heading for one in table.columns), *(cell.text for row in table.rows for cell in row)])  # fmt: skip
+    # Of the cells, what is said as a name: "all reads" are some rows, read_only and point_select say.
+    known = " ".join([table.section, table.caption, *(one.heading for one in table.columns), *(name for places in names.values() for _, name in places)])  # fmt: skip
     known = re.sub(r"[\s_-]+", " ", known.lower())
     metrics = "|".join(METRIC_WORDS[one] for one in {each.quantity for each in table.columns} if one in METRIC_WORDS)
-    if re.search(r"\bper (?!s|min|hour)", text, re.IGNORECASE):
+    if re.search(r"\bper (?!s|min|hour)|\beach (?:of|node|core|server|machine|host)\b", text, re.IGNORECASE):
         return True
     for match in _WORD.finditer(text):
         if (version := re.match(r"\s(\d+(?:\.\d+)+)", text[match.end() :])) and version[1] in said:
