@@ -419,6 +419,13 @@ def test_words_of_some_cells_are_no_words_of_all_rows(tmp_path: Path) -> None:
     assert found(tmp_path, f"{scaled}The inserts of 24 nodes are 8 times those of 3 nodes.\n") == [("sentence", 8)]
 
 
+def test_levels_with_a_unit_do_not_change_by_what_a_metric_does(tmp_path: Path) -> None:
+    """9,800 of 6,300 is 56% more."""
+    table = "## Cache\n\n| Cache | Requests/s |\n|--|--|\n| 16 GB | 6,300 |\n| 64 GB | 9,800 |\n\n"
+    assert found(tmp_path, f"{table}The step from 16 GB to 64 GB gains 56% more requests per second.\n") == []
+    assert found(tmp_path, f"{table}The log grew from 16 GB to 48 GB, by 56%.\n") == [("sentence", 8)]
+
+
 def test_half_a_second_is_no_percentage(tmp_path: Path) -> None:
     table = "## Queries\n\n| Query | Ash (s) | Fir (s) |\n|--|--|--|\n| Q1 | 1.9 | 2.4 |\n| Q2 | 2.2 | 3.9 |\n\n"
     assert found(tmp_path, f"{table}Fir is slower than Ash on Q1 by half a second.\n") == []

@@ -209,6 +209,17 @@ def _is_level(read: Reading, word: str) -> bool:
     return bool(re.search(r"thread|client|connection|node|worker|user|core|concurren|线程|并发", stem)) or (len(stem) > 2 and stem in heads)  # fmt: skip
 
 
+def _are_levels(read: Reading, *ends: Figure | None, unit: str) -> bool:
+    """Return whether figures are levels of one column of a table: "from 16 GB to 64 GB", where a row has each."""
+    for table in read.tables:
+        for place in [place for place, one in enumerate(table.columns) if one.role == "level"] or [0]:
+            cells = [row[place].figure for row in table.rows]
+            levels = {cell.value for cell in cells if cell and cell.unit == unit}
+            if all(one and one.value in levels for one in ends):
+                return True
+    return False
+
+
 def _change(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[Outcome]:
     a, b = _of(match, "a"), _of(match, "b")
     printed = figures(match["percent"])
@@ -249,6 +260,9 @@ def _change(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator
     fits = any(low - room <= sign * percent.value <= high + room for _, low, _, high in results for sign in (1, -1))
     if fits or any(abs(one - percent.value) <= room + 0.02 * one for one in times):
         yield Passed("sentence", 1)
+        return
+    if _are_levels(read, _of(match, "a"), _of(match, "b"), unit=UNITS.get(match["b_u"].strip().partition(" ")[0], "")):
+        yield NotBound(sentence)
         return
     words, _, value, _ = results[0]
     yield _finding(
