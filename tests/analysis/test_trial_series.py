@@ -13,14 +13,26 @@ SECONDS = (1001.0, 1002.0)
 
 
 def cores_in_use(
-    boots: dict[str, str], busy: dict[str, float], at: dict[str, tuple[float, ...]] | None = None
+    boots: dict[str, str],
+    busy: dict[str, float],
+    at: dict[str, tuple[float, ...]] | None = None,
+    bound: dict[str, float] | None = None,
 ) -> list[float]:
-    """Of one trial with client `c` and samples in two seconds; each of four cores that is not busy is idle."""
+    """Of one trial with client `c` and samples in two seconds; each of four cores that is not busy is idle.
+
+    `bound`: how busy the one core is that a host's programs are bound to.
+    """
     rows = [
         {"t": t, "host": host, "source": "host", "metric": metric, "value": value, "unit": "cores"}
         for host, cores in busy.items()
         for t in (at or {}).get(host, SECONDS)
         for metric, value in (("cpu.user", cores), ("cpu.idle", 4 - cores))
+    ]
+    rows += [
+        {"t": t, "host": host, "source": "host", "metric": metric, "value": value, "unit": "cores"}
+        for host, cores in (bound or {}).items()
+        for t in SECONDS
+        for metric, value in (("bound.user", cores), ("bound.idle", 1 - cores))
     ]
     facts = Environment(hosts={host: HostFacts(cores=4, boot_id=boot) for host, boot in boots.items()})
     ran = record(client="c", started=1000.0, ended=1002.0, levels={"threads": 8})
@@ -35,5 +47,7 @@ def test_cores_in_use_are_summed_over_machines_and_no_machine_counts_twice() -> 
     assert cores_in_use({"db1": "x", "db2": "y", "c": "y"}, {"db1": 3.0, "db2": 2.0, "c": 2.0}) == [5.0, 5.0]
     # All on one, as in a lab.
     assert cores_in_use({"db1": "x", "c": "x"}, {"db1": 2.0, "c": 2.0}) == [2.0, 2.0]
+    # The same, each bound to a core of its own: the machine is still all of it, not the client's core.
+    assert cores_in_use({"db1": "x", "c": "x"}, {"db1": 1.5, "c": 1.5}, bound={"db1": 1.0, "c": 0.5}) == [1.5, 1.5]
     # Of hosts without a boot id nobody knows better than that each is one.
     assert cores_in_use({"db1": "", "c": ""}, {"db1": 2.0, "c": 1.0}) == [3.0, 3.0]

@@ -48,22 +48,23 @@ def of_record(record: Record, series: pd.DataFrame) -> list[HostUse]:
     """Return the hosts whose CPU was sampled, from the trial's long table."""
     # What a transfer does before it copies, and waits after it, is no part of its rate: nor of the CPU that it left.
     began = max(record.started, record.load_began)
-    loaded = of_load(over_time(series), began, record.load_ended)
+    loaded = of_load(over_time(series, bound=True), began, record.load_ended)
     return [_host(str(name), part) for name, part in loaded.groupby("host")]
 
 
-def over_time(series: pd.DataFrame) -> pd.DataFrame:
+def over_time(series: pd.DataFrame, *, bound: bool = False) -> pd.DataFrame:
     """Return [host, t (s since the epoch), cores, busy, steal] of the seconds before: cores, those in use, stolen.
 
-    `bound` counts how many of its figures are of the processors alone to which a host's programs were bound.
+    All of a host's machine, or (`bound`) of the processors alone to which its programs were bound, where they were:
+    the column `bound` counts those figures.
     """
     rows = series.reindex(columns=["host", "source", "metric", "t", "value"]).astype({"metric": str})
     rows = rows[rows.source == "host"].reset_index(drop=True)
-    bound = rows.metric.str.startswith("bound.").astype(bool)
-    cpu = rows[bound | (rows.metric.str.startswith("cpu.").astype(bool) & ~rows.host.isin(rows.host[bound]))]
+    part = rows.metric.str.startswith("bound.").astype(bool) & bound
+    cpu = rows[part | (rows.metric.str.startswith("cpu.").astype(bool) & ~rows.host.isin(rows.host[part]))]
     mode = cpu.metric.str.replace(r"^\w+\.", "", regex=True)
     busy, steal = cpu.value.where(~mode.isin(_IDLE), 0.0), cpu.value.where(mode == "steal", 0.0)
-    parts = cpu[["host", "t"]].assign(cores=cpu.value, busy=busy, steal=steal, bound=bound[cpu.index])
+    parts = cpu[["host", "t"]].assign(cores=cpu.value, busy=busy, steal=steal, bound=part[cpu.index])
     return parts.groupby(["host", "t"], as_index=False).sum()
 
 
