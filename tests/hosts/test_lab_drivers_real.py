@@ -33,17 +33,17 @@ NAME = "lab_shared"
 
 
 class LabUser:
-    """A driver that has a lab up: says `here`, `up`, and `over` or what went wrong.
+    """A driver of the checkout `home` that has a lab up: says `here`, `up`, and `over` or what went wrong.
 
     It does as told: `look` (do the hosts answer?), `leave`. A slow one says `stopping` first, and waits for a word.
     """
 
     def __init__(self, home: Home, *, slow: bool = False) -> None:
+        self.home = home
         self._line, there = NURSERY.Pipe()
         self.process = NURSERY.Process(target=_use, args=(there, home.environment, slow))
         self.process.start()
         there.close()
-        assert self.hear() == "here"
 
     def hear(self) -> object:
         assert self._line.poll(PATIENCE_S), "it says nothing"
@@ -86,16 +86,23 @@ def _use(line: Connection[Any, Any], environment: dict[str, str], slow: bool) ->
 
 @pytest.fixture
 def use(net: str) -> Iterator[Callable[..., LabUser]]:
+    """Begin drivers. They end with the test, and so do hosts that one which is killed leaves: of a test that fails."""
     begun: list[LabUser] = []
 
     def begin(home: Home, **how: bool) -> LabUser:
         begun.append(LabUser(home, **how))
+        assert begun[-1].hear() == "here"
         return begun[-1]
 
     yield begin
     for one in begun:
         one.process.kill()
         one.process.join()
+    for one in begun:
+        with one.home.in_force():
+            left = load_inventory(NAME)
+            if any(host.pid for host in lab.lab_hosts(left)):
+                lab.down(left)
 
 
 def checkout(path: Path, net: str) -> Home:
