@@ -12,7 +12,7 @@ from kit import INVENTORY, PROFILE, ROOT, Home, inventory
 
 from benchbook import paths, systems
 from benchbook.errors import BadInput
-from benchbook.hosts import capacity, open_ports
+from benchbook.hosts import capacity, connection, open_ports
 from benchbook.hosts import inventory as inventory_file
 from benchbook.hosts.connection import Route, find_route
 from benchbook.hosts.inventory import Inventory, Login, known_inventories, load_inventory
@@ -553,6 +553,19 @@ def test_an_ssh_config_means_what_openssh_makes_of_it(
 def test_an_ssh_config_that_cannot_be_followed_is_refused(home: Home, config: str, said: str) -> None:
     with pytest.raises(BadInput, match=said):
         _route(home, f"Host db1\n {config}\n")
+
+
+@pytest.mark.parametrize(("config", "told"), [("Port 22", True), ("ProxyCommand nc %h %p", False)])
+def test_a_lab_out_of_reach_is_named_where_the_refusal_came_from_this_machine(
+    home: Home, monkeypatch: pytest.MonkeyPatch, config: str, told: bool
+) -> None:
+    """What a jump host refuses is not on this machine; and a folder may have braces in its name."""
+    monkeypatch.setattr(connection, "hidden_at", lambda address, port: Path("/home/a{b}/.lab/lab/db1"))
+    route = _route(home, f"Host db1\n {config}\n")
+    mine = load_inventory(str(home.path / "mine.yaml"))
+    said = str(connection._refused(mine, "db", route, ["connect to host: Connection refused"], []))
+    assert ("Fix: run this in its project (/home/a{b}), with the lab's own inventory" in said) == told
+    assert "Connection refused" in said
 
 
 def test_a_folder_that_only_a_shell_could_find_is_told_how_to_write_it(home: Home) -> None:

@@ -298,23 +298,25 @@ def _refused(
     said = [line.strip() for line in (of_jumps if route.gateway and of_jumps else words) if line.strip(" @\r")]
     text = "\n".join(said) or "\n".join(words)
     _, problem, fix = next(reason for reason in _REASONS if re.search(reason[0], text))
-    if "refused" in text and not inventory.lab and (hidden := hidden_at(route.hostname, route.port)):
-        problem = f"{hidden} is a lab's, in a network of its own that only its own project reaches"
-        fix = (
-            f"run this in its project ({hidden.parents[2]}), with the lab's own inventory; or correct address and port"
-        )
     which = "on the way there, " if route.gateway and of_jumps else ""
     last = _last_words(said) or "no answer"
     known = resolve(inventory.ssh.known_hosts)
     learn = f"check it, then `ssh-keyscan -p {route.port} {route.hostname} >> {known}`"
     if route.gateway:
         learn = f"log in once by `ssh -F {inventory.ssh.config or 'none'} {route.options[-1]}`, and check what it asks"
+    fix = fix.format(known=known, learn=learn)
+    from_here = not route.gateway and not inventory.lab
+    if "refused" in text and from_here and (hidden := hidden_at(route.hostname, route.port)):
+        problem = f"{hidden} is a lab's, in a network of its own that only its own project reaches"
+        fix = (
+            f"run this in its project ({hidden.parents[2]}), with the lab's own inventory; or correct address and port"
+        )
     return HostUnusable(
         f"{which}{problem} ({last})",
         file=inventory.file,
         key=f"hosts.{name}",
         value=str(route),
-        fix=fix.format(known=known, learn=learn),
+        fix=fix,
     )
 
 

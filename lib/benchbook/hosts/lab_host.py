@@ -107,10 +107,12 @@ def hidden_at(address: str, port: int) -> Path | None:
     for process in psutil.process_iter(["cmdline"]):
         started = _STARTED.match(" ".join(process.info["cmdline"] or []))
         try:
-            config = Path(started[1]) if started else Path()
-            if started and config.read_text().startswith(f"ListenAddress {address}:{port}\n"):
-                here = Path(f"/proc/{process.pid}/ns/net").samefile("/proc/self/ns/net")
-                return None if here else config.parent
+            # Of another user's process this is not told, and what its title names is not opened.
+            if not started or Path(f"/proc/{process.pid}/ns/net").samefile("/proc/self/ns/net"):
+                continue
+            config = Path(started[1])
+            if config.read_text().startswith(f"ListenAddress {address}:{port}\n"):
+                return config.parent
         except OSError:
             continue
     return None
