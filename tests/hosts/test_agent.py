@@ -204,6 +204,15 @@ def test_a_silent_driver_with_a_long_lease_is_named_before_it_ends(
     assert clocks.monotonic_s < 500 + timeouts.WATCH_S + 2
 
 
+def test_a_driver_s_checkout_is_told_whole_however_its_folder_was_named(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By it a lab in a network of its own tells its own drivers from those of another checkout."""
+    monkeypatch.chdir(home.path.parent)
+    monkeypatch.setenv("BENCHBOOK_HOME", home.path.name)
+    assert reservation.this_driver().checkout == str(home.path.resolve())
+
+
 def test_a_driver_that_has_died_on_this_machine_is_not_watched(
     reserve: Callable[..., Said], clocks: Clocks, settle: Callable[..., Said]
 ) -> None:

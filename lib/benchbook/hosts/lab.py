@@ -296,7 +296,7 @@ def in_use(inventory: Inventory) -> bool:
         try:
             check_lab_free(inventory, {sshd_address: name})
         except HostReserved as problem:
-            if not apart or problem.checkout == str(paths.home()):
+            if not apart or problem.checkout == str(paths.home().resolve()):
                 return True
         except HostUnusable:
             return False

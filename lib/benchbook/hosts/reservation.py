@@ -76,7 +76,7 @@ def this_driver() -> Holder:
         user=user,
         host=socket.gethostname(),
         pid=os.getpid(),
-        checkout=str(paths.home()),
+        checkout=str(paths.home().resolve()),
         boot=boot_id(),
         pid_space=str(pid_space.readlink()) if pid_space.is_symlink() else "",
         started=_started(os.getpid()),
@@ -310,7 +310,7 @@ def _settle(
                 key=f"hosts.{name}",
                 fix="wait for its end (`benchbook report --wait` does), or stop it there",
             )
-            refused.checkout = live[0]["holder"]["checkout"]
+            refused.checkout = Holder(**live[0]["holder"]).checkout
             raise refused
         time.sleep(ASKS_EVERY_S)
 
