@@ -158,6 +158,11 @@ def test_what_tiup_keeps_of_a_cluster_is_its_topology(home: Home) -> None:
     assert read(home, kept) == read(home, TOPOLOGY)
 
 
+def test_an_address_to_listen_at_is_refused_as_it_is_written(home: Home) -> None:
+    with pytest.raises(BadInput, match=r"got '10\.0\.0\.0'"):
+        read(home, {**TOPOLOGY, "global": {"listen_host": "10.0.0.0"}})
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
 def test_servers_that_listen_everywhere_listen_at_their_host(home: Home, host: str) -> None:
     assert read(home, {**TOPOLOGY, "global": {**TOPOLOGY["global"], "listen_host": host}}) == read(home, TOPOLOGY)

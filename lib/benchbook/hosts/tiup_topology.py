@@ -232,11 +232,12 @@ def with_topology(values: Mapping[str, object], file: Path) -> Written:
 
 
 def _only_what_is_taken_over(overall: TiupGlobal, file: Path) -> None:
+    elsewhere = "" if overall.listen_host in ANYWHERE else overall.listen_host
     refused = (
         ("enable_tls", overall.enable_tls, "TLS is not taken over"),
         ("resource_control", overall.resource_control, NO_LIMITS),
         ("pd_mode", overall.pd_mode, "PD as microservices is not taken over"),
-        ("listen_host", overall.listen_host.replace("0.0.0.0", "").strip(":"), "servers listen at their `host` here"),
+        ("listen_host", elsewhere, "servers listen at their `host` here"),
     )
     for key, value, problem in refused:
         if value:
