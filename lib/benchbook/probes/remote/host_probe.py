@@ -68,10 +68,10 @@ def cpu():
             each[words[0]] = words
         elif words[0] in ("procs_running", "procs_blocked", "ctxt"):
             found[words[0]] = int(words[1])
-    # By affinity or a cpuset, as all that the kit starts here is. Who sees no more than these has them renumbered.
-    mine = ["cpu%d" % number for number in os.sched_getaffinity(0)]
-    if len(mine) < len(each):
-        found.update(by_mode("bound.", [each[name] for name in mine if name in each]))
+    # By affinity or a cpuset, as all that the kit starts here is. A container may see others' numbers, or no more.
+    mine = {"cpu%d" % number for number in os.sched_getaffinity(0)}
+    if mine < set(each):
+        found.update(by_mode("bound.", [each[name] for name in mine]))
     return found
 
 
