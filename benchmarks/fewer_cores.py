@@ -196,7 +196,7 @@ def _project(cores: Sequence[int]) -> Iterator[None]:
         os.environ[paths.HOME] = str(folder)
         yield
     finally:
-        os.environ.pop(paths.HOME)
+        os.environ.pop(paths.HOME, None)
         if before is not None:
             os.environ[paths.HOME] = before
         shutil.rmtree(folder)
