@@ -269,6 +269,8 @@ CUT = printed(100, 100, 100, 0, 0, 0, 100, 100, 100, 100)
         ([*CUT, *timeouts(*[0.0] * 10)], []),
         # Connections of other programs, to what does not answer, time out all day.
         ([*CUT, *timeouts(*[2.0] * 10)], []),
+        # The same, and a system that stood still from the first to the fifth second of ten: no second is far from it.
+        ([*printed(100, 0, 0, 0, 0, 0, 100, 100, 100, 100), *timeouts(*[2.0] * 10)], []),
         # `lo` of a lab's network down for 5 s, as MariaDB and sysbench at 100/s were seen to bear it.
         (
             [*printed(118.8, 3.0, 0, 0, 0, 0, 0, 703.1, 100.0, 100.0), *timeouts(0, 5, 8, 10, 6, 4, 2, 0, 4, 0)],

@@ -331,10 +331,11 @@ def network_cuts(load: TrialSamples) -> Iterator[str]:
     timeouts = load.samples(source="host", metric="tcp.timeouts")
     timeouts = timeouts[timeouts.t.between(load.started, load.ended + PERIOD_S)]
     # A cut begins within a second of which a part is left, and timers that it made wait longer and longer run out for
-    # as long again after it.
+    # as long again after it. Where that is all of the load, all but the cut itself says what is usual.
     wide = [(began - PERIOD_S, 2 * ended - began + PERIOD_S) for began, ended in spans]
     for host, rows in timeouts.groupby("host"):
-        inside, beside = _within(rows.t, spans), ~_within(rows.t, wide)
+        inside, apart = _within(rows.t, spans), ~_within(rows.t, wide)
+        beside = apart if apart.any() else ~inside
         seconds = rows.t.diff().fillna(PERIOD_S)
         within, usual = (rows.value * seconds)[inside].sum(), rows.value[beside].mean() if beside.any() else 0.0
         if within >= max(TIMEOUTS, 3 * usual * seconds[inside].sum()):
