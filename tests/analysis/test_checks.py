@@ -93,10 +93,11 @@ def test_a_lab_s_hosts_share_one_machine_and_the_check_says_so() -> None:
 def test_an_engine_that_its_load_generator_opens_may_fill_the_client() -> None:
     """As RocksDB's db_bench does: it is told by the roles of the host that the system ran on, whatever its name."""
 
-    def judged(system_on: str, *roles: str) -> checks.Check:
+    def judged(system_on: str, *roles: str, **others: str) -> checks.Check:
         client = HostFacts(cores=2, boot_id="a", roles=list(roles))
         facts = {"executor": client, "db1": HostFacts(cores=2, boot_id="b", roles=["tidb"])}
-        about = {"tidb": SystemDescription(name="tidb", hosts=[system_on])}
+        ran = {"tidb": system_on, **others}
+        about = {name: SystemDescription(name=name, hosts=[on] if on else []) for name, on in ran.items()}
         return saturation(cpu(0.0, 2.0, 2.0), Environment(hosts=facts, systems=about))
 
     embedded = judged("executor", "client")
@@ -110,6 +111,8 @@ def test_an_engine_that_its_load_generator_opens_may_fill_the_client() -> None:
         False,
         False,
     ]
+    # A transfer runs on the client, and its source is a server: of the run, or one that existed before it.
+    assert [judged("executor", "client", source=on).found for on in ("db1", "")] == ["100% of 2 cores"] * 2
 
 
 @pytest.mark.parametrize(("system_on", "server"), [(["executor"], True), ([], False)])

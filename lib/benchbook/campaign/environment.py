@@ -71,10 +71,13 @@ class Environment(Survey):
     def runs_in_client(self, system: str, client: str) -> bool:
         """Does this load generator open the system in its own process?
 
-        So it does where the system ran on a host that has the client's role and no other: no server was started there.
+        So it does where it ran there, and all that ran was on hosts that have the client's role and no other: no server
+        was started. A transfer runs on the client as well, between servers.
         """
         where = self.systems[system].hosts if system in self.systems else []
-        return client in where and client in self.hosts and set(self.hosts[client].roles) == {LOAD}
+        # A server that existed before the run is on no host of it.
+        every = [host for each in self.systems.values() for host in each.hosts or [""]]
+        return client in where and all(h in self.hosts and set(self.hosts[h].roles) == {LOAD} for h in every)
 
     @property
     def spent_s(self) -> float:
