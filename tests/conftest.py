@@ -63,14 +63,15 @@ def pytest_configure() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files that take long come first, servers' among them: quick ones fill what is left of the workers' time."""
-    slow = {item.path for item in items if item.get_closest_marker("real") or item.get_closest_marker("slow")}
-    items.sort(key=lambda item: (item.path not in _FIRST, item.path not in slow))
-    for item in items:
-        if item.path in slow:
-            # Real servers, browsers and kernels of several workers share two cores: one may starve another's. As with a
-            # disturbed trial, such a test runs once more, and the summary shows its first failure (RERUN): nothing is
-            # passed over in silence, and after a handful of them (pyproject.toml) a failure is a failure.
-            item.add_marker(pytest.mark.flaky(reruns=1))
+    slow = [item for item in items if item.get_closest_marker("real") or item.get_closest_marker("slow")]
+    files = {item.path for item in slow}
+    items.sort(key=lambda item: (item.path not in _FIRST, item.path not in files))
+    for item in slow:
+        # Real servers, browsers and kernels of several workers share two cores: one may starve another's. As with a
+        # disturbed trial, such a test runs once more, and the summary shows its first failure (RERUN): nothing is
+        # passed over in silence, and after a handful of them (pyproject.toml) a failure is a failure. What is not
+        # marked starves nobody, in the same file neither: it fails at once.
+        item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @pytest.fixture(autouse=True)
