@@ -183,8 +183,10 @@ class Reservation:
 
     def stood_s(self, *, since: float) -> float:
         """Return for how long this driver sent no sign of life, if it was for long, and ended after `since`."""
+        # In this order: `renew`, in another thread, notes how long it was before it gives the next sign.
+        quiet_s = _now() - self._gave
         seconds, until = self._stood
-        return max(_now() - self._gave, seconds if until > since else 0.0)
+        return max(quiet_s, seconds if until > since else 0.0)
 
     def verify(self) -> None:
         """Raise ReservationLost where a host of the session is another's, ConnectionLost where one does not say."""
