@@ -52,7 +52,7 @@ BESIDE = (1.05, 1.3)
 
 
 def measure(console: Console) -> dict[str, Any]:
-    """verdicts from one core against the truth on two: MariaDB, with and without a pool of one thread (10 minutes)"""
+    """verdicts from one core against the truth on two: MariaDB, with and without a pool of one thread (6 minutes)"""
     cores = sorted(os.sched_getaffinity(0))[:2]
     began = time.monotonic()
     with _project(cores):

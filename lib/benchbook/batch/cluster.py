@@ -1,7 +1,7 @@
 """The Dask cluster that runs cells: processes here, hosts of an inventory by SSH, jobs of Slurm, or one that is there.
 
 Over SSH the kit connects first, so that what is wrong with a host is said as always. Dask then connects by asyncssh, to
-the same doors with the same key, and only to hosts that the inventory's known_hosts knows.
+the same addresses with the same key, and only to hosts that the inventory's known_hosts knows.
 
 On Slurm the scheduler runs here, and this checkout is on a folder that all share. What a site needs (partition,
 account, walltime, network interface) stands in Dask's own ~/.config/dask/jobqueue.yaml, under `jobqueue: slurm:`.

@@ -327,8 +327,8 @@ class Inventory(Strict):
         return self
 
     def _one_host_per_ssh_port(self) -> None:
-        doors = Counter((h.ssh_address or h.address, h.ssh_port or self.ssh.port) for h in self.hosts.values())
-        for (address, port), count in doors.items():
+        listeners = Counter((h.ssh_address or h.address, h.ssh_port or self.ssh.port) for h in self.hosts.values())
+        for (address, port), count in listeners.items():
             if count > 1:
                 names = [n for n, h in self.hosts.items() if (h.ssh_address or h.address) == address]
                 raise BadInput(

@@ -104,12 +104,12 @@ class PostgreSQL(System):
 
     def command(self, host: Host) -> Command:
         # As it comes only its own machine is let in, by one address.
-        doors = host.path(self.folder, "pg_hba.conf")
-        host.write(doors, f"host all all all {self._method}\n", mode=0o644)
+        rules = host.path(self.folder, "pg_hba.conf")
+        host.write(rules, f"host all all all {self._method}\n", mode=0o644)
         settings = {
             "listen_addresses": host.address,
             "port": str(self.port),
-            "hba_file": doors,
+            "hba_file": rules,
             "shared_buffers": f"{self.profile.buffer_pool_mb}MB",
             "max_connections": str(max(CLIENTS, self.clients + SPARE)),
             **OPTIONS,
