@@ -276,6 +276,11 @@ CUT = printed(100, 100, 100, 0, 0, 0, 100, 100, 100, 100)
             [*printed(118.8, 3.0, 0, 0, 0, 0, 0, 703.1, 100.0, 100.0), *timeouts(0, 5, 8, 10, 6, 4, 2, 0, 4, 0)],
             ["5.0 s, in which 30 of its TCP timers ran out"],
         ),
+        # The same a second earlier: as much as the cut itself behind it is all of the load.
+        (
+            [*printed(3.0, 0, 0, 0, 0, 0, 703.1, 100.0, 100.0, 100.0), *timeouts(5, 8, 10, 6, 4, 2, 0, 4, 0, 0)],
+            ["5.0 s, in which 30 of its TCP timers ran out"],
+        ),
         # Some packets are lost in any network; the load went on.
         ([*printed(*[100.0] * 10), *timeouts(0, 0, 0, 4, 4, 2, 0, 0, 0, 0)], []),
     ],

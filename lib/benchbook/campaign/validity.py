@@ -331,11 +331,11 @@ def network_cuts(load: TrialSamples) -> Iterator[str]:
     timeouts = load.samples(source="host", metric="tcp.timeouts")
     timeouts = timeouts[timeouts.t.between(load.started, load.ended + PERIOD_S)]
     # A cut begins within a second of which a part is left, and timers that it made wait longer and longer run out for
-    # as long again after it. Where that is all of the load, all but the cut itself says what is usual.
-    wide = [(began - PERIOD_S, 2 * ended - began + PERIOD_S) for began, ended in spans]
+    # as long again after it. What is usual is told by the load beyond that, or by as much of it as there is.
+    around = [[(b - PERIOD_S, e + again * (e - b) + PERIOD_S) for b, e in spans] for again in (1, 0)]
     for host, rows in timeouts.groupby("host"):
-        inside, apart = _within(rows.t, spans), ~_within(rows.t, wide)
-        beside = apart if apart.any() else ~inside
+        inside = _within(rows.t, spans)
+        beside = next((far for near in [*around, spans] if (far := ~_within(rows.t, near)).any()), ~inside)
         seconds = rows.t.diff().fillna(PERIOD_S)
         within, usual = (rows.value * seconds)[inside].sum(), rows.value[beside].mean() if beside.any() else 0.0
         if within >= max(TIMEOUTS, 3 * usual * seconds[inside].sum()):
