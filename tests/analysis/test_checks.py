@@ -130,7 +130,7 @@ def test_of_a_client_that_is_bound_to_some_cores_these_count() -> None:
     whole = cpu(0.96, 0.96, 0.96)
     bound = pd.concat([whole, whole.assign(metric="bound.user"), whole.assign(metric="bound.idle", value=0.04)])
     assert saturation(whole, hosts(executor="a")).found == "48% of 2 cores"
-    assert saturation(bound, hosts(executor="a")).found == "96% of 1 cores"
+    assert saturation(bound, hosts(executor="a")).found == "96% of 1 core"
     (use,) = cpu_use.of_record(record(), bound)
     assert (use.busy, use.share, use.cores, use.bound) == (pytest.approx(0.96), pytest.approx(0.96), 1.0, True)
 

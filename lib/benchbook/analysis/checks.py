@@ -81,7 +81,7 @@ def client_saturation(record: Record, hosts: Sequence[HostUse], environment: Env
     busiest, share = max(known.items(), key=lambda item: item[1])
     where = f" on {busiest}, the busiest of {len(shares)} clients" if len(shares) > 1 else ""
     note = f"; it {SHARED}" if environment.shares_machine(busiest) else ""
-    used = f"{share:.0%} of {_cores(of[busiest], environment)} cores{where}"
+    used = f"{share:.0%} of {counted(_cores(of[busiest], environment), 'core')}{where}"
     if environment.runs_in_client(record.system, busiest):
         return Check(record.id, "client CPU", True, f"{used}; {IN_CLIENT}")
     return Check(record.id, "client CPU", share <= CLIENT_BUSY, f"{used}{note}")
