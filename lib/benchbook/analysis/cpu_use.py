@@ -127,7 +127,7 @@ def busy_cells(
     """
     cells = grouped(records, lambda r: (r.table, r.system, *sorted(r.levels.items())))
     bound = cpus or {}
-    machines = {host: f"{machine} {bound.get(host, '')}".strip() for host, machine in environment.machines.items()}
+    machines = {host: f"{machine} {sorted(bound.get(host, ()))}" for host, machine in environment.machines.items()}
     return [_cell(mine, use, environment, machines) for mine in cells.values()]
 
 
