@@ -124,7 +124,7 @@ def check_design(
         _same_points(experiment, rows[experiment.table], path)
         of_table = fixed[experiment.table]
         for name, value in experiment.fixed.items():
-            if of_table.get(name, value) != value:
+            if str(of_table.get(name, value)) != str(value):
                 fix = f"datapackage.json says {of_table[name]} of table {experiment.table}: correct what is not printed"
                 raise BadInput("design and table differ", file=path, key=f"{key}.fixed.{name}", value=value, fix=fix)
 
