@@ -126,6 +126,8 @@ def test_jmh_s_orders_of_magnitude_are_refused_and_its_percentiles_are_those_of_
     _check(create, {"workload": "ClientSimple.createUser", "mode": "sample"},
            {"latency_mean_ms": 2.105, "p50_ms": 1.962, "p999_ms": 16.394, "latency_max_ms": 21.103})  # fmt: skip
     _check(exist, {"workload": "ClientSimple.existUser", "mode": "sample"}, {"latency_mean_ms": 1.946, "p50_ms": 1.898})
+    (grouped,) = generator_output.runs("Maps.get  thrpt  5  1,234.5 ±  3.0  ops/s\n")
+    _check(grouped, {"workload": "Maps.get", "mode": "thrpt"}, {"tps": 1234.5, "tps_error": 3.0})
     # What its profilers count is no time.
     gc = "A.get  avgt    5   3.932 ±  0.022   ns/op\nA.get:gc.count  avgt    5     ≈ 0           counts\n"
     assert [run.problem for run in generator_output.runs(gc)] == [""]

@@ -395,7 +395,7 @@ class Cells:
             return []
         word = beats or most
         way = _way(word[0].lower()) if word else "better"
-        found: dict[tuple[str, str], Ordered] = {}
+        found: dict[tuple[str, str, str], Ordered] = {}
         for group in self.groups(text, section):
             candidates = [one for one in group if way in {"more", "less"} or self.better(one)]
             metric = [one for one in metric_of(text, candidates) if _score(text, one) > _BY_SPEED]

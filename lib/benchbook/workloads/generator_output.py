@@ -329,6 +329,11 @@ def _figures(form: Form, report: str) -> dict[str, Quantity]:
     return {**found, **(_of_columns(form.columns, report) if form.columns else {})}
 
 
+def _number(text: str) -> float:
+    """Return 1,234.5 with its thousands apart, and 1,5 with the decimal comma of some locales."""
+    return float(text.replace(",", "" if "." in text else "."))
+
+
 def _matched(name: str, figure: FigurePattern, report: str) -> Iterator[tuple[str, Quantity]]:
     within = re.finditer(figure.within, report, re.MULTILINE) if figure.within else [re.match(r"(?s).*", report)]
     for part in filter(None, within):
@@ -337,7 +342,7 @@ def _matched(name: str, figure: FigurePattern, report: str) -> Iterator[tuple[st
             for match in matches:
                 said = {**part.groupdict(), **match.groupdict()}
                 factor = _factor(said.get("unit") or figure.printed or figure.unit, figure.unit)
-                number = float((said.get("value") or match[1]).replace(",", ".")) * factor
+                number = _number(said.get("value") or match[1]) * factor
                 yield name.format_map(_named(said)), Quantity(value=number, unit=figure.unit)
             if matches:
                 break
