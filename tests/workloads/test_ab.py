@@ -89,7 +89,7 @@ def test_a_rate_of_zero_is_refused() -> None:
 
 def test_a_table_of_percentiles_that_is_cut_is_refused() -> None:
     whole = printed("success")
-    with pytest.raises(OutputNotParseable, match=r"is cut: it has no end; it ends with: .*99%"):
+    with pytest.raises(OutputNotParseable, match=r"is cut: it has no end\. Fix: .*-d.*; it ends with: .*99%"):
         ab.parse(whole[: whole.index(" 100%")])
 
 
