@@ -128,7 +128,10 @@ def _title(read: Reading) -> str:
 
 
 def _date(read: Reading) -> str:
-    found = re.search(r"\b20\d\d-[01]\d-[0-3]\d\b|\b(?:January|February|March|April|May|June|July|August|September|October|November|December) (?:\d+, )?20\d\d\b|20\d\d ?年 ?\d+ ?月", read.text)  # fmt: skip
+    found = re.search(
+        r"\b20\d\d-[01]\d-[0-3]\d\b|\b(?:January|February|March|April|May|June|July|August|September|October|November|December) (?:\d+, )?20\d\d\b|20\d\d ?年 ?\d+ ?月",
+        read.text,
+    )
     return found[0] if found else "no date printed"
 
 
@@ -160,9 +163,14 @@ class _Column:
         low = {} if self.type == "string" or negative else {"minimum": 0}
         limits = {**({"required": True} if self.needed else {}), **low}
         return {
-            "name": self.name, "type": self.type, "title": self.heading or self.name, "unit": self.unit, "role": self.role,
-            **({"heading": self.heading} if self.heading else {}), "constraints": limits,
-        }  # fmt: skip
+            "name": self.name,
+            "type": self.type,
+            "title": self.heading or self.name,
+            "unit": self.unit,
+            "role": self.role,
+            **({"heading": self.heading} if self.heading else {}),
+            "constraints": limits,
+        }
 
 
 @dataclass
@@ -185,10 +193,13 @@ class _LongTable:
             for column in self.columns
         ]
         return {
-            "name": self.name, "path": f"{self.name}.csv", "title": self.source.section.rpartition(" > ")[2] or self.source.caption or self.name,
-            "where": f"{self.source.section}, line {self.source.line}".lstrip(", "), "fixed": self.fixed,
+            "name": self.name,
+            "path": f"{self.name}.csv",
+            "title": self.source.section.rpartition(" > ")[2] or self.source.caption or self.name,
+            "where": f"{self.source.section}, line {self.source.line}".lstrip(", "),
+            "fixed": self.fixed,
             "schema": {"fields": fields, "primaryKey": [column.name for column in self.levels], "missingValues": [""]},
-        }  # fmt: skip
+        }
 
     def text(self) -> str:
         names = [column.name for column in self.columns]
@@ -252,11 +263,20 @@ def _named(column: Column, own: str) -> str:
     heading = AT_LEVEL.sub("", heading)
     rate = next((word for word in ("tpmc", "tps", "qps", "rps", "iops", "ops") if word in heading), "")
     base = (
-        f"p{column.percent:g}".replace(".", "_") if column.quantity == "percentile" and column.percent
-        else rate if rate and column.quantity in {"throughput", ""} and not unit
-        else "tps" if column.unit == "1/s" and not re.search("[a-z]{3}", _slug(column.heading))
-        else {"throughput": "speed" if unit else "throughput", "mean": "mean", "min": "min", "max": "max", "latency": "latency"}.get(column.quantity, "")
-    )  # fmt: skip
+        f"p{column.percent:g}".replace(".", "_")
+        if column.quantity == "percentile" and column.percent
+        else rate
+        if rate and column.quantity in {"throughput", ""} and not unit
+        else "tps"
+        if column.unit == "1/s" and not re.search("[a-z]{3}", _slug(column.heading))
+        else {
+            "throughput": "speed" if unit else "throughput",
+            "mean": "mean",
+            "min": "min",
+            "max": "max",
+            "latency": "latency",
+        }.get(column.quantity, "")
+    )
     base = base or (_slug(column.heading) if not own else "") or column.quantity or "value"
     return f"{base}_{unit}" if unit and not base.endswith(f"_{unit}") else base
 
@@ -285,7 +305,17 @@ def _long(table: Table) -> _LongTable | None:
         made.rows = [{} for _ in range(len(table.rows) * len(names))]
         threads = all(concurrency_of(table.columns[place].heading) == name for place, name in products.items())
         called = "threads" if threads else "version" if all(re.search(r"\d", name) for name in names) else "system"
-        made.columns.append(_Column(called, "integer" if threads else "string", "threads" if threads else "", "level", ", ".join(names), 0.7, needed=True))  # fmt: skip
+        made.columns.append(
+            _Column(
+                called,
+                "integer" if threads else "string",
+                "threads" if threads else "",
+                "level",
+                ", ".join(names),
+                0.7,
+                needed=True,
+            )
+        )
         for number, row in enumerate(made.rows):
             row[called] = names[number // len(table.rows)]
     for place, column in enumerate(table.columns):
@@ -451,7 +481,16 @@ def _guess_columns(table: _LongTable, guesses: list[Guess]) -> None:
         if column.heading or column.name == "row":
             said = f"{column.role}, {column.type}" + (f", in {column.unit}" if column.unit not in {"", "1"} else "")
             key = f"{table.name}.{column.name}"
-            guesses.append(Guess(file="datapackage.json", key=key, guess=said, line=table.source.line, sure=round(column.sure, 2), printed=column.heading))  # fmt: skip
+            guesses.append(
+                Guess(
+                    file="datapackage.json",
+                    key=key,
+                    guess=said,
+                    line=table.source.line,
+                    sure=round(column.sure, 2),
+                    printed=column.heading,
+                )
+            )
 
 
 # -- commands and design ------------------------------------------------------------------------------------------------
@@ -468,15 +507,51 @@ class _Tool(NamedTuple):
 _TOOLS = {
     "sysbench": _Tool(
         "sysbench",
-        {"threads": "threads", "num-threads": "threads", "time": "time_s", "max-time": "time_s", "tables": "tables", "oltp-tables-count": "tables",
-         "table-size": "table_size", "table_size": "table_size", "oltp-table-size": "table_size", "report-interval": "report_interval_s"},
+        {
+            "threads": "threads",
+            "num-threads": "threads",
+            "time": "time_s",
+            "max-time": "time_s",
+            "tables": "tables",
+            "oltp-tables-count": "tables",
+            "table-size": "table_size",
+            "table_size": "table_size",
+            "oltp-table-size": "table_size",
+            "report-interval": "report_interval_s",
+        },
         r"(?:mysql|pgsql)-(?:host|port|user|password|db|socket)|test|events|max-requests|config-file|histogram|percentile",
     ),
-    "pgbench": _Tool("pgbench", {"c": "threads", "client": "threads", "T": "time_s", "time": "time_s", "s": "scale", "scale": "scale", "j": "jobs"}, r"[hpUdrPniN]|host|port|username|progress|S|select-only|initialize"),
-    "go-tpc": _Tool("go_tpc", {"warehouses": "warehouses", "T": "threads", "threads": "threads", "time": "time_s"}, r"[HPDUp]|host|port|db|user|password"),
+    "pgbench": _Tool(
+        "pgbench",
+        {
+            "c": "threads",
+            "client": "threads",
+            "T": "time_s",
+            "time": "time_s",
+            "s": "scale",
+            "scale": "scale",
+            "j": "jobs",
+        },
+        r"[hpUdrPniN]|host|port|username|progress|S|select-only|initialize",
+    ),
+    "go-tpc": _Tool(
+        "go_tpc",
+        {"warehouses": "warehouses", "T": "threads", "threads": "threads", "time": "time_s"},
+        r"[HPDUp]|host|port|db|user|password",
+    ),
     "redis-benchmark": _Tool("", {"c": "threads", "n": "requests", "d": "value_bytes", "P": "pipeline"}, "[hpa]"),
-    "benchmark": _Tool("", {"clients": "threads", "conns": "connections", "total": "requests", "val-size": "value_bytes", "key-size": "key_bytes"}, "endpoints"),
-}  # fmt: skip
+    "benchmark": _Tool(
+        "",
+        {
+            "clients": "threads",
+            "conns": "connections",
+            "total": "requests",
+            "val-size": "value_bytes",
+            "key-size": "key_bytes",
+        },
+        "endpoints",
+    ),
+}
 _LONG_OPTIONS = {"M": "protocol", "j": "jobs"}
 
 
@@ -550,10 +625,15 @@ def _seconds(value: str) -> int | None:
 
 
 _WORKLOADS = [
-    (r"point[ _-]?selects?|点查", "oltp_point_select"), (r"update[ _-]?non[ _-]?index", "oltp_update_non_index"), (r"update[ _-]?index", "oltp_update_index"),
-    (r"read[ _-]?write|读写", "oltp_read_write"), (r"read[ _-]?only|只读", "oltp_read_only"), (r"write[ _-]?only|只写", "oltp_write_only"),
-    (r"inserts?\b|插入", "oltp_insert"), (r"deletes?\b", "oltp_delete"),
-]  # fmt: skip
+    (r"point[ _-]?selects?|点查", "oltp_point_select"),
+    (r"update[ _-]?non[ _-]?index", "oltp_update_non_index"),
+    (r"update[ _-]?index", "oltp_update_index"),
+    (r"read[ _-]?write|读写", "oltp_read_write"),
+    (r"read[ _-]?only|只读", "oltp_read_only"),
+    (r"write[ _-]?only|只写", "oltp_write_only"),
+    (r"inserts?\b|插入", "oltp_insert"),
+    (r"deletes?\b", "oltp_delete"),
+]
 
 
 def _workload(table: Table, runs: Sequence[_Run]) -> tuple[str, float]:
@@ -609,11 +689,26 @@ def _design(read: Reading, table: _LongTable, runs: Sequence[_Run], guesses: lis
             printed=table.source.caption[:200],
         )
     )
-    guesses.append(Guess(file="report.yaml", key=f"{key}.fixed", guess=", ".join(f"{n} {v}" for n, v in fixed.items()), line=last.line, sure=0.8 if len(before) < 3 else 0.6, printed=last.text))  # fmt: skip
+    guesses.append(
+        Guess(
+            file="report.yaml",
+            key=f"{key}.fixed",
+            guess=", ".join(f"{n} {v}" for n, v in fixed.items()),
+            line=last.line,
+            sure=0.8 if len(before) < 3 else 0.6,
+            printed=last.text,
+        )
+    )
     return {
-        "name": table.name, "table": table.name, "workload": workload, "load": last.load, "factors": factors, "fixed": fixed, "options": list(last.options),
+        "name": table.name,
+        "table": table.name,
+        "workload": workload,
+        "load": last.load,
+        "factors": factors,
+        "fixed": fixed,
+        "options": list(last.options),
         **({"pairs": rows} if len(rows) < len(list(product(*factors.values()))) else {}),
-    }  # fmt: skip
+    }
 
 
 def _rounds(table: _LongTable, run: _Run, guesses: list[Guess]) -> None:
@@ -623,7 +718,16 @@ def _rounds(table: _LongTable, run: _Run, guesses: list[Guess]) -> None:
         if said == [str(one) for one in run.threads] or (column.name == "row" and len(said) == len(run.threads)):
             if column.name == "row":
                 words = f"the rounds of the loop: {', '.join(map(str, run.threads))}"
-                guesses.append(Guess(file="datapackage.json", key=f"{table.name}.threads", guess=words, line=run.line, sure=0.4, printed=run.text))  # fmt: skip
+                guesses.append(
+                    Guess(
+                        file="datapackage.json",
+                        key=f"{table.name}.threads",
+                        guess=words,
+                        line=run.line,
+                        sure=0.4,
+                        printed=run.text,
+                    )
+                )
             for row, threads in zip(table.rows, run.threads, strict=True):
                 del row[column.name]
                 row["threads"] = str(threads)
@@ -634,13 +738,24 @@ def _rounds(table: _LongTable, run: _Run, guesses: list[Guess]) -> None:
 # -- hosts and versions -------------------------------------------------------------------------------------------------
 
 _HOST_WORDS = [
-    ("address", r"\bip\b|address"), ("count", r"quantity|count|数量|^nodes?$|instances?$"), ("cpu", r"\bv?cpus?\b|processor|cores|处理器"), ("memory", r"memory|\bram\b|内存"),
-    ("disk", r"disk|storage|\bssd\b|磁盘|存储"), ("network", r"network|nic\b|网卡|网络"), ("os", r"operati\w+ system|\bos\b|操作系统"), ("kernel", r"kernel|内核"),
-    ("filesystem", r"file ?system|文件系统"), ("runs", r"deploy|instance|service|runs|部署|实例"), ("hardware", r"size|machine type|instance type|configuration|机型|配置"),
+    ("address", r"\bip\b|address"),
+    ("count", r"quantity|count|数量|^nodes?$|instances?$"),
+    ("cpu", r"\bv?cpus?\b|processor|cores|处理器"),
+    ("memory", r"memory|\bram\b|内存"),
+    ("disk", r"disk|storage|\bssd\b|磁盘|存储"),
+    ("network", r"network|nic\b|网卡|网络"),
+    ("os", r"operati\w+ system|\bos\b|操作系统"),
+    ("kernel", r"kernel|内核"),
+    ("filesystem", r"file ?system|文件系统"),
+    ("runs", r"deploy|instance|service|runs|部署|实例"),
+    ("hardware", r"size|machine type|instance type|configuration|机型|配置"),
     ("name", r"type|name|role|host|node|component|类型|节点|组件|角色|机器"),
-]  # fmt: skip
+]
 # Headings beside a list of a host's parts that call no host.
-_NO_HOST = re.compile(r"\W*(?:values?|descriptions?|details?|notes?|remarks?|comments?|specs?|specifications?|configurations?|settings?|值|取值|说明|备注|描述|配置|参数)?\W*$", re.IGNORECASE)  # fmt: skip
+_NO_HOST = re.compile(
+    r"\W*(?:values?|descriptions?|details?|notes?|remarks?|comments?|specs?|specifications?|configurations?|settings?|值|取值|说明|备注|描述|配置|参数)?\W*$",
+    re.IGNORECASE,
+)
 _NOTES = re.compile(r"\W*(?:notes?|remarks?|comments?|备注|说明)\W*$", re.IGNORECASE)
 _SYSTEMS = "TiDB|TiKV|PD|TiFlash|MySQL|MariaDB|PostgreSQL|Percona Server|Redis|MongoDB|etcd|DM|DTM|sysbench|pgbench|go-tpc|PgBouncer|PgCat|YCSB"
 _VERSION = re.compile(
@@ -679,13 +794,21 @@ def _hosts(read: Reading, guesses: list[Guess]) -> list[dict[str, Any]]:
         of_parts = [one for one in table.columns[1:] if one.quantity != "cost" and not _NOTES.match(one.heading)]
         alone = of_parts[0] if len(of_parts) == 1 else None
         called = table.caption.strip("*:：_ \n") or table.section.rpartition(" > ")[2] or "host"
-        records = [
-            ([(name, cell.text) for name, cell in zip(fields, row, strict=True)], row[0].line) for row in table.rows
-        ] if across else [
-            ([("name", called if _NO_HOST.match(column.heading) else column.heading), *((name, row[place].text) for name, row in zip(fields, table.rows, strict=True))], table.line)
-            for place, column in enumerate(table.columns)
-            if place and column.quantity != "cost" and (not _NO_HOST.match(column.heading) or alone == column)
-        ]  # fmt: skip
+        records = (
+            [([(name, cell.text) for name, cell in zip(fields, row, strict=True)], row[0].line) for row in table.rows]
+            if across
+            else [
+                (
+                    [
+                        ("name", called if _NO_HOST.match(column.heading) else column.heading),
+                        *((name, row[place].text) for name, row in zip(fields, table.rows, strict=True)),
+                    ],
+                    table.line,
+                )
+                for place, column in enumerate(table.columns)
+                if place and column.quantity != "cost" and (not _NO_HOST.match(column.heading) or alone == column)
+            ]
+        )
         for said, line in records:
             _host(found, [(name, text.strip()) for name, text in said if name and not is_empty(text)], line, guesses)
     return list(found.values())
@@ -736,7 +859,16 @@ def _systems(read: Reading, guesses: list[Guess]) -> list[dict[str, Any]]:
         if version not in found.setdefault(name, []):
             found[name].append(version)
             line = read.text.count("\n", 0, match.start()) + 1
-            guesses.append(Guess(file="report.yaml", key=f"systems.{name}.version", guess=version, line=line, sure=0.8 if len(found[name]) == 1 else 0.5, printed=" ".join(match[0].split())))  # fmt: skip
+            guesses.append(
+                Guess(
+                    file="report.yaml",
+                    key=f"systems.{name}.version",
+                    guess=version,
+                    line=line,
+                    sure=0.8 if len(found[name]) == 1 else 0.5,
+                    printed=" ".join(match[0].split()),
+                )
+            )
     if not found.keys() - _LOADS and (titled := re.findall(r"\b([A-Z]\w*[A-Za-z]) v?(\d+(?:\.\d+)+)", _title(read))):
         found[titled[0][0]] = list(dict.fromkeys(version for name, version in titled if name == titled[0][0]))
     for block in read.blocks:
@@ -746,7 +878,10 @@ def _systems(read: Reading, guesses: list[Guess]) -> list[dict[str, Any]]:
             found[product] = [cluster[1]]
     for name, versions in found.items():
         found[name] = [one for one in versions if not any(other != one and other.startswith(one) for other in versions)]
-    return [{"name": name, "version": ", ".join(versions)} for name, versions in sorted(found.items(), key=lambda one: one[0] in _LOADS)]  # fmt: skip
+    return [
+        {"name": name, "version": ", ".join(versions)}
+        for name, versions in sorted(found.items(), key=lambda one: one[0] in _LOADS)
+    ]
 
 
 # -- claims -------------------------------------------------------------------------------------------------------------
@@ -794,7 +929,15 @@ def _claims(read: Reading, table: _LongTable, guesses: list[Guess]) -> Iterator[
                 else f"Throughput rises with threads{f' in {name}' if name else ''} (its table shows it; no sentence says it)."
             )
             rows = {"rows": {apart.name: name}} if apart else {}
-            yield _claim(table, f"rises-{_slug(name) or 'with-threads'}", words, sentence, {**common, "hypothesis": "increases", **rows, "factor": "threads", "at_least": 1.2}, guesses, 0.5 if sentence else 0.3)  # fmt: skip
+            yield _claim(
+                table,
+                f"rises-{_slug(name) or 'with-threads'}",
+                words,
+                sentence,
+                {**common, "hypothesis": "increases", **rows, "factor": "threads", "at_least": 1.2},
+                guesses,
+                0.5 if sentence else 0.3,
+            )
     if apart is None or len(names) != 2:
         return
     a, b = names
@@ -806,14 +949,30 @@ def _claims(read: Reading, table: _LongTable, guesses: list[Guess]) -> Iterator[
     for sentence in said:
         if _ALWAYS.search(sentence.text) and (all(c > 0 for c in changes) or all(c < 0 for c in changes)):
             first, second = (b, a) if changes[0] > 0 else (a, b)
-            figure = {"figure": {"table": table.name, "metric": metric, "rows": {apart.name: first}, "called": first}, "above": [{"table": table.name, "metric": metric, "rows": {apart.name: second}, "called": second}]}  # fmt: skip
-            yield _claim(table, f"always-{sentence.line}", sentence.text, sentence, {"where": common["where"], "hypothesis": "dominates", **figure, "factor": "threads"}, guesses, 0.6)  # fmt: skip
+            figure = {
+                "figure": {"table": table.name, "metric": metric, "rows": {apart.name: first}, "called": first},
+                "above": [{"table": table.name, "metric": metric, "rows": {apart.name: second}, "called": second}],
+            }
+            yield _claim(
+                table,
+                f"always-{sentence.line}",
+                sentence.text,
+                sentence,
+                {"where": common["where"], "hypothesis": "dominates", **figure, "factor": "threads"},
+                guesses,
+                0.6,
+            )
         for printed in _BY.findall(sentence.text):
             room = 0.5 * 10.0 ** -len(printed.partition(".")[2]) + 0.01
             one = [place for place, change in enumerate(changes) if abs(abs(change) - float(printed)) <= room]
             mean = abs(abs(sum(changes) / len(changes)) - float(printed)) <= room
             if len(one) == 1:
-                ratio = {"hypothesis": "ratio", **against, "rows": {apart.name: b, "threads": int(levels[one[0]])}, "over": {"rows": {apart.name: a, "threads": int(levels[one[0]])}}}  # fmt: skip
+                ratio = {
+                    "hypothesis": "ratio",
+                    **against,
+                    "rows": {apart.name: b, "threads": int(levels[one[0]])},
+                    "over": {"rows": {apart.name: a, "threads": int(levels[one[0]])}},
+                }
                 yield _claim(
                     table,
                     f"by-{_slug(printed)}-{sentence.line}",
@@ -824,7 +983,15 @@ def _claims(read: Reading, table: _LongTable, guesses: list[Guess]) -> Iterator[
                     0.7,
                 )
             elif mean:
-                yield _claim(table, f"by-{_slug(printed)}-{sentence.line}", sentence.text, sentence, {**common, "hypothesis": "mean_ratio", **against, "factor": "threads", "tolerance": 0.1}, guesses, 0.6)  # fmt: skip
+                yield _claim(
+                    table,
+                    f"by-{_slug(printed)}-{sentence.line}",
+                    sentence.text,
+                    sentence,
+                    {**common, "hypothesis": "mean_ratio", **against, "factor": "threads", "tolerance": 0.1},
+                    guesses,
+                    0.6,
+                )
 
 
 def _claim(

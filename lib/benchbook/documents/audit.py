@@ -109,8 +109,9 @@ def show(audits: Sequence[DocumentAudit], console: Console) -> None:
             f"\nRead: {counted(audit.tables, 'table')}, {counted(audit.figures, 'figure')}. "
             f"Checked and passed: {sum(audit.passed.values())} ({checks or 'nothing to check'}). "
             f"Sentences about figures that could not be bound: {len(audit.not_bound)}.",
-            soft_wrap=True, highlight=False,
-        )  # fmt: skip
+            soft_wrap=True,
+            highlight=False,
+        )
         for note in audit.not_read[:10]:
             console.print(f"  not read: {escape(note)}", soft_wrap=True, highlight=False)
         if len(audit.not_read) > 10:

@@ -28,32 +28,131 @@ class Rule(NamedTuple):
 
 
 RULES = [
-    Rule(r"hit ratio|hit rate|命中率|\befficiency\b ?(?=[(%]|$)|success(?:ful)? ?(?:rate|ratio|share|%|\(%)|成功率", "share", "%", "more", "metric", "Cache hit ratio"),
-    Rule(r"improve?ment|提升|speed[- ]?up|\bgain|\bdelta\b|\bdiff(?:erence)?\b|\bchanges?\b(?! ?log)|变化|增幅|差异|regression|overhead|degradation|下降|"
-         r"\bmultip(?:le|lier)\b|\brelative\b|\bratio\b(?!.*hit)|\bvs\.?\s|normali[sz]ed|slow ?down|\bfaster\b|提高|增长|Δ|倍数|\([\w. ]+[-−–][\w. ]+\)\s?/",
-         "delta", "", "", "delta", "TPS improvement (%)"),
-    Rule(r"\bmin(?:imum)?\b.*(?:latenc|time|\(?(?:ms|us|s)\)?$)|\blat\w* ?(?:\(?\w+\)?)? ?min", "min", "", "less", "metric", "Min latency (ms)"),
-    Rule(r"\b(?:max(?:imum)?|slowest|worst)\b.*(?:latenc|time|\(?(?:ms|us|s)\)?$)|\blat\w* ?(?:\(?\w+\)?)? ?max", "max", "", "less", "metric", "Max latency (ms)"),
-    Rule(r"\b(?:99\.9+|99\.\d+|9[059]|75|50|80)(?:th|rd)?\s?(?:%|percent|分位|pct|latenc|lat|duration|(?=\W|$))|\bp\.?\s?(?:99\.?9*|95|90|75|50)\b|p99|p95|median"
-         r"|\b(?:tp|p)\d\d+|延迟分位", "percentile", "", "less", "metric", "95% latency (ms)"),
-    Rule(r"(?:avg|average|mean|平均).*(?:latenc|time|duration|延迟|时间|\((?:ms|us|s)\))|latenc.*(?:avg|average|mean)|response time", "mean", "", "less", "metric", "Avg latency (ms)"),
-    Rule(r"std\.? ?dev|stddev|\bsd\b|variance|标准差|±|error bar|\bCI\b", "spread", "", "less", "metric", "Std dev (ms)"),
+    Rule(
+        r"hit ratio|hit rate|命中率|\befficiency\b ?(?=[(%]|$)|success(?:ful)? ?(?:rate|ratio|share|%|\(%)|成功率",
+        "share",
+        "%",
+        "more",
+        "metric",
+        "Cache hit ratio",
+    ),
+    Rule(
+        r"improve?ment|提升|speed[- ]?up|\bgain|\bdelta\b|\bdiff(?:erence)?\b|\bchanges?\b(?! ?log)|变化|增幅|差异|regression|overhead|degradation|下降|"
+        r"\bmultip(?:le|lier)\b|\brelative\b|\bratio\b(?!.*hit)|\bvs\.?\s|normali[sz]ed|slow ?down|\bfaster\b|提高|增长|Δ|倍数|\([\w. ]+[-−–][\w. ]+\)\s?/",
+        "delta",
+        "",
+        "",
+        "delta",
+        "TPS improvement (%)",
+    ),
+    Rule(
+        r"\bmin(?:imum)?\b.*(?:latenc|time|\(?(?:ms|us|s)\)?$)|\blat\w* ?(?:\(?\w+\)?)? ?min",
+        "min",
+        "",
+        "less",
+        "metric",
+        "Min latency (ms)",
+    ),
+    Rule(
+        r"\b(?:max(?:imum)?|slowest|worst)\b.*(?:latenc|time|\(?(?:ms|us|s)\)?$)|\blat\w* ?(?:\(?\w+\)?)? ?max",
+        "max",
+        "",
+        "less",
+        "metric",
+        "Max latency (ms)",
+    ),
+    Rule(
+        r"\b(?:99\.9+|99\.\d+|9[059]|75|50|80)(?:th|rd)?\s?(?:%|percent|分位|pct|latenc|lat|duration|(?=\W|$))|\bp\.?\s?(?:99\.?9*|95|90|75|50)\b|p99|p95|median"
+        r"|\b(?:tp|p)\d\d+|延迟分位",
+        "percentile",
+        "",
+        "less",
+        "metric",
+        "95% latency (ms)",
+    ),
+    Rule(
+        r"(?:avg|average|mean|平均).*(?:latenc|time|duration|延迟|时间|\((?:ms|us|s)\))|latenc.*(?:avg|average|mean)|response time",
+        "mean",
+        "",
+        "less",
+        "metric",
+        "Avg latency (ms)",
+    ),
+    Rule(
+        r"std\.? ?dev|stddev|\bsd\b|variance|标准差|±|error bar|\bCI\b", "spread", "", "less", "metric", "Std dev (ms)"
+    ),
     Rule(r"latenc|延迟|response time|响应时间|duration|rtt\b|\blat\b", "latency", "", "less", "metric", "Latency (us)"),
     Rule(r"tpm-?c|\btpm\b|new[- ]?orders?/min", "throughput", "1/min", "more", "metric", "tpmC"),
-    Rule(r"\b(?:tps|qps|rps|ops|iops|eps)\b|(?:transactions|queries|requests|reqs?|ops|operations|messages|msgs?|rows|records|events|docs|points|inserts|reads|writes|txns?)(?: completed)?"
-         r"\s?(?:/|per|\\)\s?(?:s|sec|second)|throughput|吞吐|每秒|\bthruput", "throughput", "1/s", "more", "metric", "QPS"),
-    Rule(r"bandwidth|带宽|(?:[kmg]i?b|bytes|mb)(?:/s|/sec|ps)\b|\bspeed\b|速度|速率", "throughput", "", "more", "metric", "导入速度 (MB/s)"),
-    Rule(r"\bcpu\b(?! ?(?:cores?|types?|model|count|arch))|处理器|utili[sz]ation|利用率|使用率|\busage\b", "usage", "", "less", "metric", "CPU Usage"),
+    Rule(
+        r"\b(?:tps|qps|rps|ops|iops|eps)\b|(?:transactions|queries|requests|reqs?|ops|operations|messages|msgs?|rows|records|events|docs|points|inserts|reads|writes|txns?)(?: completed)?"
+        r"\s?(?:/|per|\\)\s?(?:s|sec|second)|throughput|吞吐|每秒|\bthruput",
+        "throughput",
+        "1/s",
+        "more",
+        "metric",
+        "QPS",
+    ),
+    Rule(
+        r"bandwidth|带宽|(?:[kmg]i?b|bytes|mb)(?:/s|/sec|ps)\b|\bspeed\b|速度|速率",
+        "throughput",
+        "",
+        "more",
+        "metric",
+        "导入速度 (MB/s)",
+    ),
+    Rule(
+        r"\bcpu\b(?! ?(?:cores?|types?|model|count|arch))|处理器|utili[sz]ation|利用率|使用率|\busage\b",
+        "usage",
+        "",
+        "less",
+        "metric",
+        "CPU Usage",
+    ),
     Rule(r"\berrors?\b|\bfails?\b|failed|failures|错误", "errors", "", "less", "metric", "Errors"),
-    Rule(r"(?:thread|client|producers|consumers|connection|worker|concurren|线程|并发|连接|parallelism|goroutine|\bvus?\b|\busers\b|sessions?\b|terminals).{0,20}", "concurrency", "1", "", "level", "Threads"),
-    Rule(r"batch|block size|payload|message size|\binstances?\b|value size|key size|row size|record size|page size|chunk|warehouses?|scale|pool size|\bnodes?\b|replicas|partitions|shards|cores\b|vcpus?\b"
-         r"|\blength\b|\blevel\b|depth\b|pipelin|行数|大小|number of (?:tables|rows|keys|columns|records)|\bversion\b|版本|\btables?\b$|item ?count|\bn\b$|fan-?out|\bsf\b", "setting", "", "", "level", "Batch size"),
-    Rule(r"elapsed|run ?time|\btime\b|时间|耗时|用时|takes?\b|\bt\((?:s|ms)\)|seconds|\bmsecs?\b|execution|wall", "time", "", "less", "metric", "Load time (s)"),
-    Rule(r"memory|\bmem\b|内存|\brss\b|disk|storage|size\b|space|磁盘|volume|数据量|bytes|\bdata\b", "size", "", "less", "metric", "Memory (MB)"),
+    Rule(
+        r"(?:thread|client|producers|consumers|connection|worker|concurren|线程|并发|连接|parallelism|goroutine|\bvus?\b|\busers\b|sessions?\b|terminals).{0,20}",
+        "concurrency",
+        "1",
+        "",
+        "level",
+        "Threads",
+    ),
+    Rule(
+        r"batch|block size|payload|message size|\binstances?\b|value size|key size|row size|record size|page size|chunk|warehouses?|scale|pool size|\bnodes?\b|replicas|partitions|shards|cores\b|vcpus?\b"
+        r"|\blength\b|\blevel\b|depth\b|pipelin|行数|大小|number of (?:tables|rows|keys|columns|records)|\bversion\b|版本|\btables?\b$|item ?count|\bn\b$|fan-?out|\bsf\b",
+        "setting",
+        "",
+        "",
+        "level",
+        "Batch size",
+    ),
+    Rule(
+        r"elapsed|run ?time|\btime\b|时间|耗时|用时|takes?\b|\bt\((?:s|ms)\)|seconds|\bmsecs?\b|execution|wall",
+        "time",
+        "",
+        "less",
+        "metric",
+        "Load time (s)",
+    ),
+    Rule(
+        r"memory|\bmem\b|内存|\brss\b|disk|storage|size\b|space|磁盘|volume|数据量|bytes|\bdata\b",
+        "size",
+        "",
+        "less",
+        "metric",
+        "Memory (MB)",
+    ),
     Rule(r"\bcost|\bprice|\$|价格|成本|费用", "cost", "", "less", "metric", "Cost"),
     Rule(r"\b(?:average|mean|avg)\b|平均", "mean", "", "", "metric", "Average"),
-    Rule(r"\b(?:total|sum|count|iterations|requests|transactions|rows|events|ops|score|records|queries)\b|总", "count", "1", "", "metric", "Total requests"),
-]  # fmt: skip
+    Rule(
+        r"\b(?:total|sum|count|iterations|requests|transactions|rows|events|ops|score|records|queries)\b|总",
+        "count",
+        "1",
+        "",
+        "metric",
+        "Total requests",
+    ),
+]
 _COMPILED = [(re.compile(rule.pattern, re.IGNORECASE), rule) for rule in RULES]
 _IN_BRACKETS = re.compile(r"[(\[（]\s*(?:in\s+)?([^)\]）(]{1,24}?)\s*[)\]）]")
 _PERCENTILE = re.compile(r"(?:^|[^\d.])p?(99\.9+|99\.\d+|99|95|90|75|50|80|999)(?!\d)", re.IGNORECASE)
@@ -115,8 +214,9 @@ AT_LEVEL = re.compile(
     r"(?!\s*(?:machines?|nodes?|hosts?|vms?|pools?)\b)"
     # Without a sign of equality the plural alone: "client 1" is one of several.
     r"|(?:(?:threads|clients|connections|concurrency|并发|线程数?)\s?[=:：]?|(?:thread|client|connection)\s?[=:：])\s?"
-    r"(\d[\d,]*)(?![\d.]|\s*(?:%|(?:th|rd|ms|us|s)\b))", re.IGNORECASE,
-)  # fmt: skip
+    r"(\d[\d,]*)(?![\d.]|\s*(?:%|(?:th|rd|ms|us|s)\b))",
+    re.IGNORECASE,
+)
 
 
 def concurrency_of(heading: str) -> str:

@@ -21,11 +21,17 @@ from benchbook.documents.units import factor, is_rate, is_time
 
 METRIC_WORDS = {
     "throughput": r"throughput|tps|qps|ops|rps|iops|performance|吞吐|性能|tpmc|bandwidth|speed|每秒"
-                  r"|(?:transactions?|quer(?:y|ies)|requests?|operations?|rows?|inserts?|reads?|writes?|events?|messages?) (?:per|/|a) ?s",
-    "latency": r"latenc|延迟|response|响应|duration", "percentile": r"latenc|p\d\d|percentile|延迟|分位", "mean": r"latenc|average|mean|延迟|duration|平均",
-    "max": r"latenc|max|worst|延迟", "min": r"latenc|min|延迟", "time": r"\btime\b|duration|耗时|时间|seconds|\b(?:took|takes?|needs?|longer|as long)\b", "size": r"memory|size|space|内存|disk|storage",
-    "usage": r"cpu|usage|utili[sz]ation|使用率|利用率", "cost": r"cost|price|成本|价格",
-}  # fmt: skip
+    r"|(?:transactions?|quer(?:y|ies)|requests?|operations?|rows?|inserts?|reads?|writes?|events?|messages?) (?:per|/|a) ?s",
+    "latency": r"latenc|延迟|response|响应|duration",
+    "percentile": r"latenc|p\d\d|percentile|延迟|分位",
+    "mean": r"latenc|average|mean|延迟|duration|平均",
+    "max": r"latenc|max|worst|延迟",
+    "min": r"latenc|min|延迟",
+    "time": r"\btime\b|duration|耗时|时间|seconds|\b(?:took|takes?|needs?|longer|as long)\b",
+    "size": r"memory|size|space|内存|disk|storage",
+    "usage": r"cpu|usage|utili[sz]ation|使用率|利用率",
+    "cost": r"cost|price|成本|价格",
+}
 # What a heading may only abbreviate; any other quantity is named by its heading, for prices and sizes are of many things.
 _GENERAL = {"throughput", "latency", "percentile", "mean", "max", "min", "time"}
 _SPEED = re.compile(r"\b(?:faster|slower|performance|speed\w*|quick\w*|outperforms?)\b|性能|更快|更慢", re.IGNORECASE)
@@ -48,13 +54,22 @@ class Form(NamedTuple):
     example: str
 
 
-FORMS = [Form(re.compile(pattern, re.IGNORECASE), example) for pattern, example in [
-    (rf"{_AMOUNT}\s?(?:(?!of\b|the\b|and\b|or\b)[a-z]+\s){{0,2}}?(?P<way>{UP}|{DOWN})", "v2 is 30% faster"),
-    (rf"\b(?P<way>{UP}|{DOWN}|differ)(?:\s(?:[\w.-]+\s){{0,8}}?by\s|\s?){_AMOUNT}", "reduces the size on disk by 60%"),
-    (rf"\b(?P<way>costs)\s{_AMOUNT}\sof\b", "compression costs 12% of the throughput"),
-    (rf"\b(?P<way>{_APART})\b[^.;%]{{0,40}}?\b(?:is|was|are|of|by|to)\s{_AMOUNT}", "the gap shrinks to 10%"),
-    (rf"{_AMOUNT}\s(?P<way>the|that|those|of|its|as)\b(?!\s(?:many |number of |concurrent )*(?:{_LOADS})\b)", "twice the throughput, 3 times as fast as"),
-]]  # fmt: skip
+FORMS = [
+    Form(re.compile(pattern, re.IGNORECASE), example)
+    for pattern, example in [
+        (rf"{_AMOUNT}\s?(?:(?!of\b|the\b|and\b|or\b)[a-z]+\s){{0,2}}?(?P<way>{UP}|{DOWN})", "v2 is 30% faster"),
+        (
+            rf"\b(?P<way>{UP}|{DOWN}|differ)(?:\s(?:[\w.-]+\s){{0,8}}?by\s|\s?){_AMOUNT}",
+            "reduces the size on disk by 60%",
+        ),
+        (rf"\b(?P<way>costs)\s{_AMOUNT}\sof\b", "compression costs 12% of the throughput"),
+        (rf"\b(?P<way>{_APART})\b[^.;%]{{0,40}}?\b(?:is|was|are|of|by|to)\s{_AMOUNT}", "the gap shrinks to 10%"),
+        (
+            rf"{_AMOUNT}\s(?P<way>the|that|those|of|its|as)\b(?!\s(?:many |number of |concurrent )*(?:{_LOADS})\b)",
+            "twice the throughput, 3 times as fast as",
+        ),
+    ]
+]
 _HOW_FAR = re.compile(r"\d\s?(?:%|％|percent|[x×X](?![A-Za-z])|times|倍)", re.IGNORECASE)
 _COUNTS = "one two three four five six seven eight nine ten eleven twelve".split()
 _PARTS = {
@@ -70,7 +85,10 @@ _PART = "|".join(_PARTS)
 Words = str | Callable[[re.Match[str]], str]
 IN_FIGURES: list[tuple[str, Words]] = [
     (rf"\b(?<=by )(?:about |almost |nearly )?({_PART})\b(?! an? )", lambda m: f"~{_PARTS[m[1].lower()] * 100:.0f}%"),
-    (rf"\b(saves?|saved|loses?|lost|cuts?) (?:about |almost |nearly )?({_PART})\b", lambda m: f"{m[1]} ~{_PARTS[m[2].lower()] * 100:.0f}%"),
+    (
+        rf"\b(saves?|saved|loses?|lost|cuts?) (?:about |almost |nearly )?({_PART})\b",
+        lambda m: f"{m[1]} ~{_PARTS[m[2].lower()] * 100:.0f}%",
+    ),
     (r"\bin half\b", "by ~50%"),
     (rf"\b({_PART})(?= (?:the|that|of|its|as)\b)", lambda m: f"~{_PARTS[m[1].lower()]:g} times"),
     (r"\bhalv(?:es|ed)\b", "has ~0.5 times the"),
@@ -78,21 +96,31 @@ IN_FIGURES: list[tuple[str, Words]] = [
     (r"\btwice\b", "~2 times"),
     (r"\btripl(?:es?|ed)\b", "has ~3 times the"),
     (r"\bquadrupl(?:es?|ed)\b", "has ~4 times the"),
-    (rf"(?<=\b(?:with|from) )one\b|(?<=\b(?:of|to|by|at|on) )one\b|\b(?:{'|'.join(_COUNTS[1:])})(?=\b|fold)", lambda m: str(_COUNTS.index(m[0].lower()) + 1)),
+    (
+        rf"(?<=\b(?:with|from) )one\b|(?<=\b(?:of|to|by|at|on) )one\b|\b(?:{'|'.join(_COUNTS[1:])})(?=\b|fold)",
+        lambda m: str(_COUNTS.index(m[0].lower()) + 1),
+    ),
     (r"\b(\d+(?:\.\d+)?)-?fold\b", r"\1 times the"),
     (r"\bfactor of (\d+(?:\.\d+)?)", r"\1 times the"),
     (r"\b(multipl\w+ [^.;,]{0,60}? by) (\d+(?:\.\d+)?)", r"\1 \2 times the"),
-]  # fmt: skip
+]
 """Amounts that are told in words, and how they are written in figures; in this order."""
 _IN_FIGURES = [(re.compile(pattern, re.IGNORECASE), words) for pattern, words in IN_FIGURES]
-_PIVOT = re.compile(r"\b(?:than|compared (?:to|with)|in comparison (?:to|with)|versus|vs\.?|against|relative to|over)\b|比|相比|较", re.IGNORECASE)  # fmt: skip
+_PIVOT = re.compile(
+    r"\b(?:than|compared (?:to|with)|in comparison (?:to|with)|versus|vs\.?|against|relative to|over)\b|比|相比|较",
+    re.IGNORECASE,
+)
 _PERCENTAGES = re.compile(r"\d\s?[%％]")
-_MOOD = re.compile(r"\b(?:if|should|would|could|may|might|expect\w*|theor\w+|goal|target|claims?|ideal\w*|previous\w*|earlier)\b|如果|预期|理论|可能", re.IGNORECASE)  # fmt: skip
+_MOOD = re.compile(
+    r"\b(?:if|should|would|could|may|might|expect\w*|theor\w+|goal|target|claims?|ideal\w*|previous\w*|earlier)\b|如果|预期|理论|可能",
+    re.IGNORECASE,
+)
 _BRACKET = re.compile(r"\s*[(\[（].*")
 _METRIC = re.compile(
     r"\b(?:tps|qps|ops|iops|rps|throughput|latenc\w+|time|p\d\d(?:\.\d+)?|avg|average|mean|median|\d\dth|percentile|transactions|queries|requests|per|sec(?:ond)?s?|"
-    r"ms|us|cpu|usage)\b|平均|延迟|吞吐量?|[/_:]", re.IGNORECASE,
-)  # fmt: skip
+    r"ms|us|cpu|usage)\b|平均|延迟|吞吐量?|[/_:]",
+    re.IGNORECASE,
+)
 _NO_NAME = re.compile(r"none|no|off|without|base(?:line)?|default|native", re.IGNORECASE)
 
 
@@ -254,7 +282,10 @@ class Cells:
         tables = self.near(text, section)
         alike: dict[tuple[str, ...], list[Table]] = {}
         for table in tables:
-            alike.setdefault(tuple(_METRIC.sub("", one.heading) if one.role == "metric" else one.heading for one in table.columns), []).append(table)  # fmt: skip
+            alike.setdefault(
+                tuple(_METRIC.sub("", one.heading) if one.role == "metric" else one.heading for one in table.columns),
+                [],
+            ).append(table)
         each = [self.points[table.id] for table in tables]
         return each + [
             [one for table in group for one in self.points[table.id]] for group in alike.values() if len(group) > 1
@@ -309,9 +340,13 @@ class Cells:
             room = claim.place + (ROUND * claim.high if claim.about else 0)
             several = any(len({name for _, name in said}) == 2 for said in names.values())
             if any(claim.low - room <= mean <= claim.high + room for mean in means) or (
-                claim.about and (own or several) and len(pairs) > 1 and flat
-                and min(flat) <= claim.high and claim.low <= max(flat)
-            ):  # fmt: skip
+                claim.about
+                and (own or several)
+                and len(pairs) > 1
+                and flat
+                and min(flat) <= claim.high
+                and claim.low <= max(flat)
+            ):
                 return Compared(claim, True, pairs)
         if len(ways) != 1:
             return self._changed(_at(kept, names), claim) if metric and not ways else None
@@ -344,9 +379,11 @@ class Cells:
             for pair in pairs
             for one in pair
             for other in kept
-            if other.table is one.table and other not in pair and other.rest == one.rest
+            if other.table is one.table
+            and other not in pair
+            and other.rest == one.rest
             and (other.place == one.place or other.row == one.row)
-        )  # fmt: skip
+        )
 
     def _ways(
         self, text: str, group: list[Point], kept: list[Point], names: dict[str, list[tuple[int, str]]]
@@ -401,12 +438,14 @@ class Cells:
             metric = [one for one in metric_of(text, candidates) if _score(text, one) > _BY_SPEED]
             candidates = metric or ([] if most and not beats else candidates)
             names = said_names(text, candidates)
-            orders = {dimension: _orders(text, said, beats, most, candidates, dimension) for dimension, said in names.items()}  # fmt: skip
+            orders = {
+                dimension: _orders(text, said, beats, most, candidates, dimension) for dimension, said in names.items()
+            }
             # "A on Q9 is faster than B on Q5" compares neither A with B nor Q9 with Q5.
             alone = sum(any(first != last for first, last in each) for each in orders.values()) == 1
             for dimension, each in orders.items():
                 for first, last in each:
-                    both = _pairs(_among(candidates, names, dimension), dimension, first, last) if first != last else []  # fmt: skip
+                    both = _pairs(_among(candidates, names, dimension), dimension, first, last) if first != last else []
                     right = [(a, b) for a, b in both if a.number.value == b.number.value or self._is_way(way, a, b)]
                     # Faster by one metric is faster; where all metrics of a row say the reverse, it is not.
                     rows = {(a.table.id, a.row, b.row, a.rest, a.table.columns[a.place].unit) for a, b in right}
@@ -490,7 +529,12 @@ class Cells:
                 scale = factor(one.unit, tables[0].columns[cell.place].unit)
                 if scale and one.low * scale <= cell.number.high and cell.number.low <= one.high * scale:
                     return Quoted(one, cell, holds=True)
-        if len(told) != 1 or len([one for one in all_told if one.unit == told[0].unit]) != 1 or _MOOD.search(text) or re.search(r"\bfrom \d|average|平均", text):  # fmt: skip
+        if (
+            len(told) != 1
+            or len([one for one in all_told if one.unit == told[0].unit]) != 1
+            or _MOOD.search(text)
+            or re.search(r"\bfrom \d|average|平均", text)
+        ):
             return None
         differs = re.search(rf"\b(?:{UP}|{DOWN}|{_APART})", text, re.IGNORECASE)
         if (
@@ -522,7 +566,10 @@ class Cells:
 
 
 _CHAIN = re.compile(r"(?<=[\w)）])\s?[>＞]\s?(?=[A-Za-z])")
-_BEATS = re.compile(rf"\b(?:outperforms?|beats?|(?:(?:is|are|was|were|stays?|remains?) (?:\w+ ){{0,2}}?)?(?:{UP}|{DOWN}) than)\b|优于|好于", re.IGNORECASE)  # fmt: skip
+_BEATS = re.compile(
+    rf"\b(?:outperforms?|beats?|(?:(?:is|are|was|were|stays?|remains?) (?:\w+ ){{0,2}}?)?(?:{UP}|{DOWN}) than)\b|优于|好于",
+    re.IGNORECASE,
+)
 _MOST = re.compile(
     r"\b(?:high|low|fast|slow|large|small|short|long)est\b|\b(?:best|worst|fewest|least)\b(?! \d)", re.IGNORECASE
 )
@@ -532,12 +579,17 @@ _EVERY = re.compile(
 _LIMIT = re.compile(
     r"\b(?:stay|remain|keep|kept|hold|held|is|are|was|were|never|not)\w*\b[^.;]{0,40}?\b(?P<way>below|under|less than|at most|lower than|exceeds?|above|more than|at least)\s(?P<limit>\d)",
     re.IGNORECASE,
-)  # fmt: skip
+)
 
 
 def _orders(
-    text: str, said: list[tuple[int, str]], beats: re.Match[str] | None, most: re.Match[str] | None, cells: Sequence[Point], dimension: str
-) -> list[tuple[str, str]]:  # fmt: skip
+    text: str,
+    said: list[tuple[int, str]],
+    beats: re.Match[str] | None,
+    most: re.Match[str] | None,
+    cells: Sequence[Point],
+    dimension: str,
+) -> list[tuple[str, str]]:
     """Return the names of a dimension that a sentence puts in order, first and last."""
     names = list(dict.fromkeys(name for _, name in said))
     if beats:
@@ -551,7 +603,9 @@ def _orders(
         return [(before[-1], name) for name in behind] if before else []
     if most:
         # "A's lowest latency" and "the lowest latency of A" are lowest of A alone.
-        if re.search(r"(?:['’]s?|\b(?:its|their|whose))\s(?:\w+\s)?$", text[: most.start()]) or re.search(r"\bof (?:the )?$", text[: said[0][0]]):  # fmt: skip
+        if re.search(r"(?:['’]s?|\b(?:its|their|whose))\s(?:\w+\s)?$", text[: most.start()]) or re.search(
+            r"\bof (?:the )?$", text[: said[0][0]]
+        ):
             return []
         others = dict.fromkeys(_short(one.names.get(dimension, "")) for one in cells)
         return (
@@ -561,9 +615,7 @@ def _orders(
 
 
 # What follows is said of something else: "faster than B, but slower than C".
-_TURN = re.compile(
-    r"\b(?:but|while|whereas|(?:al)?though|yet|however|than)\b|[;；]|而|但", re.IGNORECASE
-)  # fmt: skip
+_TURN = re.compile(r"\b(?:but|while|whereas|(?:al)?though|yet|however|than)\b|[;；]|而|但", re.IGNORECASE)
 # Words of many titles: they do not tell one section from another.
 _COMMON = set("benchmark benchmarks test tests dataset data results result the of performance and for with".split())
 
@@ -587,8 +639,16 @@ def _points(table: Table) -> list[Point]:
         if (rule := rule_of(table.rows[row][levels[0]].text)) and rule.role == "delta"
     ]
     places = [place for place, one in enumerate(table.columns) if one.role == "metric" and place not in levels]
-    products = {place: " ".join(_METRIC.sub(" ", _short(table.columns[place].heading)).strip(" ,;-").split()) for place in places}  # fmt: skip
-    rests = {place: " ".join(table.columns[place].heading.replace(product, " ").split()) if product else table.columns[place].heading for place, product in products.items()}  # fmt: skip
+    products = {
+        place: " ".join(_METRIC.sub(" ", _short(table.columns[place].heading)).strip(" ,;-").split())
+        for place in places
+    }
+    rests = {
+        place: " ".join(table.columns[place].heading.replace(product, " ").split())
+        if product
+        else table.columns[place].heading
+        for place, product in products.items()
+    }
     alike = Counter((rest, table.columns[place].unit) for place, rest in rests.items())
     found = []
     for place in places:
@@ -642,9 +702,15 @@ def _said(dimension: str, name: str, others: tuple[str, ...], text: str) -> str:
     if not version and (number := re.fullmatch(r"([\d,.]*\d)(?:\s?([A-Za-z/ ]+))?", name)):
         noun = (number[2] or head.rpartition(" ")[2]).strip().removesuffix("s")
         noun = rf"(?:(?:{re.escape(head)}|{re.escape(noun)})s?)" if noun else r"(?!)"
-        if re.search(r"thread|client|connection|concurren|线程|并发", f"{dimension}{number[2] or ''}", re.IGNORECASE) or (dimension == "/column" and not number[2]):  # fmt: skip
+        if re.search(
+            r"thread|client|connection|concurren|线程|并发", f"{dimension}{number[2] or ''}", re.IGNORECASE
+        ) or (dimension == "/column" and not number[2]):
             noun = _LOAD
-        digits = re.escape(f"{int(number[1].replace(',', '')):,}").replace(",", ",?") if re.fullmatch(r"[\d,]+", number[1]) else re.escape(number[1])  # fmt: skip
+        digits = (
+            re.escape(f"{int(number[1].replace(',', '')):,}").replace(",", ",?")
+            if re.fullmatch(r"[\d,]+", number[1])
+            else re.escape(number[1])
+        )
         bare = rf"|{_BARE}" if re.search(rf"\d\s?-?{noun}|\b{noun}", text, re.IGNORECASE) else ""
         between = rf"|(?:(?<=from )|(?<=to )|(?<=between )){digits}(?![\w%]|[.,]\d)(?=\s[a-z])" if bare else ""
         return rf"(?<![\d.,A-Za-z]){digits}(?![\d%]|[.,]\d)(?:(?:\s|-|个|concurrent )*{noun}(?![a-z]){bare})|{noun}\W{{0,3}}(?:数|is|was|of|=|为|at|\s){{0,2}}\s?{digits}(?![\d,.]*\d|\s?[%％x×]){between}"
@@ -661,7 +727,12 @@ def _said(dimension: str, name: str, others: tuple[str, ...], text: str) -> str:
     if _NO_NAME.fullmatch(name) and len(head) > 3:
         written = rf"(?:{written}|(?:no|without|un)[\s-]?{re.escape(head[:8])}\w*)"
     first = name.split(maxsplit=1)[0].strip(",;")
-    if len(first) > 3 and first[0].isupper() and dimension not in {"/table", "/metric"} and not any(other.startswith(first) for other in others):  # fmt: skip
+    if (
+        len(first) > 3
+        and first[0].isupper()
+        and dimension not in {"/table", "/metric"}
+        and not any(other.startswith(first) for other in others)
+    ):
         written = f"{written}|{re.escape(first)}"
     return rf"(?<![\w.]){'v?' if version else ''}(?:{written})(?![\w]|\.\d)"
 
@@ -685,7 +756,11 @@ def _among(points: list[Point], names: dict[str, list[tuple[int, str]]], but: st
 
 def _all_named(points: list[Point], names: dict[str, list[tuple[int, str]]]) -> bool:
     """Return whether every name that a sentence says is one of these points'."""
-    return all(name in {_short(one.names[dimension]) for one in points} for dimension, places in names.items() for _, name in places)  # fmt: skip
+    return all(
+        name in {_short(one.names[dimension]) for one in points}
+        for dimension, places in names.items()
+        for _, name in places
+    )
 
 
 def _sides(
@@ -712,7 +787,9 @@ def _score(text: str, point: Point) -> float:
     """Return how much a text says of the metric of a cell: the words of its heading, else of its quantity."""
     column = point.table.columns[point.place]
     score = 0.0
-    ranks = re.findall(r"\b(?:p|tp)\s?(\d\d(?:\.\d+)?)\b|\b(\d\d(?:\.\d+)?)(?:th|%?\s(?:percentile|latenc))", text, re.IGNORECASE)  # fmt: skip
+    ranks = re.findall(
+        r"\b(?:p|tp)\s?(\d\d(?:\.\d+)?)\b|\b(\d\d(?:\.\d+)?)(?:th|%?\s(?:percentile|latenc))", text, re.IGNORECASE
+    )
     if ranks:
         # One percentile is not another one.
         if column.percent is None or f"{column.percent:g}" not in {a or b for a, b in ranks}:
@@ -743,8 +820,9 @@ def metric_of(text: str, points: Sequence[Point]) -> list[Point]:
 _ANYWHERE = re.compile(
     r"(?:the|an?|all|each|every|both|its|their|our|this|that|those|these|same|before|it|in|at|with|for|of|on|from|to|when|however|only|case|once|just)$"
     r"|latenc|throughput|time|quer|transaction|request|operation|thread|client|connection|worker|node|version|release|run|test|result|total|average|mean|percentile|p\d|workload"
-    r"|comparison|contrast|factor|concurren|~?\d|(?:go|grow|doubl|mov|switch|chang|us|add|rais|increas|reduc|load|build|insert|writ|read)ing$|(?:tps|qps|ops)\b", re.IGNORECASE,
-)  # fmt: skip
+    r"|comparison|contrast|factor|concurren|~?\d|(?:go|grow|doubl|mov|switch|chang|us|add|rais|increas|reduc|load|build|insert|writ|read)ing$|(?:tps|qps|ops)\b",
+    re.IGNORECASE,
+)
 # Words that a comparison has whatever it is of: without them it may be of something that no table has, or deny what it names.
 _PLAIN = set(
     "a about above across ahead all almost also always an and any approximately are around as at average be beats been below "
@@ -771,7 +849,14 @@ def _of_others(text: str, table: Table, names: dict[str, list[tuple[int, str]]])
     if (set(_NUMBER.findall(text)) & levels | set(loads)) - said:
         return True
     # Of the cells, what is said as a name: "all reads" are some rows, read_only and point_select say.
-    known = " ".join([table.section, table.caption, *(one.heading for one in table.columns), *(name for places in names.values() for _, name in places)])  # fmt: skip
+    known = " ".join(
+        [
+            table.section,
+            table.caption,
+            *(one.heading for one in table.columns),
+            *(name for places in names.values() for _, name in places),
+        ]
+    )
     known = re.sub(r"[\s_-]+", " ", known.lower())
     metrics = "|".join(METRIC_WORDS[one] for one in {each.quantity for each in table.columns} if one in METRIC_WORDS)
     if re.search(r"\bper (?!s|min|hour)|\beach (?:of|node|core|server|machine|host)\b", text, re.IGNORECASE):
@@ -781,7 +866,12 @@ def _of_others(text: str, table: Table, names: dict[str, list[tuple[int, str]]])
             continue  # "AcmeDB 4.2" where a column is headed 4.2
         word = match[0].lower()
         stem = re.escape(word[: max(4, len(word) - 2)]) + (r"\b" if len(word) < 4 else "")
-        if word not in _PLAIN and not _ANYWHERE.match(word) and not re.search(rf"\b{stem}", known) and not re.search(rf"{metrics or '$^'}|^(?:{UP}|{DOWN}|{_APART})", word):  # fmt: skip
+        if (
+            word not in _PLAIN
+            and not _ANYWHERE.match(word)
+            and not re.search(rf"\b{stem}", known)
+            and not re.search(rf"{metrics or '$^'}|^(?:{UP}|{DOWN}|{_APART})", word)
+        ):
             return True
     return False
 
@@ -809,12 +899,20 @@ def _pairs(kept: Sequence[Point], dimension: str, subject: str, base: str) -> li
         for one in kept:
             name = _short(one.names.get(dimension, ""))
             if name in {subject, base}:
-                others = tuple(each for each in one.names.items() if each[0] not in {dimension, "/table", "/metric"} and (strictly or each[0].startswith("/")))  # fmt: skip
+                others = tuple(
+                    each
+                    for each in one.names.items()
+                    if each[0] not in {dimension, "/table", "/metric"} and (strictly or each[0].startswith("/"))
+                )
                 rest = "" if dimension == "/metric" else one.rest
                 same = one.table.id if dimension != "/table" else ""
                 key = (others, rest, same, one.table.columns[one.place].unit)
                 groups.setdefault(key, {}).setdefault(name, []).append(one)
-        found = [(group[subject][-1], group[base][-1]) for group in groups.values() if len(group) == 2 and (strictly or all(len(each) == 1 for each in group.values()))]  # fmt: skip
+        found = [
+            (group[subject][-1], group[base][-1])
+            for group in groups.values()
+            if len(group) == 2 and (strictly or all(len(each) == 1 for each in group.values()))
+        ]
         if found:
             break
     return found

@@ -70,9 +70,16 @@ def relations(read: Reading) -> Iterator[Outcome]:
         yield from shares(read, table)
         yield from curves(read, table)
     for table in together(read.tables):
-        yield from _against_others(table, [
-            *percentages(read, table), *sums(read, table), *rates(read, table), *constants(read, table), *multiples(read, table),
-        ])  # fmt: skip
+        yield from _against_others(
+            table,
+            [
+                *percentages(read, table),
+                *sums(read, table),
+                *rates(read, table),
+                *constants(read, table),
+                *multiples(read, table),
+            ],
+        )
     yield from repeated(read)
 
 
@@ -158,12 +165,17 @@ def percentages(read: Reading, table: Table) -> Iterator[Outcome]:
             number = printed[row]
             words = formula.words.format(a=a.printed, b=b.printed)
             yield finding(
-                read, table, row, place, "percentage", "contradiction",
+                read,
+                table,
+                row,
+                place,
+                "percentage",
+                "contradiction",
                 f"{column.heading} of {table.label(row)} is printed as {number.printed}, but the figures beside it give {shown(value)}; "
                 f"the same formula gives what is printed in {len(held)} other rows.",
                 [f"{words} = {shown(value)} ({shown(low)} to {shown(high)} within rounding); printed {number.printed}"],
                 0.9 if len(held) >= 4 else 0.8,
-            )  # fmt: skip
+            )
 
 
 def _pairs(table: Table, place: int, printed: dict[int, Figure]) -> Iterator[Pairs]:
@@ -227,8 +239,11 @@ def _judged(formula: Formula, pairs: Pairs, printed: dict[int, Figure]) -> tuple
 _TOTAL = re.compile(r"^\W*(?:grand\s+)?(?:total|sum|overall|合计|总计|总和|all)\b\W*(?:time)?\W*$", re.IGNORECASE)
 _MEAN = re.compile(r"^\W*(?:average|mean|avg\.?|geo(?:metric)?[ -]?mean|平均值?|几何平均)\W*$", re.IGNORECASE)
 _MEANS: list[tuple[str, Callable[[Sequence[float]], float]]] = [
-    ("the mean", fmean), ("the geometric mean", geometric_mean), ("the median", median), ("the sum", sum),
-]  # fmt: skip
+    ("the mean", fmean),
+    ("the geometric mean", geometric_mean),
+    ("the median", median),
+    ("the sum", sum),
+]
 
 
 def totals(read: Reading, table: Table) -> Iterator[Outcome]:
@@ -265,12 +280,19 @@ def totals(read: Reading, table: Table) -> Iterator[Outcome]:
         yield Passed("sum", held)
         for place, printed, name, value, parts in broken if held > len(broken) or (held and len(broken) == 1) else []:
             yield finding(
-                read, table, row, place, "sum", "contradiction",
+                read,
+                table,
+                row,
+                place,
+                "sum",
+                "contradiction",
                 f"{label} of {table.columns[place].heading} is printed as {printed.printed}; {name} of the {len(parts)} rows above is {shown(value)}, "
                 f"and {held} other columns come out.",
-                [f"{' + '.join(part.printed for part in parts[:12])}{' + ...' if len(parts) > 12 else ''}: {name} is {shown(value)}; printed {printed.printed}"],
+                [
+                    f"{' + '.join(part.printed for part in parts[:12])}{' + ...' if len(parts) > 12 else ''}: {name} is {shown(value)}; printed {printed.printed}"
+                ],
                 0.85,
-            )  # fmt: skip
+            )
 
 
 def _over(of: Callable[[Sequence[float]], float], parts: Sequence[Figure]) -> tuple[float, float, float]:
@@ -303,11 +325,19 @@ def sums(read: Reading, table: Table) -> Iterator[Outcome]:
                 yield Passed("sum", held)
                 for row, printed, value, numbers in broken:
                     yield finding(
-                        read, table, row, total, "sum", "contradiction",
+                        read,
+                        table,
+                        row,
+                        total,
+                        "sum",
+                        "contradiction",
                         f"{table.columns[total].heading} of {table.label(row)} is printed as {printed.printed}, the sum of "
                         f"{', '.join(table.columns[place].heading for place in group)} is {shown(value)}; in {held} other rows it is the sum.",
-                        [f"{' + '.join(number.printed for number in numbers)} = {shown(value)}; printed {printed.printed}"], 0.85,
-                    )  # fmt: skip
+                        [
+                            f"{' + '.join(number.printed for number in numbers)} = {shown(value)}; printed {printed.printed}"
+                        ],
+                        0.85,
+                    )
 
 
 # -- amount / time = rate -----------------------------------------------------------------------------------------------
@@ -399,10 +429,16 @@ def _rate(
     head = table.columns[rate].heading
     for row, printed, value, words in broken:
         yield finding(
-            read, table, row, rate, "rate", "contradiction",
+            read,
+            table,
+            row,
+            rate,
+            "rate",
+            "contradiction",
             f"{head} of {table.label(row)} is printed as {printed.printed}; {name} over {table.columns[time].heading} is {shown(value)}, and this fits in {len(held)} other rows.",
-            [f"{words} = {shown(value)}; printed {printed.printed}"], 0.85,
-        )  # fmt: skip
+            [f"{words} = {shown(value)}; printed {printed.printed}"],
+            0.85,
+        )
     if cut:
         row, printed = cut[0][:2]
         lines = [f"{words} = {shown(value)}; printed {one.printed}" for _, one, value, words in cut]
@@ -570,11 +606,16 @@ def _odd(
     for row, low, value, high in off:
         printed = words.format(*(table.rows[row][place].text for place in places))
         yield finding(
-            read, table, row, places[-1], kind, severity,
+            read,
+            table,
+            row,
+            places[-1],
+            kind,
+            severity,
             f"{heads} is {shown(middle)} in {len(rows) - len(off)} rows, but {shown(value)} for {table.label(row)}: one of its figures is wrong.",
             [f"{printed} = {shown(value)} ({shown(low)} to {shown(high)} within rounding); elsewhere {shown(middle)}"],
             0.8,
-        )  # fmt: skip
+        )
 
 
 def multiples(read: Reading, table: Table) -> Iterator[Outcome]:
@@ -597,10 +638,16 @@ def multiples(read: Reading, table: Table) -> Iterator[Outcome]:
     yield Passed("ratio", len(sharp) - len(off))
     for row, _, value, _ in off:
         yield finding(
-            read, table, row, qps[0], "ratio", "suspicious",
+            read,
+            table,
+            row,
+            qps[0],
+            "ratio",
+            "suspicious",
             f"{table.columns[qps[0]].heading} is a whole multiple of {table.columns[tps[0]].heading} in {len(sharp) - len(off)} rows, but {shown(value)} times it for {table.label(row)}.",
-            [f"{table.rows[row][qps[0]].text} / {table.rows[row][tps[0]].text} = {shown(value)}"], 0.75,
-        )  # fmt: skip
+            [f"{table.rows[row][qps[0]].text} / {table.rows[row][tps[0]].text} = {shown(value)}"],
+            0.75,
+        )
 
 
 def swapped(read: Reading, table: Table) -> Iterator[Outcome]:
@@ -626,19 +673,28 @@ def swapped(read: Reading, table: Table) -> Iterator[Outcome]:
             # Exchanged back, the row has the ratio of all the others, which are alike; or lies between its neighbours on a ladder.
             fits = min(ratios) / 1.05 <= y / x <= max(ratios) * 1.05 and max(ratios) < 1.15 * min(ratios)
             beside = (
-                not alike and len(near) == 2 and _is_ladder(table)
-                and _between(y, [one for _, one, _ in near]) and _between(x, [other for *_, other in near])
-            )  # fmt: skip
+                not alike
+                and len(near) == 2
+                and _is_ladder(table)
+                and _between(y, [one for _, one, _ in near])
+                and _between(x, [other for *_, other in near])
+            )
             more = all(ratio > 1.5 for ratio in ratios) and x / y < 1 / 1.5
             less = all(ratio < 1 / 1.5 for ratio in ratios) and x / y > 1.5
             strange = _outside(x, [one for one, _ in rest]) and _outside(y, [other for _, other in rest])
             if (more or less) and (fits or beside) and (alike or strange):
                 heads = f"{table.columns[a].heading} and {table.columns[b].heading}"
                 yield finding(
-                    read, table, row, a, "ratio", "suspicious",
+                    read,
+                    table,
+                    row,
+                    a,
+                    "ratio",
+                    "suspicious",
                     f"{heads} of {table.label(row)} look exchanged: in the {len(rest)} other rows the first is {'more' if more else 'less'} than the second by far.",
-                    [f"{x:g} and {y:g}; elsewhere {shown(rest[0][0])} and {shown(rest[0][1])}"], 0.75,
-                )  # fmt: skip
+                    [f"{x:g} and {y:g}; elsewhere {shown(rest[0][0])} and {shown(rest[0][1])}"],
+                    0.75,
+                )
 
 
 def _outside(value: float, others: Sequence[float]) -> bool:
@@ -659,8 +715,9 @@ def _is_ladder(table: Table) -> bool:
 
 _RANK_WORDS = re.compile(
     r"(?:p|tp)\s?\d+(?:\.\d+)?|\d+(?:\.\d+)?\s?(?:th|%|rd)?(?:\s?percentile)?|\b(?:avg|average|mean|median|min(?:imum)?|max(?:imum)?|slowest|fastest|"
-    r"latency|lat|percentile|response|time|pct)\b|平均|最大|最小|延迟|[()\[\]_,.:/%-]|\b(?:us|ms|s|ns|sec)\b", re.IGNORECASE,
-)  # fmt: skip
+    r"latency|lat|percentile|response|time|pct)\b|平均|最大|最小|延迟|[()\[\]_,.:/%-]|\b(?:us|ms|s|ns|sec)\b",
+    re.IGNORECASE,
+)
 
 
 def _rank(quantity: str, percent: float | None, heading: str) -> float | None:
@@ -711,10 +768,15 @@ def _ordered(read: Reading, table: Table, small: tuple[int, int], large: tuple[i
         for row, place in (small, large)
     ]
     yield finding(
-        read, table, *small, "percentiles", "contradiction",
+        read,
+        table,
+        *small,
+        "percentiles",
+        "contradiction",
         f"{names[0]} is above {names[1]} for {table.label(small[0]) if small[0] == large[0] else table.columns[small[1]].heading}, which cannot be.",
-        [f"{names[0]} {one.printed} > {names[1]} {other.printed}"], 0.85,
-    )  # fmt: skip
+        [f"{names[0]} {one.printed} > {names[1]} {other.printed}"],
+        0.85,
+    )
 
 
 _SHARE = re.compile(
@@ -766,11 +828,17 @@ def curves(read: Reading, table: Table) -> Iterator[Outcome]:
             off, others = _off_curve(x, [one.value for one in numbers], row)
             if off > (5 if len(y) == 4 else max(2 if len(y) < 8 else 1.5, others**5)):
                 yield finding(
-                    read, table, row, place, "outlier", "suspicious",
+                    read,
+                    table,
+                    row,
+                    place,
+                    "outlier",
+                    "suspicious",
                     f"{column.heading} of {table.label(row)} is {here.printed}, {off:.1f} times off what its neighbours let expect; "
                     f"no other point is by more than {others:.2f}: a digit or a unit may have slipped.",
-                    [f"{here.printed} between {before.printed} and {after.printed}"], 0.75,
-                )  # fmt: skip
+                    [f"{here.printed} between {before.printed} and {after.printed}"],
+                    0.75,
+                )
         yield Passed("outlier", len(y) - 2)
 
 

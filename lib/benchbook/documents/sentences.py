@@ -82,35 +82,47 @@ PATTERNS = [
     ),
     Pattern(
         "a against b, n%",
-        _compiled(rf"{_number('a')}(?P<a_u>{_UNITS})\s(?:vs\.?|versus|compared (?:to|with)|against)\s{_number('b')}(?P<b_u>{_UNITS})\s?\(?,?\s?(?:an? |is |i\.e\. |which is )?(?P<sign>[+−-])?{_PERCENT}"),
+        _compiled(
+            rf"{_number('a')}(?P<a_u>{_UNITS})\s(?:vs\.?|versus|compared (?:to|with)|against)\s{_number('b')}(?P<b_u>{_UNITS})\s?\(?,?\s?(?:an? |is |i\.e\. |which is )?(?P<sign>[+−-])?{_PERCENT}"
+        ),
         "1,500 QPS vs 1,200 QPS (+25%)",
     ),
     Pattern(
         "impossible percentage",
-        _compiled(rf"(?:{_PERCENT}\s(?:fewer|less|lower|smaller|reduction|decrease|drop|shorter)|(?:reduc\w+|decreas\w+|lower\w*|drop\w*|cut)\b(?: \w+){{0,4}}? by (?:about |up to |over |more than )?(?P<percent2>\d[\d,]*(?:\.\d+)?)\s?%|(?:下降|减少|降低|缩短)了?\s?(?P<percent3>\d+(?:\.\d+)?)\s?[%％])"),
+        _compiled(
+            rf"(?:{_PERCENT}\s(?:fewer|less|lower|smaller|reduction|decrease|drop|shorter)|(?:reduc\w+|decreas\w+|lower\w*|drop\w*|cut)\b(?: \w+){{0,4}}? by (?:about |up to |over |more than )?(?P<percent2>\d[\d,]*(?:\.\d+)?)\s?%|(?:下降|减少|降低|缩短)了?\s?(?P<percent3>\d+(?:\.\d+)?)\s?[%％])"
+        ),
         "It needs 111% fewer instructions",
     ),
     Pattern(
         "linear",
-        _compiled(r"\b(?:scales?|scaling|grows?|growth|increases?|rises?|improves?)\b[^.]{0,30}\b(?<!near-)(?<!sub-)(?<!super-)linear(?:ly)?\b|\blinear (?:scal\w+|growth|increase)\b|线性(?:增长|提升|扩展|增加)"),
+        _compiled(
+            r"\b(?:scales?|scaling|grows?|growth|increases?|rises?|improves?)\b[^.]{0,30}\b(?<!near-)(?<!sub-)(?<!super-)linear(?:ly)?\b|\blinear (?:scal\w+|growth|increase)\b|线性(?:增长|提升|扩展|增加)"
+        ),
         "Throughput scales linearly with the number of threads",
     ),
     Pattern(
         "up to n%",
-        _compiled(rf"\b(?:up to|as much as|at most|a maximum of|最高|最多|高达)\s?(?:提升|提高)?\s?(?:~|about )?{_PERCENT}"),
+        _compiled(
+            rf"\b(?:up to|as much as|at most|a maximum of|最高|最多|高达)\s?(?:提升|提高)?\s?(?:~|about )?{_PERCENT}"
+        ),
         "TPS improves by up to 40%",
     ),
     Pattern(
         "n% on average",
-        _compiled(rf"\b(?:on average|average|averaging|an average of|平均)\b[^.%]{{0,40}}?{_PERCENT}|{_PERCENT.replace('percent>', 'percent2>')}[^.%]{{0,30}}?\b(?:on average)\b"),
+        _compiled(
+            rf"\b(?:on average|average|averaging|an average of|平均)\b[^.%]{{0,40}}?{_PERCENT}|{_PERCENT.replace('percent>', 'percent2>')}[^.%]{{0,30}}?\b(?:on average)\b"
+        ),
         "TPS improves by 12.5% on average",
     ),
     Pattern(
         "peak",
-        _compiled(rf"\b(?:peaks?|peaked|maximum|highest|best|top(?:s|ped)? out)\b[^.\d]{{0,50}}?\b(?:at|of|is|was|reaches|reached|with)\s(?:about |around )?{_number('a')}\s?(?P<unit>tps|qps|ops/s\w*|ops|rps|iops|MB/s|GB/s|requests/s\w*|req/s\w*)"),
+        _compiled(
+            rf"\b(?:peaks?|peaked|maximum|highest|best|top(?:s|ped)? out)\b[^.\d]{{0,50}}?\b(?:at|of|is|was|reaches|reached|with)\s(?:about |around )?{_number('a')}\s?(?P<unit>tps|qps|ops/s\w*|ops|rps|iops|MB/s|GB/s|requests/s\w*|req/s\w*)"
+        ),
         "Throughput peaks at 12,345 QPS",
     ),
-]  # fmt: skip
+]
 
 
 def sentences(read: Reading) -> Iterator[Outcome]:
@@ -123,9 +135,15 @@ def sentences(read: Reading) -> Iterator[Outcome]:
 def by_sentence(read: Reading) -> Iterator[tuple[Sentence, list[Outcome]]]:
     """Yield every sentence of a document with what it comes to."""
     checks: dict[str, Callable[[Reading, Sentence, re.Match[str]], Iterator[Outcome]]] = {
-        "from a to b by n%": _change, "n%: from a to b": _change, "a against b, n%": _change, "impossible percentage": _impossible, "linear": _linear,
-        "up to n%": _up_to, "n% on average": _average, "peak": _peak,
-    }  # fmt: skip
+        "from a to b by n%": _change,
+        "n%: from a to b": _change,
+        "a against b, n%": _change,
+        "impossible percentage": _impossible,
+        "linear": _linear,
+        "up to n%": _up_to,
+        "n% on average": _average,
+        "peak": _peak,
+    }
     printed = {
         re.sub(r"\D", "", one.printed)
         for table in read.tables
@@ -206,7 +224,9 @@ def _is_level(read: Reading, word: str) -> bool:
     """Return whether a word behind a number is that of a level: 64 threads, or 4,000 warehouses where a column is headed so."""
     heads = " ".join(one.heading for table in read.tables for one in table.columns if one.role == "level").lower()
     stem = word.strip().lower().removesuffix("s")
-    return bool(re.search(r"thread|client|connection|node|worker|user|core|concurren|线程|并发", stem)) or (len(stem) > 2 and stem in heads)  # fmt: skip
+    return bool(re.search(r"thread|client|connection|node|worker|user|core|concurren|线程|并发", stem)) or (
+        len(stem) > 2 and stem in heads
+    )
 
 
 def _are_levels(read: Reading, *ends: Figure | None, unit: str) -> bool:
@@ -266,9 +286,14 @@ def _change(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator
         return
     words, _, value, _ = results[0]
     yield _finding(
-        read, sentence, "sentence", "contradiction", f"The sentence gives {percent.printed}%, but from {a.printed} to {b.printed} is {value:+.3g}%.",
-        [f"{words} = {value:.4g}; printed {percent.printed}%"], 0.8,
-    )  # fmt: skip
+        read,
+        sentence,
+        "sentence",
+        "contradiction",
+        f"The sentence gives {percent.printed}%, but from {a.printed} to {b.printed} is {value:+.3g}%.",
+        [f"{words} = {value:.4g}; printed {percent.printed}%"],
+        0.8,
+    )
 
 
 def _impossible(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[Outcome]:
@@ -278,9 +303,14 @@ def _impossible(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iter
         yield Passed("impossible", 1)
         return
     yield _finding(
-        read, sentence, "impossible", "contradiction", f"Nothing that is counted can become {text}% less: at 100% nothing is left.",
-        [f"1 - {text} / 100 = {1 - percent / 100:.4g}, which is below 0"], 0.9,
-    )  # fmt: skip
+        read,
+        sentence,
+        "impossible",
+        "contradiction",
+        f"Nothing that is counted can become {text}% less: at 100% nothing is left.",
+        [f"1 - {text} / 100 = {1 - percent / 100:.4g}, which is below 0"],
+        0.9,
+    )
 
 
 # -- sentences about a table --------------------------------------------------------------------------------------------
@@ -301,9 +331,14 @@ def _near(read: Reading, sentence: Sentence) -> list[Table]:
 def _is_about(text: str, table: Table, place: int) -> bool:
     column = table.columns[place]
     words = {
-        "throughput": r"throughput|tps|qps|ops|rps|performance|吞吐|性能|tpmc|bandwidth|speed", "latency": r"latenc|延迟|response", "percentile": r"latenc|p\d\d|percentile|延迟|\d\d%",
-        "mean": r"latenc|average|mean|延迟", "time": r"\btime|duration|faster|耗时|时间", "size": r"memory|size|space|内存", "usage": r"cpu|usage|使用率",
-    }.get(column.quantity, "")  # fmt: skip
+        "throughput": r"throughput|tps|qps|ops|rps|performance|吞吐|性能|tpmc|bandwidth|speed",
+        "latency": r"latenc|延迟|response",
+        "percentile": r"latenc|p\d\d|percentile|延迟|\d\d%",
+        "mean": r"latenc|average|mean|延迟",
+        "time": r"\btime|duration|faster|耗时|时间",
+        "size": r"memory|size|space|内存",
+        "usage": r"cpu|usage|使用率",
+    }.get(column.quantity, "")
     heading = re.sub(r"[(\[（].*", "", column.heading).strip().lower()
     return bool((words and re.search(words, text, re.IGNORECASE)) or (len(heading) > 1 and heading in text.lower()))
 
@@ -391,10 +426,14 @@ def _of_column(
         yield NotBound(sentence)
         return
     yield _finding(
-        read, sentence, "sentence", "suspicious",
+        read,
+        sentence,
+        "sentence",
+        "suspicious",
         f"The sentence says {percent.printed}%; the {name} {table.columns[place].heading} in {table.name} is {value:.4g}%, and no two figures of the tables give {percent.printed}%.",
-        [f"{name} of {', '.join(f'{one:g}' for one in values[:12])} = {value:.4g}; printed {percent.printed}%"], 0.7,
-    )  # fmt: skip
+        [f"{name} of {', '.join(f'{one:g}' for one in values[:12])} = {value:.4g}; printed {percent.printed}%"],
+        0.7,
+    )
 
 
 def _linear(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[Outcome]:
@@ -424,10 +463,16 @@ def _linear(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator
         return
     gain, table, level, place, ends = off[0]
     yield _finding(
-        read, sentence, "sentence", "suspicious",
+        read,
+        sentence,
+        "sentence",
+        "suspicious",
         f"The sentence says linear; {table.columns[place].heading} changes {ends[3].value / ends[2].value:.3g} times where {table.columns[level].heading} changes {ends[1].value / ends[0].value:.3g} times ({table.name}).",
-        [f"{ends[3].printed} / {ends[2].printed} = {ends[3].value / ends[2].value:.3g}; {ends[1].printed} / {ends[0].printed} = {ends[1].value / ends[0].value:.3g}"], 0.7,
-    )  # fmt: skip
+        [
+            f"{ends[3].printed} / {ends[2].printed} = {ends[3].value / ends[2].value:.3g}; {ends[1].printed} / {ends[0].printed} = {ends[1].value / ends[0].value:.3g}"
+        ],
+        0.7,
+    )
 
 
 def _ladders(table: Table) -> Iterator[tuple[int, int, list[int]]]:
@@ -452,10 +497,13 @@ def _said_ladders(table: Table, text: str) -> Iterator[tuple[int, int, list[int]
     for level, head in enumerate(table.columns):
         x = [number.value for row in range(len(table.rows)) if (number := table.number(row, level))]
         if (
-            ends is None or head.role != "level" or len(x) < max(3, len(table.rows)) or x != sorted(set(x))
+            ends is None
+            or head.role != "level"
+            or len(x) < max(3, len(table.rows))
+            or x != sorted(set(x))
             or [x[0], x[-1]] != [float(end.replace(",", "")) for end in ends.groups()]
             or not re.search(rf"\b{re.escape(head.heading)}\b", text, re.IGNORECASE)
-        ):  # fmt: skip
+        ):
             continue
         for place, column in enumerate(table.columns):
             if column.quantity == "throughput" and re.search(rf"\b{re.escape(column.heading)}\b", text, re.IGNORECASE):
@@ -480,9 +528,14 @@ def _peak(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[O
                 yield Passed("sentence", 1)
             elif not re.search(r"\b(?:for|with|at)\s\d", sentence.text[match.end() :]):
                 yield _finding(
-                    read, sentence, "sentence", "suspicious", f"The sentence calls {quoted.printed} the most; {column.heading} reaches {most.printed} in {table.name}.",
-                    [f"{most.printed} > {quoted.printed}"], 0.65,
-                )  # fmt: skip
+                    read,
+                    sentence,
+                    "sentence",
+                    "suspicious",
+                    f"The sentence calls {quoted.printed} the most; {column.heading} reaches {most.printed} in {table.name}.",
+                    [f"{most.printed} > {quoted.printed}"],
+                    0.65,
+                )
             return
     yield NotBound(sentence)
 
@@ -510,10 +563,16 @@ def _quoted(read: Reading, sentence: Sentence, known: set[str]) -> Iterator[Outc
         if bound and not any(number.low <= quoted.high and quoted.low <= number.high for *_, number in bound):
             table, row, *_ = bound[0]
             yield _finding(
-                read, sentence, "quoted figure", "suspicious",
+                read,
+                sentence,
+                "quoted figure",
+                "suspicious",
                 f"The text says {quoted.printed} of {table.label(row)}, which stands nowhere in {table.name}.",
-                [f"{quoted.printed} in the text; in the table {', '.join(f'{table.columns[place].heading}: {number.printed}' for _, _, place, number in bound)}"], 0.75,
-            )  # fmt: skip
+                [
+                    f"{quoted.printed} in the text; in the table {', '.join(f'{table.columns[place].heading}: {number.printed}' for _, _, place, number in bound)}"
+                ],
+                0.75,
+            )
             continue
         near = [
             one
@@ -525,10 +584,14 @@ def _quoted(read: Reading, sentence: Sentence, known: set[str]) -> Iterator[Outc
         if len(near) == 1:
             table, row, place, number = near[0]
             yield _finding(
-                read, sentence, "quoted figure", "suspicious",
+                read,
+                sentence,
+                "quoted figure",
+                "suspicious",
                 f"The text says {quoted.printed}; {table.columns[place].heading} of {table.label(row)} is {number.printed} in {table.name}: a digit may have slipped.",
-                [f"{quoted.printed} in the text, {number.printed} in the table"], 0.7,
-            )  # fmt: skip
+                [f"{quoted.printed} in the text, {number.printed} in the table"],
+                0.7,
+            )
 
 
 def _named_cells(read: Reading, cells: Cells, sentence: Sentence) -> Iterator[Outcome]:
@@ -543,10 +606,17 @@ def _named_cells(read: Reading, cells: Cells, sentence: Sentence) -> Iterator[Ou
         a = one.pairs[0][0]
         more = f", and in no pair of the {len(one.pairs)} rows" if len(one.pairs) > 1 else ""
         yield _finding(
-            read, sentence, "sentence", "suspicious",
+            read,
+            sentence,
+            "sentence",
+            "suspicious",
             f"The sentence says {one.claim.printed}; that is not what {a.table.columns[a.place].heading} of {a.table.name} gives{more}.",
-            [f"{a.table.label(a.row)}: {a.number.printed}; {b.table.label(b.row)}: {b.number.printed}; {shown(a.number.value / b.number.value)} times" for a, b in one.pairs[:5]], 0.7,
-        )  # fmt: skip
+            [
+                f"{a.table.label(a.row)}: {a.number.printed}; {b.table.label(b.row)}: {b.number.printed}; {shown(a.number.value / b.number.value)} times"
+                for a, b in one.pairs[:5]
+            ],
+            0.7,
+        )
     if not bound and cells.claimed(sentence.text, sentence.section):
         yield NotBound(sentence)
     for order in cells.ordered(sentence.text, sentence.section):
@@ -560,10 +630,14 @@ def _named_cells(read: Reading, cells: Cells, sentence: Sentence) -> Iterator[Ou
                 else f"The sentence puts {order.first} before {order.last}; all {len(order.wrong)} pairs of cells say the opposite ({a.table.name})."
             )
             yield _finding(
-                read, sentence, "sentence", "contradiction" if order.every else "suspicious", words,
+                read,
+                sentence,
+                "sentence",
+                "contradiction" if order.every else "suspicious",
+                words,
                 [_beside(a, b) for a, b in order.wrong[:5]],
                 0.75 if order.every else 0.7,
-            )  # fmt: skip
+            )
         else:
             yield NotBound(sentence)
     bounded = cells.bounded(sentence.text, sentence.section)
@@ -572,19 +646,31 @@ def _named_cells(read: Reading, cells: Cells, sentence: Sentence) -> Iterator[Ou
     elif bounded:
         first = bounded.wrong[0]
         yield _finding(
-            read, sentence, "sentence", "suspicious", f"The sentence sets a limit, {bounded.said!r}; {len(bounded.wrong)} of the {len(bounded.cells)} cells that it names lie beyond ({first.table.name}).",
-            [f"{one.table.label(one.row)}, {one.table.columns[one.place].heading}: {one.number.printed}" for one in bounded.wrong[:5]], 0.7,
-        )  # fmt: skip
+            read,
+            sentence,
+            "sentence",
+            "suspicious",
+            f"The sentence sets a limit, {bounded.said!r}; {len(bounded.wrong)} of the {len(bounded.cells)} cells that it names lie beyond ({first.table.name}).",
+            [
+                f"{one.table.label(one.row)}, {one.table.columns[one.place].heading}: {one.number.printed}"
+                for one in bounded.wrong[:5]
+            ],
+            0.7,
+        )
     quoted = cells.quoted(sentence.text, sentence.section)
     if quoted and quoted.holds:
         yield Passed("quoted figure", 1)
     elif quoted:
         table, column = quoted.cell.table, quoted.cell.table.columns[quoted.cell.place]
         yield _finding(
-            read, sentence, "quoted figure", "suspicious",
+            read,
+            sentence,
+            "quoted figure",
+            "suspicious",
             f"The text says {quoted.figure.printed}; {column.heading} of {table.label(quoted.cell.row)} is {quoted.cell.number.printed} in {table.name}.",
-            [f"{quoted.figure.printed} in the text, {quoted.cell.number.printed} in the table"], 0.7,
-        )  # fmt: skip
+            [f"{quoted.figure.printed} in the text, {quoted.cell.number.printed} in the table"],
+            0.7,
+        )
 
 
 def _at_level(text: str, quoted: Figure, tables: list[Table]) -> list[tuple[Table, int, int, Figure]]:
@@ -597,7 +683,11 @@ def _at_level(text: str, quoted: Figure, tables: list[Table]) -> list[tuple[Tabl
         return []
     table = tables[0]
     levels = [place for place, column in enumerate(table.columns) if column.quantity == "concurrency"]
-    said = re.findall(r"(\d[\d,]*)\s(?:threads?|clients?|connections?)|(?:线程|并发)数?(?:为|是)?\s?(\d+)|(\d+)\s?(?:个)?(?:线程|并发)", text, re.IGNORECASE)  # fmt: skip
+    said = re.findall(
+        r"(\d[\d,]*)\s(?:threads?|clients?|connections?)|(?:线程|并发)数?(?:为|是)?\s?(\d+)|(\d+)\s?(?:个)?(?:线程|并发)",
+        text,
+        re.IGNORECASE,
+    )
     if len(levels) != 1 or len(said) != 1:
         return []
     level = float("".join(said[0]).replace(",", ""))
@@ -673,6 +763,13 @@ def _told_alike(read: Reading) -> Iterator[Outcome]:
             sentence = Sentence(" ".join(block.text.split()), block.line, "")
             ratio = y.value / x.value
             yield _finding(
-                read, sentence, "identity", "contradiction", f"{b} is a whole multiple of {a} in {len(both) - len(off)} passages like this one, but not here.",
-                [f"{y.printed} / {x.printed} = {ratio:.4g}; {round(ratio)} x {x.printed} = {shown(round(ratio) * x.value)}, {round(ratio) + 1} x {x.printed} = {shown((round(ratio) + 1) * x.value)}"], 0.8,
-            )  # fmt: skip
+                read,
+                sentence,
+                "identity",
+                "contradiction",
+                f"{b} is a whole multiple of {a} in {len(both) - len(off)} passages like this one, but not here.",
+                [
+                    f"{y.printed} / {x.printed} = {ratio:.4g}; {round(ratio)} x {x.printed} = {shown(round(ratio) * x.value)}, {round(ratio) + 1} x {x.printed} = {shown((round(ratio) + 1) * x.value)}"
+                ],
+                0.8,
+            )

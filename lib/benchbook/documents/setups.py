@@ -130,9 +130,17 @@ def _told(
     sure: float,
 ) -> Finding:
     return Finding(
-        id=f"line{line}.{kind.replace(' ', '-')}", report=read.document, where=f"line {line}", kind=kind, severity=severity, sentence=sentence,
-        arithmetic=arithmetic, line=line, printed=printed[:400], sure=sure,
-    )  # fmt: skip
+        id=f"line{line}.{kind.replace(' ', '-')}",
+        report=read.document,
+        where=f"line {line}",
+        kind=kind,
+        severity=severity,
+        sentence=sentence,
+        arithmetic=arithmetic,
+        line=line,
+        printed=printed[:400],
+        sure=sure,
+    )
 
 
 def _version_of(read: Reading, program: str) -> tuple[int, ...] | None:
@@ -258,9 +266,15 @@ def _levels(read: Reading, sentences: list[Sentence]) -> Iterator[Finding | Pass
             if same and ladder != levels and len(ladder) == len(levels):
                 printed, told = (", ".join(f"{one:g}" for one in each) for each in (ladder, levels))
                 yield _told(
-                    read, table.line, "text against table", "contradiction", f"The text says {told} (line {sentence.line}); {table.name} has {printed}.",
-                    [f"in the text: {told}; in the table: {printed}"], sentence.text, 0.85,
-                )  # fmt: skip
+                    read,
+                    table.line,
+                    "text against table",
+                    "contradiction",
+                    f"The text says {told} (line {sentence.line}); {table.name} has {printed}.",
+                    [f"in the text: {told}; in the table: {printed}"],
+                    sentence.text,
+                    0.85,
+                )
 
 
 def _ladder(table: Table) -> list[float] | None:

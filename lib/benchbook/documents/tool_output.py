@@ -25,58 +25,178 @@ class Tool(NamedTuple):
 _N = r"([\d,]*\.?\d+)"
 _U = rf"({_N[1:-1]}\s?(?:us|µs|ms|s|m|ns|msec|usec|sec)?)"
 TOOLS = [
-    Tool("sysbench", r"queries performed:|General statistics:|Latency \(ms\):", [
-        (rf"transactions:\s+(\d+)\s+\({_N} per sec", ["transactions", "TPS"]),
-        (rf"queries:\s+(\d+)\s+\({_N} per sec", ["queries", "QPS"]),
-        (r"read:\s+(\d+)$", ["reads"]), (r"write:\s+(\d+)$", ["writes"]), (r"other:\s+(\d+)$", ["other"]), (r"^\s*total:\s+(\d+)$", ["total statements"]),
-        (rf"total time:\s+{_N}s", ["total time (s)"]), (r"total number of events:\s+(\d+)", ["total events"]),
-        (rf"^\s*min:\s+{_N}", ["min latency (ms)"]), (rf"^\s*avg:\s+{_N}", ["avg latency (ms)"]), (rf"^\s*max:\s+{_N}", ["max latency (ms)"]),
-        (rf"95th percentile:\s+{_N}", ["95th percentile latency (ms)"]), (rf"99th percentile:\s+{_N}", ["99th percentile latency (ms)"]),
-        (r"[Nn]umber of threads:\s+(\d+)", ["threads"]),
-    ], "transactions:                        5400 (89.97 per sec.)"),
-    Tool("pgbench", r"transaction type:|number of transactions actually processed|tps = ", [
-        (r"scaling factor:\s+(\d+)", ["scale"]), (r"number of clients:\s+(\d+)", ["clients"]), (r"number of threads:\s+(\d+)", ["worker threads"]),
-        (r"duration:\s+(\d+) s", ["duration (s)"]), (r"actually processed:\s+(\d+)", ["transactions"]),
-        (rf"latency average[ =:]+{_N} ms", ["avg latency (ms)"]), (rf"latency stddev[ =:]+{_N} ms", ["stddev (ms)"]),
-        (rf"tps = {_N} \((?:excluding|without)", ["TPS"]), (rf"tps = {_N} \(including", ["TPS including connections"]),
-    ], "latency average = 1.434 ms"),
-    Tool("go-tpc", r"^\[?(?:Summary|Finished)\]?\s*\S+ - Takes\(s\)|tpmC:\s", [
-        (rf"tpmC:\s*{_N}", ["tpmC"]), (rf"efficiency:\s*{_N}%", ["efficiency (%)"]),
-        (rf"\[Summary\] (\S+) - Takes\(s\): {_N}, Count: (\d+), TPM: {_N}, Sum\(ms\): {_N}, Avg\(ms\): {_N}(?:, 50th\(ms\): {_N})?(?:, 90th\(ms\): {_N})?(?:, 95th\(ms\): {_N})?(?:, 99th\(ms\): {_N})?(?:, 99\.9th\(ms\): {_N})?",
-         ["statement", "time (s)", "transactions", "TPM", "sum (ms)", "avg latency (ms)", "50th percentile (ms)", "90th percentile (ms)", "95th percentile (ms)", "99th percentile (ms)", "99.9th percentile (ms)"]),
-    ], "tpmC: 5120.3, tpmTotal: 11375.9, efficiency: 39.8%", each_line=True),
-    Tool("go-ycsb", r"^\s*(?:READ|UPDATE|INSERT|SCAN|TOTAL)\s+- Takes\(s\):", [
-        (rf"^\s*(\S+)\s+- Takes\(s\): {_N}, Count: (\d+), OPS: {_N}, Avg\(us\): {_N}, Min\(us\): {_N}, Max\(us\): {_N}(?:, 50th\(us\): {_N})?(?:, 90th\(us\): {_N})?(?:, 95th\(us\): {_N})?(?:, 99th\(us\): {_N})?(?:, 99\.9th\(us\): {_N})?",
-         ["operation", "time (s)", "count", "OPS", "avg latency (us)", "min latency (us)", "max latency (us)", "50th percentile (us)", "90th percentile (us)", "95th percentile (us)", "99th percentile (us)", "99.9th percentile (us)"]),
-    ], "READ   - Takes(s): 10.0, Count: 5000, OPS: 500.1, Avg(us): 850, Min(us): 300, Max(us): 9000", each_line=True),
-    Tool("YCSB", r"\[OVERALL\], Throughput", [
-        (rf"\[OVERALL\], RunTime\(ms\), {_N}", ["run time (ms)"]), (rf"\[OVERALL\], Throughput\(ops/sec\), {_N}", ["throughput (ops/sec)"]),
-        (rf"\[READ\], Operations, {_N}", ["reads"]), (rf"\[READ\], AverageLatency\(us\), {_N}", ["read avg latency (us)"]),
-        (rf"\[UPDATE\], Operations, {_N}", ["updates"]), (rf"\[UPDATE\], AverageLatency\(us\), {_N}", ["update avg latency (us)"]),
-    ], "[OVERALL], Throughput(ops/sec), 9523.8"),
-    Tool("redis-benchmark", r"requests completed in|: [\d.]+ requests per second", [
-        (rf"^([A-Z_ ()0-9a-z]+): {_N} requests per second(?:, p50={_N} msec)?", ["command", "requests/s", "p50 (ms)"]),
-    ], "SET: 83542.19 requests per second, p50=0.295 msec", each_line=True),
-    Tool("db_bench", r"micros/op", [
-        (rf"^\s*(\w+)\s*:\s+{_N} micros/op\s+{_N} ops/sec;?(?:\s+{_N} seconds)?(?:\s+{_N} operations)?;?(?:\s+{_N} MB/s)?",
-         ["benchmark", "micros/op", "ops/sec", "seconds", "operations", "MB/s"]),
-    ], "fillseq      :       3.420 micros/op 292385 ops/sec;   32.3 MB/s", each_line=True),
-    Tool("go test -bench", r"^Benchmark\S+\s+\d+\s+[\d.]+ ns/op", [
-        (rf"^(Benchmark\S+)\s+(\d+)\s+{_N} ns/op(?:\s+{_N} MB/s)?(?:\s+[\d.]+ \w+(?=\s))?(?:\s+(\d+) B/op)?(?:\s+(\d+) allocs/op)?",
-         ["benchmark", "iterations", "time (ns/op)", "MB/s", "memory (B/op)", "allocs/op"]),
-    ], "BenchmarkEncode-8    8406    137911 ns/op    8701.24 MB/s", each_line=True),
-    Tool("ab", r"Time per request:|Concurrency Level:", [
-        (r"Concurrency Level:\s+(\d+)", ["concurrency"]), (rf"Time taken for tests:\s+{_N} seconds", ["time taken (s)"]), (r"Complete requests:\s+(\d+)", ["requests"]),
-        (rf"Requests per second:\s+{_N} ", ["requests/s"]), (rf"Time per request:\s+{_N} \[ms\] \(mean\)\s*$", ["mean response time (ms)"]),
-    ], "Requests per second:    935.11 [#/sec] (mean)"),
-    Tool("etcd benchmark", r"^\s*Requests/sec:.*", [
-        (rf"Total:\s+{_N} secs", ["total time (s)"]), (rf"Slowest:\s+{_N} secs", ["max latency (s)"]), (rf"Fastest:\s+{_N} secs", ["min latency (s)"]),
-        (rf"Average:\s+{_N} secs", ["avg latency (s)"]), (rf"Requests/sec:\s+{_N}", ["requests/s"]), (rf"Latency\s+{_U}", ["avg latency"]),
-    ], "  Requests/sec:\t12345.6"),
-    Tool("fio", r"\biops=|IOPS=", [
-        (r"(?:iops|IOPS)=([\d.]+k?)", ["IOPS"]), (r"(?:bw|BW)=([\d.]+\s?[KMG]i?B/s)", ["bandwidth"]),
-    ], "  read: IOPS=12.3k, BW=48.1MiB/s"),
-]  # fmt: skip
+    Tool(
+        "sysbench",
+        r"queries performed:|General statistics:|Latency \(ms\):",
+        [
+            (rf"transactions:\s+(\d+)\s+\({_N} per sec", ["transactions", "TPS"]),
+            (rf"queries:\s+(\d+)\s+\({_N} per sec", ["queries", "QPS"]),
+            (r"read:\s+(\d+)$", ["reads"]),
+            (r"write:\s+(\d+)$", ["writes"]),
+            (r"other:\s+(\d+)$", ["other"]),
+            (r"^\s*total:\s+(\d+)$", ["total statements"]),
+            (rf"total time:\s+{_N}s", ["total time (s)"]),
+            (r"total number of events:\s+(\d+)", ["total events"]),
+            (rf"^\s*min:\s+{_N}", ["min latency (ms)"]),
+            (rf"^\s*avg:\s+{_N}", ["avg latency (ms)"]),
+            (rf"^\s*max:\s+{_N}", ["max latency (ms)"]),
+            (rf"95th percentile:\s+{_N}", ["95th percentile latency (ms)"]),
+            (rf"99th percentile:\s+{_N}", ["99th percentile latency (ms)"]),
+            (r"[Nn]umber of threads:\s+(\d+)", ["threads"]),
+        ],
+        "transactions:                        5400 (89.97 per sec.)",
+    ),
+    Tool(
+        "pgbench",
+        r"transaction type:|number of transactions actually processed|tps = ",
+        [
+            (r"scaling factor:\s+(\d+)", ["scale"]),
+            (r"number of clients:\s+(\d+)", ["clients"]),
+            (r"number of threads:\s+(\d+)", ["worker threads"]),
+            (r"duration:\s+(\d+) s", ["duration (s)"]),
+            (r"actually processed:\s+(\d+)", ["transactions"]),
+            (rf"latency average[ =:]+{_N} ms", ["avg latency (ms)"]),
+            (rf"latency stddev[ =:]+{_N} ms", ["stddev (ms)"]),
+            (rf"tps = {_N} \((?:excluding|without)", ["TPS"]),
+            (rf"tps = {_N} \(including", ["TPS including connections"]),
+        ],
+        "latency average = 1.434 ms",
+    ),
+    Tool(
+        "go-tpc",
+        r"^\[?(?:Summary|Finished)\]?\s*\S+ - Takes\(s\)|tpmC:\s",
+        [
+            (rf"tpmC:\s*{_N}", ["tpmC"]),
+            (rf"efficiency:\s*{_N}%", ["efficiency (%)"]),
+            (
+                rf"\[Summary\] (\S+) - Takes\(s\): {_N}, Count: (\d+), TPM: {_N}, Sum\(ms\): {_N}, Avg\(ms\): {_N}(?:, 50th\(ms\): {_N})?(?:, 90th\(ms\): {_N})?(?:, 95th\(ms\): {_N})?(?:, 99th\(ms\): {_N})?(?:, 99\.9th\(ms\): {_N})?",
+                [
+                    "statement",
+                    "time (s)",
+                    "transactions",
+                    "TPM",
+                    "sum (ms)",
+                    "avg latency (ms)",
+                    "50th percentile (ms)",
+                    "90th percentile (ms)",
+                    "95th percentile (ms)",
+                    "99th percentile (ms)",
+                    "99.9th percentile (ms)",
+                ],
+            ),
+        ],
+        "tpmC: 5120.3, tpmTotal: 11375.9, efficiency: 39.8%",
+        each_line=True,
+    ),
+    Tool(
+        "go-ycsb",
+        r"^\s*(?:READ|UPDATE|INSERT|SCAN|TOTAL)\s+- Takes\(s\):",
+        [
+            (
+                rf"^\s*(\S+)\s+- Takes\(s\): {_N}, Count: (\d+), OPS: {_N}, Avg\(us\): {_N}, Min\(us\): {_N}, Max\(us\): {_N}(?:, 50th\(us\): {_N})?(?:, 90th\(us\): {_N})?(?:, 95th\(us\): {_N})?(?:, 99th\(us\): {_N})?(?:, 99\.9th\(us\): {_N})?",
+                [
+                    "operation",
+                    "time (s)",
+                    "count",
+                    "OPS",
+                    "avg latency (us)",
+                    "min latency (us)",
+                    "max latency (us)",
+                    "50th percentile (us)",
+                    "90th percentile (us)",
+                    "95th percentile (us)",
+                    "99th percentile (us)",
+                    "99.9th percentile (us)",
+                ],
+            ),
+        ],
+        "READ   - Takes(s): 10.0, Count: 5000, OPS: 500.1, Avg(us): 850, Min(us): 300, Max(us): 9000",
+        each_line=True,
+    ),
+    Tool(
+        "YCSB",
+        r"\[OVERALL\], Throughput",
+        [
+            (rf"\[OVERALL\], RunTime\(ms\), {_N}", ["run time (ms)"]),
+            (rf"\[OVERALL\], Throughput\(ops/sec\), {_N}", ["throughput (ops/sec)"]),
+            (rf"\[READ\], Operations, {_N}", ["reads"]),
+            (rf"\[READ\], AverageLatency\(us\), {_N}", ["read avg latency (us)"]),
+            (rf"\[UPDATE\], Operations, {_N}", ["updates"]),
+            (rf"\[UPDATE\], AverageLatency\(us\), {_N}", ["update avg latency (us)"]),
+        ],
+        "[OVERALL], Throughput(ops/sec), 9523.8",
+    ),
+    Tool(
+        "redis-benchmark",
+        r"requests completed in|: [\d.]+ requests per second",
+        [
+            (
+                rf"^([A-Z_ ()0-9a-z]+): {_N} requests per second(?:, p50={_N} msec)?",
+                ["command", "requests/s", "p50 (ms)"],
+            ),
+        ],
+        "SET: 83542.19 requests per second, p50=0.295 msec",
+        each_line=True,
+    ),
+    Tool(
+        "db_bench",
+        r"micros/op",
+        [
+            (
+                rf"^\s*(\w+)\s*:\s+{_N} micros/op\s+{_N} ops/sec;?(?:\s+{_N} seconds)?(?:\s+{_N} operations)?;?(?:\s+{_N} MB/s)?",
+                ["benchmark", "micros/op", "ops/sec", "seconds", "operations", "MB/s"],
+            ),
+        ],
+        "fillseq      :       3.420 micros/op 292385 ops/sec;   32.3 MB/s",
+        each_line=True,
+    ),
+    Tool(
+        "go test -bench",
+        r"^Benchmark\S+\s+\d+\s+[\d.]+ ns/op",
+        [
+            (
+                rf"^(Benchmark\S+)\s+(\d+)\s+{_N} ns/op(?:\s+{_N} MB/s)?(?:\s+[\d.]+ \w+(?=\s))?(?:\s+(\d+) B/op)?(?:\s+(\d+) allocs/op)?",
+                ["benchmark", "iterations", "time (ns/op)", "MB/s", "memory (B/op)", "allocs/op"],
+            ),
+        ],
+        "BenchmarkEncode-8    8406    137911 ns/op    8701.24 MB/s",
+        each_line=True,
+    ),
+    Tool(
+        "ab",
+        r"Time per request:|Concurrency Level:",
+        [
+            (r"Concurrency Level:\s+(\d+)", ["concurrency"]),
+            (rf"Time taken for tests:\s+{_N} seconds", ["time taken (s)"]),
+            (r"Complete requests:\s+(\d+)", ["requests"]),
+            (rf"Requests per second:\s+{_N} ", ["requests/s"]),
+            (rf"Time per request:\s+{_N} \[ms\] \(mean\)\s*$", ["mean response time (ms)"]),
+        ],
+        "Requests per second:    935.11 [#/sec] (mean)",
+    ),
+    Tool(
+        "etcd benchmark",
+        r"^\s*Requests/sec:.*",
+        [
+            (rf"Total:\s+{_N} secs", ["total time (s)"]),
+            (rf"Slowest:\s+{_N} secs", ["max latency (s)"]),
+            (rf"Fastest:\s+{_N} secs", ["min latency (s)"]),
+            (rf"Average:\s+{_N} secs", ["avg latency (s)"]),
+            (rf"Requests/sec:\s+{_N}", ["requests/s"]),
+            (rf"Latency\s+{_U}", ["avg latency"]),
+        ],
+        "  Requests/sec:\t12345.6",
+    ),
+    Tool(
+        "fio",
+        r"\biops=|IOPS=",
+        [
+            (r"(?:iops|IOPS)=([\d.]+k?)", ["IOPS"]),
+            (r"(?:bw|BW)=([\d.]+\s?[KMG]i?B/s)", ["bandwidth"]),
+        ],
+        "  read: IOPS=12.3k, BW=48.1MiB/s",
+    ),
+]
 
 
 def tables_of(block: Block) -> list[Block]:
@@ -149,8 +269,11 @@ def _under(head: str, line: str, rows: list[list[str]]) -> list[str]:
         words, cells = cut(head), cut(line)
         figures = [bool(re.match(r"[+-]?\d", cell)) for cell in cells]
         if (
-            1 < len(words) == len(cells) and not any(re.match(r"[+-]?\d", word) for word in words)
-            and figures[-1] and sum(figures) >= len(cells) / 2 and (not rows or len(rows[0]) == len(cells))
-        ):  # fmt: skip
+            1 < len(words) == len(cells)
+            and not any(re.match(r"[+-]?\d", word) for word in words)
+            and figures[-1]
+            and sum(figures) >= len(cells) / 2
+            and (not rows or len(rows[0]) == len(cells))
+        ):
             return cells
     return []

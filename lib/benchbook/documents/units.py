@@ -6,7 +6,11 @@ from functools import cache
 
 # Of each unit of time, how many seconds it is; of each unit of data, how many bytes or bits.
 SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-_BYTES = {"B": 1.0} | {f"{p}B": 1e3**n for n, p in enumerate("kMGT", 1)} | {f"{p}iB": 2.0 ** (10 * n) for n, p in enumerate("KMGT", 1)}  # fmt: skip
+_BYTES = (
+    {"B": 1.0}
+    | {f"{p}B": 1e3**n for n, p in enumerate("kMGT", 1)}
+    | {f"{p}iB": 2.0 ** (10 * n) for n, p in enumerate("KMGT", 1)}
+)
 _BITS = {"kbit": 1e3, "Mbit": 1e6, "Gbit": 1e9}
 
 
