@@ -158,8 +158,8 @@ def test_tables_scroll_in_their_frame_and_name_their_header_cells(tmp_path: Path
     assert len(soup.select("figure.table > .scroll > table")) == len(soup.select("main table")) == 3
     assert all(head.get("scope") for head in soup.select("main th"))
     first = soup.select_one("figure.table")
-    assert (first["id"], text(first.figcaption)) == ("table-1", "Table 1.")
-    assert first.select_one(".scroll")["aria-label"] == "Table 1."
+    assert (first["id"], text(first.figcaption)) == ("table-1", "Table 1. Published")
+    assert first.select_one(".scroll")["aria-label"] == "Table 1. Published"
     assert [text(cell) for cell in soup.select(".dataframe .number")] == ["", "tps", "0", "35309.0"]
 
 

@@ -221,17 +221,19 @@ def _number_figures(soup: BeautifulSoup) -> None:
 
 
 def _frame_tables(soup: BeautifulSoup) -> None:
-    """Let a wide table scroll inside its own frame; its title and notes stay in sight above and below."""
+    """Let a wide table scroll inside its own frame; its title, else its section's, stays in sight above."""
     for number, table in enumerate(soup.find_all("table"), start=1):
         _plain_table(table)
+        section = table.find_previous(["h2", "h3", "h4"])
         frame = soup.new_tag("figure", attrs={"class": "table", "id": f"table-{number}"})
         _outermost(table).replace_with(frame)
         caption = soup.new_tag("figcaption")
         label = soup.new_tag("a", string=f"Table {number}.", attrs={"href": f"#table-{number}", "class": "label"})
         caption.extend([label, " "])
-        titles = [_text(line.extract()) for line in table.select("caption")]
-        caption.extend(filter(None, titles))
-        name = " ".join([f"Table {number}.", *titles])
+        own = [_text(line.extract()) for line in table.select("caption")]
+        title = " ".join(filter(None, own)) or (_text(section) if section else "")
+        caption.append(title)
+        name = f"Table {number}. {title}".strip()
         scroll = soup.new_tag("div", attrs={"class": "scroll", "tabindex": "0", "role": "region", "aria-label": name})
         scroll.append(table)
         frame.extend([caption, scroll])
