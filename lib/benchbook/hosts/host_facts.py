@@ -14,6 +14,7 @@ from benchbook.hosts.about import HostFacts, HostFinding, Survey, Tuned
 from benchbook.hosts.agent import program_on
 from benchbook.hosts.host import Host, with_retry
 from benchbook.hosts.session import Session, clock_offset
+from benchbook.hosts.timeouts import FACTS_S
 from benchbook.hosts.tuning import left_behind, tune
 
 T = TypeVar("T")
@@ -33,7 +34,7 @@ def gather(host: Host) -> HostFacts:
     """Facts of one host, with `clock_offset_s` (host minus driver, good to half the round trip, `clock_error_s`)."""
     program = program_on(host, "hosts", "gather_facts.py")
     before = time.time()
-    facts = json.loads(host.run([*program, host.root], timeout=30).stdout)
+    facts = json.loads(host.run([*program, host.root], timeout=FACTS_S).stdout)
     offset, error = clock_offset(host)
     asked = {"address": host.address, "roles": list(host.host.roles), "asked_at": before}
     return HostFacts(**facts, **asked, clock_offset_s=offset, clock_error_s=error)

@@ -42,7 +42,7 @@ from benchbook.hosts.lab_host import (
 )
 from benchbook.hosts.remote import agent
 from benchbook.hosts.reservation import check_lab_free, release_dead
-from benchbook.hosts.timeouts import ANOTHER_ENDS_WITHIN_S, CHANGED_WITHIN_S, SSHD_WITHIN_S
+from benchbook.hosts.timeouts import ANOTHER_ENDS_WITHIN_S, CHANGED_WITHIN_S, SSHD_GREETS_S, SSHD_WITHIN_S
 
 _SSHD_CONFIG = """\
 ListenAddress {address}:{port}
@@ -408,7 +408,7 @@ def _is_taken(host: LabHost) -> bool:
 
 def _answers(host: LabHost) -> bool:
     try:
-        with host.connect(2) as sock:
+        with host.connect(SSHD_GREETS_S) as sock:
             return sock.recv(4).startswith(b"SSH")
     except OSError:
         return False

@@ -25,6 +25,7 @@ from benchbook.hosts.timeouts import (
     RECONNECTED_S,
     RENEW_EVERY_S,
     RENEW_SHARE,
+    RENEWER_ENDED_S,
 )
 
 T = TypeVar("T")
@@ -110,7 +111,7 @@ class Session:
         left = [job.host.name for job in reversed(self._jobs) if not self._end(job)]
         self._over.set()
         if self._renewer.is_alive():
-            self._renewer.join(timeout=10)
+            self._renewer.join(timeout=RENEWER_ENDED_S)
         self._reservation.release(but=left)
         try_on_each(self.hosts.values(), lambda host: host.close(), timeout=CLOSED_S)
 

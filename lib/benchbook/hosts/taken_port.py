@@ -9,6 +9,7 @@ import psutil
 
 from benchbook.errors import BenchbookError
 from benchbook.hosts.host import Host
+from benchbook.hosts.timeouts import PORT_USERS_S
 
 _TAKEN = re.compile("address already in use", re.IGNORECASE)
 # Not of `"id":20568`. Behind colons stand times as well, and, in a trace, lines of source.
@@ -50,7 +51,7 @@ def _port(said: str) -> int | None:
 
 def _there(host: Host, port: int) -> str:
     try:
-        said = host.run(["ss", "-ltnpH", f"sport = :{port}"], check=False, timeout=20).stdout
+        said = host.run(["ss", "-ltnpH", f"sport = :{port}"], check=False, timeout=PORT_USERS_S).stdout
     except BenchbookError:
         # That a server died is what matters; who has its port is only good to know.
         return UNKNOWN

@@ -21,6 +21,8 @@ RETRY_S, LONGEST_RETRY_S = 0.2, 3.0
 SILENCE_S = 5.0
 # To connect again, and to end what a driver that is gone left: so long beyond a lease.
 RECONNECTED_S, REAPED_S = 60.0, 120.0
+# The facts of a host are told, or who listens at one of its ports.
+FACTS_S, PORT_USERS_S = 30.0, 20.0
 # To remove what was discarded on a host, and to close its connections after that.
 REMOVED_S, CLOSED_S = 120.0, 130.0
 
@@ -40,6 +42,8 @@ SET_WITHIN_S = 30.0
 # -- reservations ---------------------------------------------------------------------------------------------------
 # A lease is renewed this often, and at least every so many seconds: six signs of life may fail to come.
 RENEW_SHARE, RENEW_EVERY_S = 0.15, 3.0
+# What renews leases ends within this, once its session is over.
+RENEWER_ENDED_S = 10.0
 # How long a driver that gives no sign is watched before it is called silent; its lease may be an hour.
 WATCH_S = 30.0
 # How often a host is asked who holds it, and how long it may take to answer.
@@ -51,6 +55,8 @@ ASKS_EVERY_S, ANSWERS_WITHIN_S = 0.5, 60.0
 CHANGED_WITHIN_S, ANOTHER_ENDS_WITHIN_S = 90.0, 30.0
 # The sshd of a lab answers within this, or is over after it was told to end.
 SSHD_WITHIN_S = 10.0
+# One that runs says its name at once.
+SSHD_GREETS_S = 2.0
 
 
 def silence_s(lease_s: float) -> float:
