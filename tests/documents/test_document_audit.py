@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from benchbook.cli import app
+from benchbook.documents.amounts import FORMS, in_figures
 from benchbook.documents.audit import DocumentAudit, audit_document
-from benchbook.documents.comparisons import FORMS, in_figures
 from benchbook.documents.page import page
 from benchbook.documents.sentences import PATTERNS
 from benchbook.documents.tables import reading
