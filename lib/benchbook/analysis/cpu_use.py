@@ -89,7 +89,8 @@ FULL = 0.9
 class Machine:
     """CPU of one machine during the trials of a cell: `share` of what the run could have of it, and its `cores`.
 
-    Steal is not its own, nor is what other programs used, but for those of a run that was bound to some of its cores.
+    Neither steal nor the use of other programs is in it. Where a run was bound to some cores, that use is in it: it cannot
+    be told apart.
 
     `client` says that load generators ran there, `server` that anything else did; `boot` tells machines apart.
     """
@@ -127,20 +128,22 @@ def busy_cells(
     """
     cells = grouped(records, lambda r: (r.table, r.system, *sorted(r.levels.items())))
     bound = cpus or {}
-    machines = {host: f"{machine} {sorted(bound.get(host, ()))}" for host, machine in environment.machines.items()}
-    return [_cell(mine, use, environment, machines) for mine in cells.values()]
+    machine_of = {host: f"{boot} {sorted(bound.get(host, ()))}" for host, boot in environment.machines.items()}
+    return [_cell(mine, use, environment, machine_of) for mine in cells.values()]
 
 
-def _cell(records: Sequence[Record], use: OfRecord, environment: Environment, boots: Mapping[str, str]) -> BusyCell:
+def _cell(
+    records: Sequence[Record], use: OfRecord, environment: Environment, machine_of: Mapping[str, str]
+) -> BusyCell:
     first = records[0]
     sampled = [host for record in records for host in use(record) if host.samples]
     loading = {host for record in records for host in record.proof.get("clients", [record.client])}
-    clients = {boots.get(host, host) for host in loading}
+    clients = {machine_of.get(host, host) for host in loading}
     # A server beside its client, and an engine that its load generator opens, are on the client's host.
     own = environment.systems[first.system].hosts if first.system in environment.systems else []
-    servers = {boot for host, boot in boots.items() if host not in loading or host in own}
-    # Records say what others used of the machine that lost most, all of it: of the only one that is surely it.
-    known = len(set(boots.values())) == 1 and not any(host.bound for host in sampled)
+    servers = {machine for host, machine in machine_of.items() if host not in loading or host in own}
+    # A record has the use of others on one machine, the one that lost most: it is known whose only where there is one.
+    known = len(set(machine_of.values())) == 1 and not any(host.bound for host in sampled)
     others = fmean(float(record.proof.get("others", 0.0)) for record in records) if known else 0.0
     machines = [
         Machine(
@@ -150,7 +153,7 @@ def _cell(records: Sequence[Record], use: OfRecord, environment: Environment, bo
             machine in servers,
             machine,
         )
-        for machine, hosts in sorted(grouped(sampled, lambda use: boots.get(use.host, use.host)).items())
+        for machine, hosts in sorted(grouped(sampled, lambda use: machine_of.get(use.host, use.host)).items())
     ]
     most: dict[str, float] = {}
     for name, figure in chain.from_iterable(record.summary.items() for record in records):

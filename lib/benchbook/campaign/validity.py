@@ -330,12 +330,13 @@ def network_cuts(load: TrialSamples) -> Iterator[str]:
         return
     timeouts = load.samples(source="host", metric="tcp.timeouts")
     timeouts = timeouts[timeouts.t.between(load.started, load.ended + PERIOD_S)]
-    # A cut begins within a second of which a part is left, and timers that it made wait longer and longer run out for
-    # as long again after it. What is usual is told by the load beyond that, or by as much of it as there is.
-    around = [[(b - PERIOD_S, e + again * (e - b) + PERIOD_S) for b, e in spans] for again in (1, 0)]
+    # Usual is what is far from the cut: it begins in the middle of a second, and TCP waits twice as long each time, so
+    # that its timers run out for as long again after it. In a short load nearer seconds must do.
+    edges = [(began - PERIOD_S, ended + PERIOD_S) for began, ended in spans]
+    echoes = [(began - PERIOD_S, 2 * ended - began + PERIOD_S) for began, ended in spans]
     for host, rows in timeouts.groupby("host"):
         inside = _within(rows.t, spans)
-        beside = next((far for near in [*around, spans] if (far := ~_within(rows.t, near)).any()), ~inside)
+        beside = next((far for near in (echoes, edges, spans) if (far := ~_within(rows.t, near)).any()), ~inside)
         seconds = rows.t.diff().fillna(PERIOD_S)
         within, usual = (rows.value * seconds)[inside].sum(), rows.value[beside].mean() if beside.any() else 0.0
         if within >= max(TIMEOUTS, 3 * usual * seconds[inside].sum()):
