@@ -89,8 +89,8 @@ FULL = 0.9
 class Machine:
     """CPU of one machine during the trials of a cell: `share` of what the run could have of it, and its `cores`.
 
-    Neither steal nor the use of other programs is in it. Where a run was bound to some cores, that use is in it: it cannot
-    be told apart.
+    Neither steal nor the use of other programs is in it. Where a run was bound to some cores, that use cannot be told
+    apart, and is in it.
 
     `client` says that load generators ran there, `server` that anything else did; `boot` tells machines apart.
     """
