@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from benchbook.audit import numbers
 from benchbook.documents.findings import Finding, Kind, Passed, Severity, by_severity
 from benchbook.published.tables import PublishedTable
 
@@ -25,6 +26,20 @@ def touched(table: PublishedTable, rows: Iterable[int | None], columns: Iterable
 
 
 Outcomes = Iterator[Finding | Passed | Touched]
+
+
+def of_table(
+    table: PublishedTable, id: str, kind: Kind, severity: Severity, sentence: str, arithmetic: list[str]
+) -> Finding:
+    """A finding about one table; its id goes on behind the table's."""
+    return Finding(
+        id=f"{table.id}.{id}",
+        where=numbers.where(table),
+        kind=kind,
+        severity=severity,
+        sentence=sentence,
+        arithmetic=arithmetic,
+    )
 
 
 class Audit(BaseModel):

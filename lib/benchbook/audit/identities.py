@@ -11,7 +11,7 @@ from math import prod
 from typing import NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Outcomes, Touched
+from benchbook.audit.findings import Outcomes, Touched, of_table
 from benchbook.audit.judgement import Case, cases_of, kind_of, rows_of, side, state
 from benchbook.audit.suggest import other_rounding, suggestions
 from benchbook.documents.findings import Finding, Kind, Passed, Severity, figure
@@ -54,7 +54,11 @@ def _outcomes(published: Published, identity: Identity, cases: list[Case], table
     if broken:
         yield _broken(published, identity, table, broken, checked)
     if cut and table:
-        yield _truncated(published, identity, table, cut, checked)
+        printed = identity.left if bare(identity.left) else identity.right
+        sentence = f"In {len(cut)} of {checked} rows {printed} is truncated, not rounded: {identity.why}."
+        lines = [_cut_line(identity, case) for case in cut[:LINES]]
+        lines += [*more(cut), *other_rounding(published, table, identity)]
+        yield of_table(table, f"{identity.id}.truncated", "rounding", "note", sentence, lines)
 
 
 def _touched(table: PublishedTable, identity: Identity, cases: list[Case]) -> Touched:
@@ -77,7 +81,6 @@ def _broken(
             lines += suggestions(published, table, identity, case)
     return Finding(
         id=f"{table.id if table else 'text'}.{identity.id}",
-        report=published.report.name,
         where=numbers.where(table) if table else _passages(published, identity),
         kind=kind_of(identity),
         severity=identity.severity or _SEVERITY.get(kind_of(identity), "contradiction"),
@@ -122,25 +125,6 @@ def _sentence(identity: Identity, head: str) -> str:
         return f"{head}{left} and {right} differ by more than rounding allows, but should be equal: {identity.why}."
     verdict = "" if identity.severity == "note" else f", which {_VERDICT.get(kind_of(identity), 'cannot be')}"
     return f"{head}{left} is {_BROKEN[identity.relation][0]} {right}{verdict}: {identity.why}."
-
-
-def _truncated(
-    published: Published, identity: Identity, table: PublishedTable, cases: list[Case], checked: int
-) -> Finding:
-    printed = identity.left if bare(identity.left) else identity.right
-    return Finding(
-        id=f"{table.id}.{identity.id}.truncated",
-        report=published.report.name,
-        where=numbers.where(table),
-        kind="rounding",
-        severity="note",
-        sentence=f"In {len(cases)} of {checked} rows {printed} is truncated, not rounded: {identity.why}.",
-        arithmetic=[
-            *(_cut_line(identity, case) for case in cases[:LINES]),
-            *more(cases),
-            *other_rounding(published, table, identity),
-        ],
-    )
 
 
 def _cut_line(identity: Identity, case: Case) -> str:
@@ -191,7 +175,14 @@ def _computed(published: Published, table: PublishedTable, identity: Identity) -
         return
     yield Passed("rounding", len(agree))
     if odd:
-        yield _slipped(published, table, identity, (odd[0], agree))
+        printed, expression = _sides(identity)
+        case = odd[0].case
+        sentence = (
+            f"{printed} is just what the printed figures give in {len(agree)} rows; in one it is not, although it is "
+            "within rounding: a digit may have slipped."
+        )
+        lines = [f"{case.label}: {side(expression, case)}; printed {case.words[printed]}"]
+        yield of_table(table, f"{identity.id}.computed", "rounding", "note", sentence, lines)
 
 
 def _row(identity: Identity, case: Case) -> ComputedRow | None:
@@ -212,20 +203,3 @@ def _is(number: Number, value: float) -> bool:
 def _sides(identity: Identity) -> tuple[str, str]:
     """The printed side, then the computed one."""
     return (identity.left, identity.right) if bare(identity.left) else (identity.right, identity.left)
-
-
-def _slipped(
-    published: Published, table: PublishedTable, identity: Identity, rows: tuple[ComputedRow, list[ComputedRow]]
-) -> Finding:
-    odd, agree = rows
-    printed, expression = _sides(identity)
-    return Finding(
-        id=f"{table.id}.{identity.id}.computed",
-        report=published.report.name,
-        where=numbers.where(table),
-        kind="rounding",
-        severity="note",
-        sentence=f"{printed} is just what the printed figures give in {len(agree)} rows; in one it is not, although it "
-        "is within rounding: a digit may have slipped.",
-        arithmetic=[f"{odd.case.label}: {side(expression, odd.case)}; printed {odd.case.words[printed]}"],
-    )

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Outcomes, Touched
+from benchbook.audit.findings import Outcomes, Touched, of_table
 from benchbook.audit.judgement import case_of, state
 from benchbook.documents.findings import Finding, Passed
 from benchbook.documents.units import is_time
@@ -90,7 +90,7 @@ def _outliers(published: Published, table: PublishedTable, curve: LevelCurve) ->
     worst = max(wrong, key=lambda at: (at in inside, wrong[at].distance - wrong[at].limit), default=None)
     yield Passed("outlier", len(curve.rows) - (worst is not None))
     if worst is not None:
-        yield _finding(published, table, curve, worst)
+        yield _finding(table, curve, worst)
 
 
 def _confirmed(published: Published, table: PublishedTable, curve: LevelCurve, place: int) -> bool:
@@ -133,25 +133,21 @@ def _beyond(value: float, one: float, other: float) -> float:
     return max(value - max(one, other), min(one, other) - value, 0.0)
 
 
-def _finding(published: Published, table: PublishedTable, curve: LevelCurve, place: int) -> Finding:
+def _finding(table: PublishedTable, curve: LevelCurve, place: int) -> Finding:
     row, metric = curve.rows[place], curve.metric
     near = [other for other in (place - 1, place + 1) if 0 <= other < len(curve.rows)]
     value = numbers.cell(table, row, metric)
     factor = min(max(curve.y[place] / curve.y[other], curve.y[other] / curve.y[place]) for other in near)
     side = "above" if curve.y[place] > curve.y[near[0]] else "below"
     key = ".".join(str(numbers.raw(table, row, name)) for name in table.meta.table_schema.primary_key)
-    return Finding(
-        id=f"{table.id}.{metric}.outlier.{key}",
-        report=published.report.name,
-        where=numbers.where(table),
-        kind="outlier",
-        severity="suspicious",
-        sentence=f"{metric} of {numbers.label(table, row)} is {value}, {factor:.1f} times {side} its "
+    sentence = (
+        f"{metric} of {numbers.label(table, row)} is {value}, {factor:.1f} times {side} its "
         f"{'neighbours' if len(near) > 1 else 'neighbour'} along {curve.level}; the other rows do not vary like this: "
-        "a digit, a unit or a decimal point may have slipped.",
-        arithmetic=[
-            f"{value} against {numbers.cell(table, curve.rows[other], metric)} "
-            f"({curve.level} {numbers.cell(table, curve.rows[other], curve.level)})"
-            for other in near
-        ],
+        "a digit, a unit or a decimal point may have slipped."
     )
+    lines = [
+        f"{value} against {numbers.cell(table, curve.rows[other], metric)} "
+        f"({curve.level} {numbers.cell(table, curve.rows[other], curve.level)})"
+        for other in near
+    ]
+    return of_table(table, f"{metric}.outlier.{key}", "outlier", "suspicious", sentence, lines)

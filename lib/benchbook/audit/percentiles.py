@@ -17,9 +17,9 @@ from itertools import combinations
 from typing import NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Outcomes, Touched, touched
+from benchbook.audit.findings import Outcomes, Touched, of_table, touched
 from benchbook.audit.judgement import case_of
-from benchbook.documents.findings import Finding, Passed, Severity, figure
+from benchbook.documents.findings import Passed, Severity, figure
 from benchbook.documents.units import SECONDS
 from benchbook.published.arithmetic import above, evaluate, names, spelled
 from benchbook.published.declarations import Buckets
@@ -79,16 +79,12 @@ def _ordered(published: Published, table: PublishedTable, low: PrintedPercentile
     yield Passed("percentiles", len(cases) - len(wrong))
     yield touched(table, [case.row for case in cases], columns)
     if wrong:
-        yield Finding(
-            id=f"{table.id}.{low.column}.above.{high.column}",
-            report=published.report.name,
-            where=numbers.where(table),
-            kind="percentiles",
-            severity="contradiction",
-            sentence=f"In {len(wrong)} of {len(cases)} rows {low.column} is above {high.column}, which cannot be: "
-            "a higher percentile of the same times is never smaller.",
-            arithmetic=[f"{case.label}: {case.words[low.column]} > {case.words[high.column]}" for case in wrong],
+        sentence = (
+            f"In {len(wrong)} of {len(cases)} rows {low.column} is above {high.column}, which cannot be: a higher "
+            "percentile of the same times is never smaller."
         )
+        lines = [f"{case.label}: {case.words[low.column]} > {case.words[high.column]}" for case in wrong]
+        yield of_table(table, f"{low.column}.above.{high.column}", "percentiles", "contradiction", sentence, lines)
 
 
 def _means(table: PublishedTable, percentile: PrintedPercentile) -> list[Mean]:
@@ -125,21 +121,18 @@ def _markov(published: Published, table: PublishedTable, percentile: PrintedPerc
     yield touched(table, [case.row for case, _ in bounds], [percentile.column, *names(mean.expression)])
     if wrong:
         text = spelled(mean.expression, lambda name: name)
-        yield Finding(
-            id=f"{table.id}.{percentile.column}.far_above_mean",
-            report=published.report.name,
-            where=numbers.where(table),
-            kind="Markov's inequality",
-            severity=mean.severity,
-            sentence=f"In {len(wrong)} of {len(bounds)} rows {percentile.column} is more than {times:g} times the mean "
-            f"{text}, which no distribution allows: more than {100 - percentile.percent:g}% of the times would have "
-            f"to be that long, and they alone would raise the mean above itself; {mean.why}.",
-            arithmetic=[
-                f"{case.label}: {case.words[percentile.column]} > {times:g} x "
-                f"{spelled(mean.expression, case.words.__getitem__)} = {figure(bound.value)}"
-                for case, bound in wrong
-            ],
+        sentence = (
+            f"In {len(wrong)} of {len(bounds)} rows {percentile.column} is more than {times:g} times the mean {text}, "
+            f"which no distribution allows: more than {100 - percentile.percent:g}% of the times would have to be that "
+            f"long, and they alone would raise the mean above itself; {mean.why}."
         )
+        lines = [
+            f"{case.label}: {case.words[percentile.column]} > {times:g} x "
+            f"{spelled(mean.expression, case.words.__getitem__)} = {figure(bound.value)}"
+            for case, bound in wrong
+        ]
+        id = f"{percentile.column}.far_above_mean"
+        yield of_table(table, id, "Markov's inequality", mean.severity, sentence, lines)
 
 
 # -- values of a histogram ---------------------------------------------------------------------------------------------
@@ -163,7 +156,7 @@ def buckets(published: Published) -> Outcomes:
     """Every percentile that is declared to come from a histogram."""
     for table in published.tables.values():
         for declared in table.meta.buckets:
-            yield from _checked(published, table, declared)
+            yield from _checked(table, declared)
 
 
 def bucket_cells(table: PublishedTable, declared: Buckets) -> list[BucketCell]:
@@ -194,23 +187,19 @@ def _around(value: float) -> tuple[float, float]:
     return below, above
 
 
-def _checked(published: Published, table: PublishedTable, declared: Buckets) -> Outcomes:
+def _checked(table: PublishedTable, declared: Buckets) -> Outcomes:
     cells = bucket_cells(table, declared)
     wrong = [cell for cell in cells if not cell.holds]
     yield Passed("buckets", len(cells) - len(wrong))
     yield Touched(table.id, frozenset((cell.row, declared.metric) for cell in cells))
     if wrong:
         severity: Severity = "note" if all(cell.cut for cell in wrong) else declared.severity
-        yield Finding(
-            id=f"{table.id}.{declared.id}",
-            report=published.report.name,
-            where=numbers.where(table),
-            kind="buckets",
-            severity=severity,
-            sentence=f"In {len(wrong)} of {len(cells)} rows {declared.metric} is no value that {declared.of} prints: "
-            f"its histogram has steps of {math.expm1(BUCKET_STEP):.1%}; {declared.why}.",
-            arithmetic=[_line(table, declared, cell) for cell in wrong],
+        sentence = (
+            f"In {len(wrong)} of {len(cells)} rows {declared.metric} is no value that {declared.of} prints: its "
+            f"histogram has steps of {math.expm1(BUCKET_STEP):.1%}; {declared.why}."
         )
+        lines = [_line(table, declared, cell) for cell in wrong]
+        yield of_table(table, declared.id, "buckets", severity, sentence, lines)
 
 
 def _line(table: PublishedTable, declared: Buckets, cell: BucketCell) -> str:

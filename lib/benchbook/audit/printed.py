@@ -9,8 +9,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Outcomes, Touched
-from benchbook.documents.findings import Finding, Passed
+from benchbook.audit.findings import Outcomes, Touched, of_table
+from benchbook.documents.findings import Finding, Kind, Passed, Severity
 from benchbook.published.tables import Published, PublishedTable
 
 CELLS = 4
@@ -43,7 +43,7 @@ def digits(published: Published) -> Outcomes:
             continue
         yield Passed("printed digits", len(cells) - len(exceptions))
         if exceptions:
-            yield _finding(published, metric, cells, exceptions)
+            yield _finding(metric, cells, exceptions)
 
 
 def _groups(published: Published) -> Iterator[tuple[str, list[Printed]]]:
@@ -79,12 +79,11 @@ def _exceptions(cells: list[Printed]) -> list[Printed] | None:
     return fewest if len(fewest) <= ODD * len(cells) else None
 
 
-def _finding(published: Published, metric: str, cells: list[Printed], odd: list[Printed]) -> Finding:
+def _finding(metric: str, cells: list[Printed], odd: list[Printed]) -> Finding:
     tables = {cell.table.id: cell.table for cell in odd}
     usual = next(cell.text for cell in cells if cell not in odd)
     return Finding(
         id=f"{odd[0].table.id}.{metric}.digits",
-        report=published.report.name,
         where="; ".join(numbers.where(table) for table in tables.values()),
         kind="printed digits",
         severity="note",
@@ -128,13 +127,13 @@ def repeats(published: Published) -> Outcomes:
             continue
         common = _common(one, other)
         if _digits(one, common) >= DIGITS and len(common) > 1 and _alike(one, other, common):
-            yield _repeated(published, one, other, common)
+            yield _repeated(one, other, common)
         elif _nearly(one, other, common):
-            yield _one_apart(published, one, other, common)
+            yield _one_apart(one, other, common)
         elif common:
             different += 1
     yield Passed("repeated figures", different)
-    yield from _restated(published, places)
+    yield from _restated(places)
 
 
 def _place(table: PublishedTable, row: int) -> Place:
@@ -168,25 +167,21 @@ def _nearly(one: Place, other: Place, common: list[str]) -> bool:
     return len(alike) == len(common) - 1 >= ALIKE and _digits(one, alike) >= DIGITS - 1
 
 
-def _one_apart(published: Published, one: Place, other: Place, common: list[str]) -> Finding:
+def _one_apart(one: Place, other: Place, common: list[str]) -> Finding:
     name = next(name for name in common if not _alike(one, other, [name]))
     rest = [alike for alike in common if alike != name]
-    return Finding(
-        id=f"{one.table.id}.row{one.row + 1}.all_but_{name}.{other.table.id}.row{other.row + 1}",
-        report=published.report.name,
-        where="; ".join(dict.fromkeys((numbers.where(one.table), numbers.where(other.table)))),
-        kind="repeated figures",
-        severity="suspicious",
-        sentence=f"{one.label()} and {other.label()} have the same figures but for {name}: they look like one "
-        "measurement, of which one figure was printed wrongly.",
-        arithmetic=[
-            f"{name}: {one.metrics[name]}, but {other.metrics[name]}",
-            *(f"{alike}: {one.metrics[alike]} = {other.metrics[alike]}" for alike in rest),
-        ],
+    sentence = (
+        f"{one.label()} and {other.label()} have the same figures but for {name}: they look like one measurement, of "
+        "which one figure was printed wrongly."
     )
+    lines = [
+        f"{name}: {one.metrics[name]}, but {other.metrics[name]}",
+        *(f"{alike}: {one.metrics[alike]} = {other.metrics[alike]}" for alike in rest),
+    ]
+    return _of_two((one, other), f"all_but_{name}", "repeated figures", "suspicious", sentence, lines)
 
 
-def _repeated(published: Published, one: Place, other: Place, metrics: list[str]) -> Finding:
+def _repeated(one: Place, other: Place, metrics: list[str]) -> Finding:
     mine, theirs = one.settings, other.settings
     apart = [name for name in mine if name in theirs and mine[name] != theirs[name]]
     said = (
@@ -194,30 +189,48 @@ def _repeated(published: Published, one: Place, other: Place, metrics: list[str]
         if apart
         else "one measurement printed twice, so the two tables are not independent there"
     )
+    sentence = f"{one.label()} and {other.label()} have the same {len(metrics)} figures, {said}."
+    lines = [f"{name}: {one.metrics[name]} = {other.metrics[name]}" for name in metrics]
+    return _of_two((one, other), "same_as", "repeated figures", "suspicious" if apart else "note", sentence, lines)
+
+
+def _of_two(
+    rows: tuple[Place, Place], id: str, kind: Kind, severity: Severity, sentence: str, lines: list[str]
+) -> Finding:
+    one, other = rows
     return Finding(
-        id=f"{one.table.id}.row{one.row + 1}.same_as.{other.table.id}.row{other.row + 1}",
-        report=published.report.name,
+        id=f"{one.table.id}.row{one.row + 1}.{id}.{other.table.id}.row{other.row + 1}",
         where="; ".join(dict.fromkeys((numbers.where(one.table), numbers.where(other.table)))),
-        kind="repeated figures",
-        severity="suspicious" if apart else "note",
-        sentence=f"{one.label()} and {other.label()} have the same {len(metrics)} figures, {said}.",
-        arithmetic=[f"{name}: {one.metrics[name]} = {other.metrics[name]}" for name in metrics],
+        kind=kind,
+        severity=severity,
+        sentence=sentence,
+        arithmetic=lines,
     )
 
 
-def _restated(published: Published, places: list[Place]) -> Outcomes:
+def _restated(places: list[Place]) -> Outcomes:
     same = 0
     for one in (place for place in places if place.table.meta.restates):
         twins = [place for place in places if place.table.id in one.table.meta.restates and _one_point(one, place)]
         if not twins:
-            yield _missing(published, one)
+            sentence = f"{one.label()} restates a point that {' and '.join(one.table.meta.restates)} does not have."
+            lines = [f"{name}: {value}" for name, value in one.settings.items()]
+            id = f"row{one.row + 1}.restates_nothing"
+            yield of_table(one.table, id, "restated", "contradiction", sentence, lines)
         for twin in twins:
             wrong = [name for name in _common(one, twin) if not _alike(one, twin, [name])]
             same += len(_common(one, twin)) - len(wrong)
             for place in (one, twin):
                 yield Touched(place.table.id, frozenset((place.row, name) for name in _common(one, twin)))
             if wrong:
-                yield _differs(published, one, twin, wrong)
+                yield _of_two(
+                    (one, twin),
+                    "restates",
+                    "restated",
+                    "contradiction",
+                    f"{one.label()} and {twin.label()} are one point with different figures.",
+                    [f"{name}: {one.metrics[name]}, but {twin.metrics[name]}" for name in wrong],
+                )
     yield Passed("restated", same)
 
 
@@ -226,28 +239,3 @@ def _one_point(one: Place, other: Place) -> bool:
     mine, theirs = one.settings, other.settings
     keys = one.table.meta.table_schema.primary_key
     return all(name in theirs for name in keys) and all(mine[name] == theirs[name] for name in mine if name in theirs)
-
-
-def _differs(published: Published, one: Place, twin: Place, metrics: list[str]) -> Finding:
-    return Finding(
-        id=f"{one.table.id}.row{one.row + 1}.restates.{twin.table.id}.row{twin.row + 1}",
-        report=published.report.name,
-        where=f"{numbers.where(one.table)}; {numbers.where(twin.table)}",
-        kind="restated",
-        severity="contradiction",
-        sentence=f"{one.label()} and {twin.label()} are one point with different figures.",
-        arithmetic=[f"{name}: {one.metrics[name]}, but {twin.metrics[name]}" for name in metrics],
-    )
-
-
-def _missing(published: Published, one: Place) -> Finding:
-    others = " and ".join(one.table.meta.restates)
-    return Finding(
-        id=f"{one.table.id}.row{one.row + 1}.restates_nothing",
-        report=published.report.name,
-        where=numbers.where(one.table),
-        kind="restated",
-        severity="contradiction",
-        sentence=f"{one.label()} restates a point that {others} does not have.",
-        arithmetic=[f"{name}: {value}" for name, value in one.settings.items()],
-    )

@@ -44,7 +44,8 @@ def audit(published: Published) -> Audit:
             topology(published),  # hosts, versions, options
         )
     )
-    findings = [outcome for outcome in outcomes if isinstance(outcome, Finding)]
+    name = published.report.name
+    findings = [one.model_copy(update={"report": name}) for one in outcomes if isinstance(one, Finding)]
     passed: Counter[Kind] = Counter()
     for outcome in outcomes:
         if isinstance(outcome, Passed):
@@ -54,7 +55,7 @@ def audit(published: Published) -> Audit:
     figures = [(table, *cell) for table in published.tables.values() for cell in _figures(table)]
     left = [(table, row, metric) for table, row, metric in figures if (table.id, row, metric) not in touched]
     return Audit(
-        report=published.report.name,
+        report=name,
         findings=findings,
         passed={kind: count for kind, count in passed.items() if count},
         figures=len(figures),

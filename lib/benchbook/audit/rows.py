@@ -8,7 +8,7 @@ from statistics import median
 from typing import NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Outcomes, touched
+from benchbook.audit.findings import Outcomes, of_table, touched
 from benchbook.audit.judgement import Case, case_of
 from benchbook.documents.findings import Finding, Passed, figure
 from benchbook.published.arithmetic import Number, evaluate, names, spelled
@@ -30,9 +30,9 @@ def shapes(published: Published) -> Outcomes:
         for constant in table.meta.constants:
             yield from _constant(published, table, constant)
         for trend in table.meta.trends:
-            yield from _trend(published, table, trend)
+            yield from _trend(table, trend)
         for companion in table.meta.companions:
-            yield from _companion(published, table, companion)
+            yield from _companion(table, companion)
 
 
 # -- the same in all rows -----------------------------------------------------------------------------------------
@@ -48,16 +48,12 @@ def _constant(published: Published, table: PublishedTable, constant: Constant) -
     yield touched(table, [case.row for case, _ in values], names(constant.expression))
     if off:
         text = spelled(constant.expression, lambda name: name)
-        yield Finding(
-            id=f"{table.id}.{constant.id}",
-            report=published.report.name,
-            where=numbers.where(table),
-            kind="constant",
-            severity=constant.severity,
-            sentence=f"In {len(off)} of {len(values)} rows {text} is off its median by more than "
-            f"{constant.tolerance:.2%}, but should be the same in all: {constant.why}.",
-            arithmetic=[_off(constant, case, value, middle) for case, value in off],
+        sentence = (
+            f"In {len(off)} of {len(values)} rows {text} is off its median by more than {constant.tolerance:.2%}, but "
+            f"should be the same in all: {constant.why}."
         )
+        lines = [_off(constant, case, value, middle) for case, value in off]
+        yield of_table(table, constant.id, "constant", constant.severity, sentence, lines)
 
 
 def constant_values(published: Published, table: PublishedTable, constant: Constant) -> list[tuple[Case, Number]]:
@@ -85,7 +81,7 @@ def _off(constant: Constant, case: Case, value: Number, middle: float) -> str:
 # -- trends -------------------------------------------------------------------------------------------------------
 
 
-def _trend(published: Published, table: PublishedTable, trend: Trend) -> Outcomes:
+def _trend(table: PublishedTable, trend: Trend) -> Outcomes:
     """One finding per row that must be doubted: the fewest, taken by the number of comparisons they spoil."""
     pairs = trend_pairs(table, trend)
     wrong = [pair for pair in pairs if pair.excess > trend.tolerance]
@@ -95,7 +91,7 @@ def _trend(published: Published, table: PublishedTable, trend: Trend) -> Outcome
         suspect = max(numbers.rows(table), key=lambda row: sum(row in pair[:2] for pair in wrong))
         mine = [pair for pair in wrong if suspect in pair[:2]]
         wrong = [pair for pair in wrong if suspect not in pair[:2]]
-        yield _outlier(published, table, trend, suspect, mine)
+        yield _outlier(table, trend, suspect, mine)
 
 
 def trend_pairs(table: PublishedTable, trend: Trend) -> list[Pair]:
@@ -125,27 +121,22 @@ def _value(table: PublishedTable, row: int, metric: str) -> float:
     return float(numbers.raw(table, row, metric))
 
 
-def _outlier(published: Published, table: PublishedTable, trend: Trend, row: int, pairs: list[Pair]) -> Finding:
+def _outlier(table: PublishedTable, trend: Trend, row: int, pairs: list[Pair]) -> Finding:
     others = [pair.large if pair.small == row else pair.small for pair in pairs]
     value = numbers.cell(table, row, trend.metric)
     above = all(_value(table, row, trend.metric) > _value(table, other, trend.metric) for other in others)
     side, compared = _compared(table, trend, row, pairs)
     relation, sign = ("above", ">") if above else ("out of line with", "against")
-    return Finding(
-        id=f"{table.id}.{trend.id}.{'.'.join(_key(table, row))}",
-        report=published.report.name,
-        where=numbers.where(table),
-        kind="trend",
-        severity=trend.severity,
-        sentence=f"{trend.metric} of {numbers.label(table, row)} is {value}, {relation} "
-        f"{_all(len(others), compared)} rows with {side} settings, by {_span(pairs)}; it "
-        f"{trend.direction} with {', '.join(trend.over)}: {trend.why}.",
-        arithmetic=[
-            f"{value} {sign} {numbers.cell(table, other, trend.metric)} ({_levels(table, trend, other)}): "
-            f"{pair.excess:+.0%}"
-            for other, pair in zip(others, pairs, strict=True)
-        ],
+    sentence = (
+        f"{trend.metric} of {numbers.label(table, row)} is {value}, {relation} {_all(len(others), compared)} rows with "
+        f"{side} settings, by {_span(pairs)}; it {trend.direction} with {', '.join(trend.over)}: {trend.why}."
     )
+    lines = [
+        f"{value} {sign} {numbers.cell(table, other, trend.metric)} ({_levels(table, trend, other)}): "
+        f"{pair.excess:+.0%}"
+        for other, pair in zip(others, pairs, strict=True)
+    ]
+    return of_table(table, f"{trend.id}.{'.'.join(_key(table, row))}", "trend", trend.severity, sentence, lines)
 
 
 def _compared(table: PublishedTable, trend: Trend, row: int, pairs: list[Pair]) -> tuple[str, int]:
@@ -179,13 +170,13 @@ def _levels(table: PublishedTable, trend: Trend, row: int) -> str:
 # -- one printed value for different conditions ---------------------------------------------------------------------
 
 
-def _companion(published: Published, table: PublishedTable, companion: Companion) -> Outcomes:
+def _companion(table: PublishedTable, companion: Companion) -> Outcomes:
     rates, pairs = _rates(table, companion), compared(table, companion)
     apart = [(low, high) for low, high in pairs if rates[low] * companion.factor <= rates[high]]
     yield Passed("same value", len(pairs) - len(apart))
     yield touched(table, [row for pair in pairs for row in pair], [companion.metric, companion.beside])
     for pair in apart:
-        yield _alike(published, table, companion, rates, pair)
+        yield _alike(table, companion, rates, pair)
 
 
 def _rates(table: PublishedTable, companion: Companion) -> dict[int, float]:
@@ -206,9 +197,7 @@ def compared(table: PublishedTable, companion: Companion) -> list[tuple[int, int
     return [(low, high) for low, high in pairs]
 
 
-def _alike(
-    published: Published, table: PublishedTable, companion: Companion, rates: dict[int, float], rows: tuple[int, int]
-) -> Finding:
+def _alike(table: PublishedTable, companion: Companion, rates: dict[int, float], rows: tuple[int, int]) -> Finding:
     low, high = rows
     metric, beside = companion.metric, companion.beside
     unit = table.fields[metric].unit
@@ -227,14 +216,9 @@ def _alike(
             f"the other rows' median is {figure(others)} per {unit}; at that, "
             f"{numbers.cell(table, odd, beside)} would take {usual} {unit}"
         )
-    return Finding(
-        id=f"{table.id}.{companion.id}.{'.'.join([*_key(table, low), *_key(table, high)])}",
-        report=published.report.name,
-        where=numbers.where(table),
-        kind="same value",
-        severity=companion.severity,
-        sentence=f"{metric} {numbers.cell(table, low, metric)} is printed both for {beside} "
-        f"{numbers.cell(table, low, beside)} and for {numbers.cell(table, high, beside)}, {factor:.2f} times "
-        f"as much; {companion.why}.",
-        arithmetic=lines,
+    sentence = (
+        f"{metric} {numbers.cell(table, low, metric)} is printed both for {beside} {numbers.cell(table, low, beside)} "
+        f"and for {numbers.cell(table, high, beside)}, {factor:.2f} times as much; {companion.why}."
     )
+    id = ".".join([companion.id, *_key(table, low), *_key(table, high)])
+    return of_table(table, id, "same value", companion.severity, sentence, lines)

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from benchbook.audit import numbers
 from benchbook.audit.judgement import Case, case_of, side, state
-from benchbook.published.arithmetic import Number, aggregates, bare, evaluate, names, rounded, spelled
+from benchbook.published.arithmetic import Number, aggregates, bare, names, rounded, spelled
 from benchbook.published.declarations import Identity
 from benchbook.published.tables import Published, PublishedTable
 
-HALVINGS = 30
-"""How often the last printed place of a shared constant is halved, to find the values that explain all rows."""
+STEPS = 1000
+"""Into so many steps the last printed place of a shared constant is cut, to find the values that explain all rows."""
 
 
 class Swap(NamedTuple):
@@ -46,68 +46,16 @@ def other_rounding(published: Published, table: PublishedTable, identity: Identi
 
 
 def _range(identity: Identity, cases: list[Case], name: str) -> list[str]:
-    span = cases[0].known[name]
-    good = _good(identity, cases, name, span) if span.low < span.high else None
-    if good is None:
+    span, every = cases[0].known[name], range(STEPS + 1)
+    good = [span.low + (span.high - span.low) * step / STEPS for step in every] if span.low < span.high else []
+    for case in cases:
+        good = [at for at in good if state(identity, {**case.known, name: Number(at, at, at)}) == "holds"]
+    if not good:
         return []
     return [
-        f"or {name} was rounded: from {good[0]:.5g} to {good[1]:.5g} it prints as {cases[0].words[name]} too, "
+        f"or {name} was rounded: from {good[0]:.5g} to {good[-1]:.5g} it prints as {cases[0].words[name]} too, "
         f"and all {len(cases)} rows come out by rounding"
     ]
-
-
-def _good(identity: Identity, cases: list[Case], name: str, span: Number) -> tuple[float, float] | None:
-    """The values of a shared constant, within its last printed place, with which every row holds; None without any."""
-    low, high = span.low, span.high
-    for case in cases:
-        mine = _good_in(identity, case, name, span)
-        if mine is None:
-            return None
-        low, high = max(low, mine[0]), min(high, mine[1])
-    good = low <= high and all(_at(identity, case, name, value) == 0 for case in cases for value in (low, high))
-    return (low, high) if good else None
-
-
-def _good_in(identity: Identity, case: Case, name: str, span: Number) -> tuple[float, float] | None:
-    """The same of one row, in which the sides are taken to part on one side only, the further the constant moves."""
-    ends = {end: _at(identity, case, name, end) for end in (span.low, span.high)}
-    inside = next((end for end, at in ends.items() if at == 0), _inside(identity, case, name, span))
-    if inside is None:
-        return None
-    low, high = (end if at == 0 else _edge(identity, case, name, good=inside, bad=end) for end, at in ends.items())
-    return low, high
-
-
-def _inside(identity: Identity, case: Case, name: str, span: Number) -> float | None:
-    """By bisection, a value with which the row holds; None where both ends are on one side."""
-    low, high = span.low, span.high
-    first = _at(identity, case, name, low)
-    if first == _at(identity, case, name, high):
-        return None
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        at = _at(identity, case, name, middle)
-        if at == 0:
-            return middle
-        low, high = (middle, high) if at == first else (low, middle)
-    return None
-
-
-def _edge(identity: Identity, case: Case, name: str, *, good: float, bad: float) -> float:
-    """By bisection, the last value between `good` and `bad` with which the row holds."""
-    for _ in range(HALVINGS):
-        middle = (good + bad) / 2
-        good, bad = (middle, bad) if _at(identity, case, name, middle) == 0 else (good, middle)
-    return good
-
-
-def _at(identity: Identity, case: Case, name: str, value: float) -> int:
-    """0 where the row holds at one exact value of the constant, else on which side the left one is of the right."""
-    known = {**case.known, name: Number(value, value, value)}
-    if state(identity, known) == "holds":
-        return 0
-    left, right = evaluate(identity.left, known), evaluate(identity.right, known)
-    return 1 if left is None or right is None or left.value > right.value else -1
 
 
 def _working(identity: Identity, case: Case, swaps: Iterator[Swap]) -> list[Swap]:

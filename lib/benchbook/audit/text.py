@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Outcomes, Touched
+from benchbook.audit.findings import Outcomes, Touched, of_table
 from benchbook.audit.judgement import case_of
 from benchbook.documents.findings import Finding, Passed
 from benchbook.errors import counted
@@ -19,18 +19,18 @@ def text(published: Published) -> Outcomes:
     """Facts of the text against the tables that they are about, then what each table leaves out or words otherwise."""
     for fact in published.report.text_facts:
         for table in (published.tables[id] for id in fact.tables):
-            yield from _settings(published, fact, table)
-            yield from _results(published, fact, table)
+            yield from _settings(fact, table)
+            yield from _results(fact, table)
     for table in published.tables.values():
         yield from _missing_levels(published, table)
-        yield from _wording(published, table)
+        yield from _wording(table)
     yield from _meaning(published)
 
 
 # -- text against tables ------------------------------------------------------------------------------------------
 
 
-def _settings(published: Published, fact: TextFact, table: PublishedTable) -> Outcomes:
+def _settings(fact: TextFact, table: PublishedTable) -> Outcomes:
     """A list in the text must be the table's levels, no more and no fewer; a single value must be one of them."""
     for name, value in fact.values.items():
         if name not in [*table.levels, *table.fixed]:
@@ -41,7 +41,7 @@ def _settings(published: Published, fact: TextFact, table: PublishedTable) -> Ou
         if agrees:
             yield Passed("text against table", 1)
         else:
-            yield _other_settings(published, fact, table, name, (said, printed))
+            yield _other_settings(fact, table, name, (said, printed))
 
 
 def _values(table: PublishedTable, name: str) -> list[Scalar]:
@@ -50,7 +50,7 @@ def _values(table: PublishedTable, name: str) -> list[Scalar]:
 
 
 def _other_settings(
-    published: Published, fact: TextFact, table: PublishedTable, name: str, values: tuple[list[Scalar], list[Scalar]]
+    fact: TextFact, table: PublishedTable, name: str, values: tuple[list[Scalar], list[Scalar]]
 ) -> Finding:
     said, printed = values
     lines = [f"{name} in the text: {_list(said)}; in the table: {_list(printed)}"]
@@ -58,13 +58,17 @@ def _other_settings(
     unsaid = [value for value in printed if value not in said]
     lines += [f"{_list(unprinted)} is not in the table"] if unprinted else []
     lines += [f"{_list(unsaid)} is not in the text"] if unsaid and len(said) > 1 else []
+    sentence = f"The text says {name} {_list(said)}, table {table.id} has {_list(printed)}."
+    return _against(fact, table, f".{name}", sentence, lines)
+
+
+def _against(fact: TextFact, table: PublishedTable, id: str, sentence: str, lines: list[str]) -> Finding:
     return Finding(
-        id=f"{table.id}.{fact.id}.{name}",
-        report=published.report.name,
+        id=f"{table.id}.{fact.id}{id}",
         where=f"text ({fact.where}); {numbers.where(table)}",
         kind="text against table",
         severity="contradiction",
-        sentence=f"The text says {name} {_list(said)}, table {table.id} has {_list(printed)}.",
+        sentence=sentence,
         arithmetic=lines,
     )
 
@@ -73,7 +77,7 @@ def _list(values: Sequence[Scalar]) -> str:
     return ", ".join(numbers.shown(value) for value in values)
 
 
-def _results(published: Published, fact: TextFact, table: PublishedTable) -> Outcomes:
+def _results(fact: TextFact, table: PublishedTable) -> Outcomes:
     """Results that the text gives must stand together in one row of the table."""
     said = {name: value for name, value in fact.values.items() if name in table.metrics}
     if not said:
@@ -82,17 +86,8 @@ def _results(published: Published, fact: TextFact, table: PublishedTable) -> Out
         yield Passed("text against table", 1)
         yield Touched(table.id, frozenset((row, name) for row in rows for name in said))
         return
-    yield Finding(
-        id=f"{table.id}.{fact.id}",
-        report=published.report.name,
-        where=f"text ({fact.where}); {numbers.where(table)}",
-        kind="text against table",
-        severity="contradiction",
-        sentence=f"No row of table {table.id} has the figures of the text.",
-        arithmetic=[
-            f"{name} {value} in the text; {_list(_values(table, name))} in the table" for name, value in said.items()
-        ],
-    )
+    lines = [f"{name} {value} in the text; {_list(_values(table, name))} in the table" for name, value in said.items()]
+    yield _against(fact, table, "", f"No row of table {table.id} has the figures of the text.", lines)
 
 
 def _has_all(table: PublishedTable, row: int, said: Mapping[str, object]) -> bool:
@@ -109,18 +104,11 @@ def _missing_levels(published: Published, table: PublishedTable) -> Outcomes:
         empty = [row for row in applies if not numbers.has(table, row, field.name)]
         yield Passed("missing level", len(applies) - len(empty))
         if empty:
-            yield Finding(
-                id=f"{table.id}.{field.name}.missing",
-                report=published.report.name,
-                where=numbers.where(table),
-                kind="missing level",
-                severity="note",
-                sentence=f"{field.name} is not printed in {len(empty)} of {len(applies)} rows.",
-                arithmetic=[
-                    f"{numbers.label(table, row)}: none; {_elsewhere(published, table, row, field.name)}"
-                    for row in empty
-                ],
-            )
+            sentence = f"{field.name} is not printed in {len(empty)} of {len(applies)} rows."
+            lines = [
+                f"{numbers.label(table, row)}: none; {_elsewhere(published, table, row, field.name)}" for row in empty
+            ]
+            yield of_table(table, f"{field.name}.missing", "missing level", "note", sentence, lines)
 
 
 def _applies(field: FieldMeta, table: PublishedTable, row: int) -> bool:
@@ -141,7 +129,7 @@ def _elsewhere(published: Published, table: PublishedTable, row: int, name: str)
     return f"other rows have {_list(values)}" if values else "no row has it"
 
 
-def _wording(published: Published, table: PublishedTable) -> Outcomes:
+def _wording(table: PublishedTable) -> Outcomes:
     for field in (field for field in table.meta.table_schema.fields if field.uniform):
         rows = [row for row in numbers.rows(table) if numbers.has(table, row, field.name)]
         texts = {row: str(numbers.raw(table, row, field.name)) for row in rows}
@@ -149,18 +137,12 @@ def _wording(published: Published, table: PublishedTable) -> Outcomes:
         other = {row: said for row, said in texts.items() if said != usual}
         yield Passed("wording", count)
         if other:
-            yield Finding(
-                id=f"{table.id}.{field.name}.wording",
-                report=published.report.name,
-                where=numbers.where(table),
-                kind="wording",
-                severity="note",
-                sentence=f"{field.name} is worded differently in {len(other)} of {len(texts)} rows: what is counted "
-                "may not be the same.",
-                arithmetic=[
-                    f"{numbers.label(table, row)}: “{said}”; {count} rows: “{usual}”" for row, said in other.items()
-                ],
+            sentence = (
+                f"{field.name} is worded differently in {len(other)} of {len(texts)} rows: what is counted may not be "
+                "the same."
             )
+            lines = [f"{numbers.label(table, row)}: “{said}”; {count} rows: “{usual}”" for row, said in other.items()]
+            yield of_table(table, f"{field.name}.wording", "wording", "note", sentence, lines)
 
 
 # -- what is counted ------------------------------------------------------------------------------------------------
@@ -183,7 +165,6 @@ def _meaning(published: Published) -> Outcomes:
         counts = " and ".join(f"{count} in {counted(statements[count], 'table')}" for count in sorted(statements))
         yield Finding(
             id=f"meaning.{name}",
-            report=published.report.name,
             kind="meaning",
             severity="note",
             where=f"tables {', '.join(table.id for table, _ in mine)}",

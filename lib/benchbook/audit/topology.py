@@ -44,7 +44,6 @@ def _stranger(report: Report, fact: TextFact, address: str) -> Finding:
     near = next(host for host in report.hosts if host.address == nearest)
     return Finding(
         id=f"text.{fact.id}.{address}",
-        report=report.name,
         where=f"text ({fact.where})",
         kind="host",
         severity="contradiction",
@@ -79,19 +78,18 @@ def _placements(report: Report, fact: TextFact) -> Outcomes:
         if role in runs.get(address, [role]):
             yield Passed("placement", 1)
         else:
-            yield _misplaced(report, fact, (role, address), runs)
+            yield _misplaced(fact, (role, address), runs)
     for one, other in combinations(placed, 2):
         shared = [address for address, names in runs.items() if one in names and other in names]
         if len(shared) > 1 and placed[one] != placed[other]:
             yield _crossed(report, fact, {role: placed[role] for role in (one, other)}, shared)
 
 
-def _misplaced(report: Report, fact: TextFact, placed: tuple[str, str], runs: dict[str, list[str]]) -> Finding:
+def _misplaced(fact: TextFact, placed: tuple[str, str], runs: dict[str, list[str]]) -> Finding:
     role, address = placed
     where = [host for host, names in runs.items() if role in names]
     return Finding(
         id=f"text.{fact.id}.{role}",
-        report=report.name,
         where=f"text ({fact.where}); topology",
         kind="placement",
         severity="contradiction",
@@ -104,7 +102,6 @@ def _crossed(report: Report, fact: TextFact, placed: dict[str, str], shared: lis
     (one, first), (other, second) = placed.items()
     return Finding(
         id=f"text.{fact.id}.{one}.{other}",
-        report=report.name,
         where=f"text ({fact.where}); topology",
         kind="placement",
         severity="suspicious",
@@ -149,7 +146,6 @@ def _versions(report: Report) -> Outcomes:
         elif _older(version, earliest):
             yield Finding(
                 id=f"version.{names[0].replace(' ', '_')}",
-                report=report.name,
                 where="versions of the systems",
                 kind="version",
                 severity="contradiction",
@@ -169,7 +165,6 @@ def _options(report: Report, system: SystemFact) -> Outcomes:
     if used:
         yield Finding(
             id=f"options.{system.name}",
-            report=report.name,
             kind="option",
             severity="note",
             where="; ".join(f"text ({where})" for where in dict.fromkeys(fact.where for fact, _ in used)),

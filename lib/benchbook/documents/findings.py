@@ -55,13 +55,13 @@ class Finding(BaseModel):
 
     contradiction: both cannot be true; suspicious: one of them is hardly true; note: a reader should know. In a
     document that was read, `line`, `column` and `printed` say where it stands, and `sure` how sure that reading is,
-    from 0 to 1.
+    from 0 to 1. The audit itself writes down the name of its `report`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: str
-    report: str
+    report: str = ""
     where: str
     kind: Kind
     severity: Severity
