@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 import shlex
 import socket
 import subprocess
@@ -241,6 +242,61 @@ def test_a_host_is_trusted_that_an_authority_vouches_for(names: str, tmp_path: P
 
 def test_a_host_is_not_known_by_a_key_that_is_revoked(server: Server) -> None:
     assert "the host key is revoked" in refused(server.inventory(known=f"{server.known}@revoked * {key_of(server)}\n"))
+
+
+@pytest.fixture
+def agent(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An ssh-agent that holds the key, of which `tmp_path` has the public half alone."""
+    path = tmp_path / "agent"
+    process = subprocess.Popen(["ssh-agent", "-D", "-a", str(path)], stdout=subprocess.DEVNULL)
+    until(path.exists, "the agent listens")
+    monkeypatch.setenv("MY_AGENT", str(path))
+    environment = {**os.environ, "SSH_AUTH_SOCK": str(path)}
+    for key in [*(new_key(tmp_path / f"other{number}") for number in range(7)), server.keys / "client"]:
+        subprocess.run(["ssh-add", "-q", str(key)], check=True, capture_output=True, env=environment)
+    (tmp_path / "client.pub").write_text((server.keys / "client.pub").read_text())
+    yield path
+    process.terminate()
+    process.wait()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["IdentityAgent {0}/agent", "IdentityFile {0}/client.pub"],
+        ["IdentityAgent {0}/agent", "IdentityFile {0}/client"],
+        ["IdentityAgent $MY_AGENT", "IdentityFile {0}/client", "IdentitiesOnly yes"],
+        ['IdentityAgent "{0}/agent"', "IdentityFile {0}/none", "IdentityFile {0}/client.pub", "IdentitiesOnly yes"],
+    ],
+)
+def test_a_key_comes_from_the_agent_that_the_ssh_config_names(
+    lines: list[str], server: Server, agent: Path, tmp_path: Path
+) -> None:
+    """Of its eight keys the one whose public half is named is offered first: sshd lets nobody try seven others."""
+    text = alias(server, f"User {getpass.getuser()}", *(line.format(tmp_path) for line in lines))
+    assert hello(described(server, tmp_path / "config", text, key=None)) == "hello\n"
+    none = text.replace("  IdentityAgent", "  IdentityAgent none\n  IdentityAgent")
+    assert "SSH login refused" in refused(described(server, tmp_path / "config", none, key=None))
+    if "IdentitiesOnly" in text:
+        (tmp_path / "client.pub").write_text("")
+        assert "SSH login refused" in refused(described(server, tmp_path / "config", text, key=None))
+
+
+@pytest.mark.parametrize("line", ["RemoteCommand sudo -i", "RequestTTY force", "LocalForward 1 localhost:1"])
+def test_what_an_ssh_config_says_of_terminals_and_forwarding_hinders_nothing(
+    line: str, server: Server, tmp_path: Path
+) -> None:
+    assert hello(described(server, tmp_path / "config", alias(server, line))) == "hello\n"
+
+
+def test_an_ssh_config_that_keeps_no_host_keys_is_told_so(server: Server, tmp_path: Path) -> None:
+    lines = f"Host db\n  HostName {server.address}\n  Port {PORT}\n  StrictHostKeyChecking no\n"
+    said = refused(described(server, tmp_path / "config", f"{lines}  UserKnownHostsFile /dev/null\n"))
+    assert "the host key is not known" in said
+    assert "name a file in ssh.known_hosts of the inventory, and write the key into it (`ssh-keyscan -p 2222 " in said
+    command = refused(described(server, tmp_path / "config", alias(server, "KnownHostsCommand /bin/false")))
+    assert "(KnownHostsCommand failed)" in command
+    assert "Fix: find out by `ssh -F " in command
 
 
 # -- the way there -----------------------------------------------------------------------------------------------------

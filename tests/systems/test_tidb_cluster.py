@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
@@ -88,7 +89,7 @@ def test_ports_and_folders_of_a_topology_are_those_that_tiup_would_take(home: Ho
     assert (found.port("tidb_cluster"), found.status_port("tidb_cluster")) == (5000, 11080)
     assert (found.port("tikv"), found.status_port("tikv")) == (21160, 20180)
     assert found.settings("pd").binary == "/opt/pd/bin/pd-server"
-    assert found.settings("tidb_cluster").binary == "/home/tidb/deploy/sql/bin/tidb-server"
+    assert found.settings("tidb_cluster").binary == "/home/tidb/sql/bin/tidb-server", "TiUP's TestRelativePath"
     assert found.settings("tikv").binary == "/home/tidb/deploy/tikv-21160/bin/tikv-server"
 
 
@@ -104,6 +105,8 @@ def test_ports_and_folders_of_a_topology_are_those_that_tiup_would_take(home: Ho
      ({"tikv_servers": [{"host": "192.0.2.4", "advertise_addr": "10.0.0.4:20160"}]}, "tikv_servers.*.advertise_addr"),
      ({"tikv_servers": [{"host": "192.0.2.4", "advertise_status_addr": "192.0.2.4:1"}]},
       "tikv_servers.*.advertise_status_addr"),
+     ({"tidb_servers": [{"host": "192.0.2.2", "advertise_address": "198.51.100.2"}]},
+      "tidb_servers.*.advertise_address"),
      ({"pd_servers": [{"host": "192.0.2.1", "advertise_client_addr": "http://10.0.0.1:2379"}]},
       "pd_servers.*.advertise_client_addr"),
      ({"tidb_servers": [{"host": "192.0.2.2", "manage_host": "10.0.0.2"}]}, "tidb_servers.*.manage_host"),
@@ -120,6 +123,8 @@ def test_ports_and_folders_of_a_topology_are_those_that_tiup_would_take(home: Ho
      ({"global": {"listen_host": "127.0.0.1"}}, "global.listen_host"),
      # github.com/pingcap/tiup/issues/2151: PD takes its zone for an escape.
      ({"pd_servers": [{"host": "fe80::e8aa:e364:560b%enp1s0"}]}, "pd_servers.*.host"),
+     ({"pd_servers": [{"host": "{{ pd_ip }}"}]}, "pd_servers.*.host"),
+     ({"server_configs": {"tidb": {"log": {"since": date(2026, 1, 1)}}}}, "server_configs.tidb.log.since"),
      ({"pd_servers": []}, "pd_servers")],
 )  # fmt: skip
 def test_what_a_topology_says_and_is_not_taken_over_is_refused(home: Home, changed: dict[str, Any], key: str) -> None:
@@ -134,6 +139,7 @@ def test_what_a_topology_says_and_is_not_taken_over_is_refused(home: Home, chang
     [({"tikv_servers": [{"host": "192.0.2.4", "datadir": "/x"}]}, "tikv_servers.0: datadir, did you mean data_dir"),
      ({"global": {"deploydir": "/x"}}, "global: deploydir, did you mean deploy_dir"),
      ({"pd_servers": [{"host": "192.0.2.4", "clientport": 1}]}, "pd_servers.0: clientport, did you mean client_port"),
+     ({"server_configs": {"tkv": {}}}, "server_configs: tkv, did you mean tikv"),
      ({"server_config": {}}, "the file: server_config, did you mean server_configs")],
 )  # fmt: skip
 def test_a_slip_in_a_topology_is_refused_as_tiup_does(home: Home, changed: dict[str, Any], said: str) -> None:
@@ -233,10 +239,10 @@ def test_our_data_lie_on_the_disk_that_tiup_gives_the_server(
 def test_what_is_wrong_in_the_topology_is_said_of_the_topology(home: Home) -> None:
     with pytest.raises(BadInput) as refused:
         read(home, {**TOPOLOGY, "tikv_servers": [{"host": "a b"}]})
-    assert str(refused.value).startswith(f"{home.path}/topology.yaml: hosts.tikv1.address: ")
+    assert str(refused.value).startswith(f"{home.path}/topology.yaml: tikv_servers.*.host: ")
     with pytest.raises(BadInput) as refused:
         read(home, {**TOPOLOGY, "tikv_servers": [{"host": "192.0.2.4", "port": 99999}]})
-    assert str(refused.value).startswith(f"{home.path}/topology.yaml: systems.tikv.port: ")
+    assert str(refused.value).startswith(f"{home.path}/topology.yaml: tikv_servers.*.port: ")
 
 
 def test_a_host_of_the_inventory_is_no_server_of_the_topology_for_its_name(home: Home) -> None:

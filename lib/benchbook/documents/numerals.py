@@ -7,6 +7,7 @@ gives no figure: a wrong number is worse than none.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
@@ -14,7 +15,8 @@ Style = Literal["point", "comma"]
 Kind = Literal["number", "about", "range", "bound"]
 
 MINUS = "−–—‐‑‒﹣－-"  # the hyphen last: they stand in character classes
-_BLANKS = " \u00a0\u202f\u2009\u2007\u2005\u2006\u2008\u200a"
+# Those that are of no width stand in cells that were copied from a page.
+_BLANKS = " \u00a0\u202f\u2009\u2007\u2005\u2006\u2008\u200a\u3000\u200b\u200c\u200d\u2060\ufeff"
 _APOSTROPHES = "'’‘ʼ′˙٬"
 MAGNITUDES = {
     "k": 1e3,
@@ -36,6 +38,8 @@ MAGNITUDES = {
     "million": 1e6,
     "billion": 1e9,
     "mil": 1e6,
+    "lakh": 1e5,
+    "crore": 1e7,
 }
 
 # What follows a numeral, to the unit that it is kept in. Longest first; the first that fits counts.
@@ -161,16 +165,24 @@ _ABOUT = r"~|≈|≃|～|about\s|approximately\s|approx\.?\s|around\s|roughly\s|
 _BOUND = r"<=|>=|<|>|≤|≥|under\s|below\s|above\s|over\s|more than\s|less than\s|at least\s|at most\s|up to\s|超过|不到|至少|最多"
 
 
+_SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+# As in 1.2 × 10^6 and 1.2·10⁶.
+_POWER = rf"\s?[×x*·⋅]\s?10(?:\^\{{?[+{MINUS}]?\d{{1,3}}\}}?|[⁺⁻]?[{_SUPERSCRIPTS}]{{1,3}})"
+
+
 def _pattern(style: Style, prefix: str = "") -> str:
     thousands, decimal = (",", r"\.") if style == "point" else (r".", ",")
     # Groups of three have one separator, the same all through.
-    groups = rf"\d{{1,3}}(?P<{prefix}sep>[{thousands}{_BLANKS}_{_APOSTROPHES}])\d{{3}}(?:(?P={prefix}sep)\d{{3}})*"
+    of_latex = r"|\\[,; ]|\{,\}" if style == "point" else ""
+    groups = (
+        rf"\d{{1,3}}(?P<{prefix}sep>[{thousands}{_BLANKS}_{_APOSTROPHES}]{of_latex})\d{{3}}(?:(?P={prefix}sep)\d{{3}})*"
+    )
     lakhs = (
         rf"\d{{1,2}}(?:{thousands}\d\d)+{thousands}\d{{3}}(?:{decimal}\d+)?(?![{thousands}]?\d)"  # 12,34,567 in India
     )
     numeral = rf"{lakhs}|{groups}(?:{decimal}\d+)?(?!\d)|\d*{decimal}\d+|\d+"
     return (
-        rf"(?P<{prefix}numeral>{numeral})(?P<{prefix}exponent>[eE][+-]?\d{{1,3}})?"
+        rf"(?P<{prefix}numeral>{numeral})(?P<{prefix}exponent>[eE][+-]?\d{{1,3}}|{_POWER})?"
         rf"(?:\s?(?P<{prefix}magnitude>{_MAGNITUDE})(?![A-Za-z])|(?P<{prefix}glued>[kKM])(?=(?:{_UNIT})(?![A-Za-z])))?"
         rf"(?P<{prefix}gap>\s{{0,2}})(?:(?P<{prefix}unit>{_UNIT})(?![A-Za-z]))?"
     )
@@ -201,6 +213,8 @@ NO_FIGURE = re.compile(
     r"\b\d{4}-\d{1,2}-\d{1,2}\b|\b\d{1,2}/\d{1,2}/\d{2,4}\b|\b\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\b|(?:\d{1,3}\.){3}\d{1,3}(?:[:/]\d+)?"
     r"|\b0x[0-9a-fA-F]+\b|\bv?\d+(?:\.(?:\d+|x|X)){2,}[\w.+-]*|\bv\d+(?:\.\d+)*[\w.-]*|https?://\S+|\b[0-9a-f]*(?:[a-f]\d|\d[a-f])[0-9a-f]{6,}\b"
 )
+# What is no version, where decimals stand behind a comma: 1.234.567.
+_MILLIONS = re.compile(r"[1-9]\d{0,2}(?:\.\d{3}){2}(?:(?:\.\d{3}){2,})?")
 _EMPTY = re.compile(
     r"^(?:[-−–—]+|n/?a|none|null|nan|tbd|\?|∞|inf|x|✓|✗|yes|no|ok|无|不适用|\.{2,3}|…)?$", re.IGNORECASE
 )
@@ -252,7 +266,9 @@ def style_of(texts: Iterable[str]) -> Style:
 
 def figures(text: str, style: Style = "point") -> list[Figure]:
     """Return the figures in a text, from left to right."""
-    masked = NO_FIGURE.sub(lambda m: "\x00" * len(m[0]), text)
+    masked = NO_FIGURE.sub(
+        lambda m: m[0] if style == "comma" and _MILLIONS.fullmatch(m[0]) else "\x00" * len(m[0]), text
+    )
     found: list[Figure] = []
     place = 0
     while place < len(masked):
@@ -282,9 +298,15 @@ def _parts(numeral: str, style: Style) -> tuple[float, float]:
     return float(f"{digits or 0}.{decimals or 0}"), 10.0 ** -len(decimals)
 
 
+def _power_of_ten(exponent: str) -> float:
+    plain = re.sub(f"[{MINUS}]", "-", unicodedata.normalize("NFKC", exponent))
+    said = re.fullmatch(r"(?:[eE]|.*?10\^?)\{?([+-]?\d+)\}?", plain)
+    return float(f"1e{said[1]}") if said else 1.0
+
+
 def _scaled(match: re.Match[str], prefix: str, style: Style) -> tuple[float, float, str] | None:
     value, place = _parts(match[f"{prefix}numeral"], style)
-    factor = float(f"1{match[f'{prefix}exponent']}") if match[f"{prefix}exponent"] else 1.0
+    factor = _power_of_ten(match[f"{prefix}exponent"] or "e0")
     magnitude, unit = match[f"{prefix}magnitude"] or match[f"{prefix}glued"] or "", match[f"{prefix}unit"] or ""
     if unit and not match[f"{prefix}magnitude"] and magnitude + unit in UNITS:
         magnitude, unit = "", magnitude + unit
@@ -304,7 +326,10 @@ def _number(match: re.Match[str], text: str, style: Style) -> Figure | None:
     while start < end and text[start].isspace():
         start += 1
     rest = text[end : end + 1]
+    # Of 1,200¹ it is the sign of a note; 2⁶ is another number.
+    noted = rest and rest in _SUPERSCRIPTS and len(re.findall(r"\d", match["numeral"])) > 2
     glued = not match["unit"] and not match["magnitude"] and (rest.isalnum() or rest == "_") and not _cjk(rest)
+    glued = glued and not noted
     if scaled is None or glued:
         return None
     if rest in set(".,·⋅•") and text[end + 1 : end + 2].isdigit():  # 1.2.3, 12,3456, 2·100: not understood

@@ -31,6 +31,7 @@ from typing import Any
 import fabric
 import paramiko
 from fabric.runners import Remote
+from paramiko.agent import AgentSSH
 from paramiko.pkey import UnknownKeyType
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
@@ -39,7 +40,7 @@ from benchbook.given import user_file
 from benchbook.hosts.endpoint import at
 from benchbook.hosts.inventory import Inventory, is_public_key
 from benchbook.hosts.lab_host import hidden_at, lab_host
-from benchbook.hosts.openssh import key_file, proxy_command, ssh_settings
+from benchbook.hosts.openssh import agent_socket, key_file, proxy_command, ssh_settings
 from benchbook.hosts.timeouts import KEEPALIVE_S, silence_s
 from benchbook.paths import resolve
 
@@ -58,13 +59,18 @@ logging.getLogger("paramiko").setLevel(logging.CRITICAL)
 
 @dataclass(frozen=True)
 class Route:
-    """What OpenSSH makes of a host's address. `gateway` is the command that leads there, "" for a plain connection."""
+    """What OpenSSH makes of a host's address.
+
+    `agent` is the socket of the agent that is asked, "" for none, and `only` whether for the keys of `keys` alone.
+    `gateway` is the command that leads there, "" for a plain connection.
+    """
 
     hostname: str
     port: int
     user: str
     keys: tuple[Path, ...]
-    agent: bool
+    agent: str
+    only: bool
     gateway: str
     options: tuple[str, ...]
 
@@ -138,7 +144,8 @@ def find_route(inventory: Inventory, name: str) -> Route:
         port=int(settings["port"][0]),
         user=settings["user"][0],
         keys=tuple(key_file(key, settings) for key in settings.get("identityfile", []) if key != "none"),
-        agent=settings.get("identitiesonly") != ["yes"] and settings.get("identityagent") != ["none"],
+        agent=agent_socket(settings),
+        only=settings.get("identitiesonly") == ["yes"],
         gateway=gateway,
         options=(*options, *login, "--", address),
     )
@@ -153,6 +160,7 @@ def _options(inventory: Inventory) -> tuple[str, ...]:
             user_file.text(resolve(path))
     settings = [
         *("BatchMode=yes", "StrictHostKeyChecking=yes", "UpdateHostKeys=no", "ControlMaster=no", "ControlPath=none"),
+        "RemoteCommand=none",
         *("ClearAllForwardings=yes", "PermitLocalCommand=no", f"ConnectTimeout={math.ceil(ssh.connect_timeout_s)}"),
     ]
     if not ssh.config or "known_hosts" in ssh.model_fields_set:
@@ -287,7 +295,12 @@ _REASONS = (
         "the program that should lead there cannot be run here",
         "install it here, or correct the ProxyCommand of the ssh_config that ssh.config names",
     ),
-    ("", "the host cannot be reached by SSH", "start it (a lab: `benchbook lab up`), or correct address and port"),
+    (
+        "refused|timed out|no answer|unreachable|[Nn]o route|closed|reset|EOF|^$",
+        "the host cannot be reached by SSH",
+        "start it (a lab: `benchbook lab up`), or correct address and port",
+    ),
+    ("", "the host cannot be reached by SSH", "find out by `{by_hand}` what it complains about, and correct that"),
 )
 
 
@@ -300,11 +313,15 @@ def _refused(
     _, problem, fix = next(reason for reason in _REASONS if re.search(reason[0], text))
     which = "on the way there, " if route.gateway and of_jumps else ""
     last = _last_words(said) or "no answer"
-    known = resolve(inventory.ssh.known_hosts)
+    by_hand = f"ssh -F {inventory.ssh.config or 'none'} {route.options[-1]}"
+    known = _known_hosts(inventory, route)
     learn = f"check it, then `ssh-keyscan -p {route.port} {route.hostname} >> {known}`"
-    if route.gateway:
-        learn = f"log in once by `ssh -F {inventory.ssh.config or 'none'} {route.options[-1]}`, and check what it asks"
-    fix = fix.format(known=known, learn=learn)
+    if known == os.devnull:
+        learn = "this ssh_config keeps no keys (UserKnownHostsFile /dev/null): name a file in ssh.known_hosts of the "
+        learn += f"inventory, and write the key into it (`ssh-keyscan -p {route.port} {route.hostname}`, checked)"
+    elif route.gateway:
+        learn = f"log in once by `{by_hand}`, and check what it asks"
+    fix = fix.format(known=known, learn=learn, by_hand=by_hand)
     from_here = not route.gateway and not inventory.lab
     if "refused" in text and from_here and (hidden := hidden_at(route.hostname, route.port)):
         problem = f"{hidden} is a lab's, in a network of its own that only its own project reaches"
@@ -318,6 +335,12 @@ def _refused(
         value=str(route),
         fix=fix,
     )
+
+
+def _known_hosts(inventory: Inventory, route: Route) -> str:
+    """The file that a new key of a host would go to."""
+    settings = _settings(inventory, route.options[:-2], route.options[-1])
+    return settings.get("userknownhostsfile", [str(resolve(inventory.ssh.known_hosts))])[0].split()[0]
 
 
 _SAYS_LITTLE = re.compile(
@@ -375,7 +398,7 @@ def open_connection(inventory: Inventory, name: str, route: Route, trusted: Host
         connect_kwargs={
             "key_filename": [str(key) for key in keys],
             **own_key,
-            "allow_agent": route.agent,
+            "allow_agent": bool(route.agent),
             "look_for_keys": False,
             "banner_timeout": ssh.connect_timeout_s,
             "auth_timeout": ssh.connect_timeout_s,
@@ -384,6 +407,9 @@ def open_connection(inventory: Inventory, name: str, route: Route, trusted: Host
         },
     )
     connection.client.set_missing_host_key_policy(_Trusted(trusted))
+    if route.agent:
+        # Else paramiko asks that of SSH_AUTH_SOCK, whatever IdentityAgent and IdentitiesOnly say.
+        connection.client._agent = _Agent(route)
     try:
         inside = lab_host(inventory, name)
         if inventory.lab and not route.gateway and inside.enter():
@@ -392,13 +418,16 @@ def open_connection(inventory: Inventory, name: str, route: Route, trusted: Host
         connection.open()
         _keep_alive(connection, silence_s(ssh.lease_s))
     except (OSError, EOFError, paramiko.SSHException) as problem:
+        # A file of IdentityFile that is no key is told of only where no other key was taken.
+        transport = connection.client.get_transport()
+        at_login = transport is not None and transport.initial_kex_done
         connection.client.close()
         if isinstance(problem, paramiko.BadHostKeyException):
             raise _refused(inventory, name, route, ["REMOTE HOST IDENTIFICATION HAS CHANGED"], []) from problem
         if "Error reading SSH protocol banner" in str(problem) and not route.gateway:
             raise _TooManyLogins from problem
         if isinstance(problem, paramiko.AuthenticationException | paramiko.PasswordRequiredException) or (
-            isinstance(problem, paramiko.SSHException) and "authentication" in str(problem).lower()
+            isinstance(problem, paramiko.SSHException) and (at_login or "authentication" in str(problem).lower())
         ):
             raise _login_refused(inventory, name, route, problem, keys) from problem
         raise _refused(inventory, name, route, [str(problem) or repr(problem)], []) from problem
@@ -460,7 +489,7 @@ def _own_key(inventory: Inventory, route: Route) -> dict[str, Any]:
         return {}
     path = resolve(ssh.key)
     public = path if path.is_file() and is_public_key(path) else Path(f"{path}.pub")
-    held = _in_agent(public.read_text(encoding="utf-8")) if route.agent and public.exists() else None
+    held = _in_agent(route, public.read_text(encoding="utf-8")) if route.agent and public.exists() else None
     if held is not None:
         return {"pkey": held}
     if public == path:
@@ -487,8 +516,34 @@ def _no_key(inventory: Inventory, path: Path, problem: str) -> BadInput:
     )
 
 
-def _in_agent(public: str) -> paramiko.PKey | None:
-    return next((key for key in paramiko.Agent().get_keys() if key.get_base64() in public.split()), None)
+class _Agent(AgentSSH):
+    """The agent of a route, with the keys that OpenSSH would offer: first those whose public halves it is told."""
+
+    def __init__(self, route: Route) -> None:
+        super().__init__()
+        agent = socket.socket(socket.AF_UNIX)
+        try:
+            agent.connect(route.agent)
+        except OSError:
+            agent.close()
+            return
+        self._connect(agent)
+        named = {word for key in route.keys for word in _public_half(key).split()}
+        keys = sorted(self._keys, key=lambda key: key.get_base64() not in named)
+        self._keys = tuple(key for key in keys if key.get_base64() in named or not route.only)
+
+    def close(self) -> None:
+        """End the connection, as paramiko asks for."""
+        self._close()
+
+
+def _public_half(key: Path) -> str:
+    public = key if key.is_file() and is_public_key(key) else Path(f"{key}.pub")
+    return public.read_text(encoding="utf-8", errors="replace") if public.is_file() else ""
+
+
+def _in_agent(route: Route, public: str) -> paramiko.PKey | None:
+    return next((key for key in _Agent(route).get_keys() if key.get_base64() in public.split()), None)
 
 
 def _passphrase(inventory: Inventory, path: Path) -> str:

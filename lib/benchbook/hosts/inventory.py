@@ -19,7 +19,7 @@ from benchbook.given import user_file
 from benchbook.given.bounds import matching
 from benchbook.given.choices import meant, one_of, slip_of
 from benchbook.hosts.imported_hosts import with_addresses, with_ansible
-from benchbook.hosts.tiup_topology import with_topology
+from benchbook.hosts.tiup_topology import key_in_topology, with_topology
 from benchbook.paths import resolve
 from benchbook.yamlfile import Strict, load_yaml, validate
 
@@ -536,14 +536,21 @@ def load_inventory(name: str) -> Inventory:
     try:
         return validate(Inventory, {**every, "name": path.stem, "file": str(path)}, path)
     except BadInput as problem:
-        # Of a host or system that this file does not name, another file said it.
-        part, _, name = str(problem.key).partition(".")
-        mine_too = values.get(part)
-        named_here = isinstance(mine_too, dict) and name.split(".")[0] in mine_too
-        if part not in {"hosts", "systems"} or not name or named_here or not sources:
+        key = str(problem.key)
+        part, _, name = key.partition(".")
+        # What this file does not say, or a host or system that it does not name, another file said.
+        said_here = _says(values, key) or (_says(values, f"{part}.{name.split('.')[0]}") and not _says(every, key))
+        if part not in {"hosts", "systems"} or not name or said_here or not sources:
             raise
-        file = sources[-1]
-        raise BadInput(problem.problem, file=file, key=problem.key, value=problem.value, fix=problem.fix) from problem
+        key = key_in_topology(key) if "topology" in values else key
+        raise BadInput(problem.problem, file=sources[-1], key=key, value=problem.value, fix=problem.fix) from problem
+
+
+def _says(values: object, key: str) -> bool:
+    """Return whether there is a value under a key; the name of a setting has dots of its own."""
+    if not key or not isinstance(values, dict):
+        return not key or isinstance(values, list)
+    return any(f"{key}.".startswith(f"{name}.") and _says(part, key[len(name) + 1 :]) for name, part in values.items())
 
 
 def _with_hosts_of_others(values: dict[str, object], path: Path) -> tuple[dict[str, object], list[Path]]:

@@ -56,6 +56,16 @@ def key_file(text: str, settings: Settings) -> Path:
     return Path(said).expanduser()
 
 
+def agent_socket(settings: Settings) -> str:
+    """Return the socket of the agent that is asked for keys, "" for none: of IdentityAgent, else of SSH_AUTH_SOCK."""
+    said = settings.get("identityagent", ["SSH_AUTH_SOCK"])[0]
+    if said == "none":
+        return ""
+    if variable := re.fullmatch(r"(SSH_AUTH_SOCK)|\$(\w+)", said):
+        return os.environ.get(variable[1] or variable[2], "")
+    return str(key_file(said, settings))
+
+
 def _expanded(text: str, settings: Settings) -> str:
     """Return a value with its tokens (%h, %p, ...) expanded; see TOKENS in ssh_config(5)."""
     called = settings.get("host", settings["hostname"])[0]

@@ -7,11 +7,11 @@ runs and is not taken over is refused, so that a cluster never differs from its 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from benchbook.errors import BadInput
@@ -19,7 +19,8 @@ from benchbook.given.choices import slip_of
 from benchbook.hosts.endpoint import at
 from benchbook.yamlfile import load_model
 
-# What TiUP takes where the file says nothing; a relative folder of data lies in that of the deployed server.
+# What TiUP takes where the file says nothing; a relative folder of data lies in that of the deployed server, and one of
+# a server's programs in the user's home, whatever `global` says (pkg/cluster/spec: setCustomDefaults, Abs).
 USER, DEPLOY_DIR, DATA_DIR = "tidb", "deploy", "data"
 PORTS: Mapping[str, Mapping[str, int]] = {
     "pd": {"port": 2379, "peer_port": 2380},
@@ -31,6 +32,13 @@ Written = dict[str, object]
 NO_LIMITS = "limits that systemd keeps (memory, CPU, I/O) are not taken over"
 REMOVE = "remove it in a copy of the file, if the cluster is to be measured without"
 IN_A_COPY = "in a copy of the file that `topology` names"
+
+
+def _no_slips(keys: Iterable[object], known: Iterable[str]) -> None:
+    for key in keys:
+        if near := slip_of(str(key), known):
+            said = {"key": key, "near": near}
+            raise PydanticCustomError("slip", "there is no such key: {key}, did you mean {near}?", said)
 
 
 class _Part(BaseModel):
@@ -46,11 +54,7 @@ class _Part(BaseModel):
         if not isinstance(given, dict):
             return given
         known = {field.alias or name for name, field in cls.model_fields.items()}
-        for key in given:
-            if key not in cls.beside and (near := slip_of(str(key), known)):
-                raise PydanticCustomError(
-                    "slip", "there is no such key: {key}, did you mean {near}?", {"key": key, "near": near}
-                )
+        _no_slips([key for key in given if key not in cls.beside], known)
         stripped = {key: each.strip() if isinstance(each, str) else each for key, each in given.items()}
         return {key: each for key, each in stripped.items() if each is not None}
 
@@ -69,7 +73,7 @@ class TiupGlobal(_Part):
 
     def folder(self, path: str) -> str:
         """A folder as TiUP places it: a relative one lies in the user's home."""
-        return posixpath.join("/home", self.user, path)
+        return posixpath.normpath(posixpath.join("/home", self.user, path))
 
 
 class TiupInstance(_Part):
@@ -86,6 +90,7 @@ class TiupInstance(_Part):
     listen_host: str = ""
     manage_host: str = ""
     advertise_addr: str = ""
+    advertise_address: str = ""  # what `advertise_addr` is called for TiDB
     advertise_status_addr: str = ""
     advertise_client_addr: str = ""
     advertise_peer_addr: str = ""
@@ -106,6 +111,12 @@ class TiupTopology(_Part):
     pd_servers: list[TiupInstance] = Field(min_length=1)
     tikv_servers: list[TiupInstance] = Field(min_length=1)
     tidb_servers: list[TiupInstance] = Field(min_length=1)
+
+    @field_validator("server_configs")
+    @classmethod
+    def _of_servers(cls, given: dict[str, Written | None]) -> dict[str, Written | None]:
+        _no_slips(given.keys() - {"tso"}, PORTS)
+        return given
 
     @model_validator(mode="before")
     @classmethod
@@ -140,7 +151,7 @@ class Section:
         for key, value in (("numa_node", instance.numa_node), ("numa_cores", instance.numa_cores)):
             if value not in (None, ""):
                 raise self.refused(key, value, "NUMA nodes are not taken over", fix)
-        if instance.resource_control:
+        if _limits(instance.resource_control):
             raise self.refused("resource_control", instance.resource_control, NO_LIMITS, REMOVE)
         if instance.offline:
             fix = f"let TiUP finish that (`tiup cluster prune`), or remove the server {IN_A_COPY}"
@@ -157,8 +168,13 @@ class Section:
         if instance.manage_host not in {"", instance.host}:
             way = f"let ssh_config lead there (Host {instance.host}, HostName {instance.manage_host}), and remove it"
             raise self.refused("manage_host", instance.manage_host, "SSH goes to `host`, too", f"{way} {IN_A_COPY}")
-        kinds = {"advertise_addr": "port", "advertise_status_addr": "status_port", "advertise_client_addr": "port",
-                 "advertise_peer_addr": "peer_port"}  # fmt: skip
+        kinds = {
+            "advertise_addr": "port",
+            "advertise_address": "port",
+            "advertise_client_addr": "port",
+            "advertise_peer_addr": "peer_port",
+            "advertise_status_addr": "status_port",
+        }
         for key, kind in kinds.items():
             said = getattr(instance, key).rpartition("//")[2]
             if said not in {"", instance.host, at(instance.host, self.port_of(instance, kind))}:
@@ -183,12 +199,12 @@ class Section:
 
     def deployed(self, overall: TiupGlobal, instance: TiupInstance) -> str:
         """The folder of its programs."""
-        folder = instance.deploy_dir or f"{self.component}-{self.port_of(instance, 'port')}"
-        return overall.folder(posixpath.join(overall.deploy_dir, folder))
+        own = f"{self.component}-{self.port_of(instance, 'port')}"
+        return overall.folder(instance.deploy_dir or posixpath.join(overall.deploy_dir, own))
 
     def workdir(self, overall: TiupGlobal, instance: TiupInstance) -> str | None:
         """A folder of ours on the disk of its data; a tidb-server, which has none, is on that of the others."""
-        shared = overall.data_dir or DATA_DIR
+        shared = posixpath.normpath(overall.data_dir or DATA_DIR)
         if self.component == "tidb" or not instance.data_dir:
             if shared.startswith("/"):
                 return f"{shared}/benchbook"
@@ -196,7 +212,7 @@ class Section:
                 return None
         # Of several folders, which TiFlash alone uses, TiUP hands on the first.
         own = (instance.data_dir or shared).partition(",")[0]
-        return posixpath.join(self.deployed(overall, instance), own, "benchbook")
+        return posixpath.normpath(posixpath.join(self.deployed(overall, instance), own, "benchbook"))
 
     def _common(self, key: str, values: Sequence[object]) -> object:
         if len(set(values)) > 1:
@@ -235,13 +251,31 @@ def _only_what_is_taken_over(overall: TiupGlobal, file: Path) -> None:
     elsewhere = "" if overall.listen_host in ANYWHERE else overall.listen_host
     refused = (
         ("enable_tls", overall.enable_tls, "TLS is not taken over"),
-        ("resource_control", overall.resource_control, NO_LIMITS),
+        ("resource_control", _limits(overall.resource_control), NO_LIMITS),
         ("pd_mode", overall.pd_mode, "PD as microservices is not taken over"),
         ("listen_host", elsewhere, "servers listen at their `host` here"),
     )
     for key, value, problem in refused:
         if value:
             raise BadInput(problem, file=file, key=f"global.{key}", value=value, fix=REMOVE)
+
+
+def _limits(said: Written | None) -> Written:
+    return dict(_flat(said or {}))
+
+
+def key_in_topology(key: str) -> str:
+    """Return what a topology calls the key of an inventory that was made of it."""
+    _, name, *rest = key.split(".")
+    # Hosts are called tikv1, systems tidb_cluster.
+    component = next((each for each in PORTS if each in name), "*")
+    if rest[:1] == ["settings"]:
+        return ".".join(["server_configs", component, *rest[1:]])
+    if rest == ["user"]:
+        return "global.user"
+    return ".".join(
+        [f"{component}_servers", "*", *({"address": "host", "workdir": "data_dir"}.get(each, each) for each in rest)]
+    )
 
 
 def _hosts(values: Mapping[str, object], overall: TiupGlobal, sections: Sequence[Section]) -> Written:

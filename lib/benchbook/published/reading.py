@@ -8,6 +8,7 @@ imports in a fresh process (a URI grammar is compiled), so only `validate()`, th
 from __future__ import annotations
 
 import csv
+import html
 import io
 import math
 import re
@@ -60,14 +61,18 @@ def check_printed(resource: ResourceMeta, texts: list[dict[str, str]], path: Pat
     for metric in [name for name in names if f"{name}_printed" in names]:
         for number, text in enumerate(texts, start=2):
             stored, printed = text[metric], text[f"{metric}_printed"]
+            key = f"row {number}, {metric}"
             inexact = [one for one in figures(printed)[:1] if one.kind in {"range", "bound"}]
             if inexact:
                 fix = "leave the number empty, and put what is printed into a note"
-                key = f"row {number}, {metric}"
                 raise BadInput("a range or a bound is no number", file=path, key=key, value=printed, fix=fix)
+            if printed and _figure(0.0, printed) is None:
+                fix = "write it as a number with its unit (90 s for 1:30, -5 for 5-), or leave this cell empty"
+                raise BadInput(
+                    "there is no number that can be read in it", file=path, key=f"{key}_printed", value=printed, fix=fix
+                )
             if printed and not (stored and _same_digits(float(stored), printed)):
                 fix = f"store the number that is printed as {printed!r}"
-                key = f"row {number}, {metric}"
                 raise BadInput("stored and printed number differ", file=path, key=key, value=stored, fix=fix)
 
 
@@ -81,11 +86,13 @@ def resolution(value: float, printed: str) -> float:
 
 def _figure(value: float, printed: str) -> Figure | None:
     """Return the first figure of a printed cell; its comma is a decimal one where only that gives the value."""
+    printed = html.unescape(printed)
     point, comma = (figures(printed, style) for style in ("point", "comma"))
-    # As in 12,34,567 and 12·000.
-    joined = figures(re.sub(r"(?<=\d)[^\w\s.](?=\d)", "", printed))
+    # As in 12,34,567 and 12·000 and 12 , 000.
+    joined = figures(re.sub(r"(?<=\d)\s?[^\w\s.]\s?(?=\d)", "", printed))
     of_value = [one for one in [*point[:1], *comma[:1], *joined[:1]] if _is(one, value)]
-    return next(iter([*of_value, *point, *comma]), None)
+    # Where several do, the one that leaves fewest digits behind: in 12 , 000 there is more than a 12.
+    return max(of_value, key=lambda one: one.end - one.start, default=next(iter([*point, *comma]), None))
 
 
 def check_package(package: PackageMeta, path: Path) -> None:
