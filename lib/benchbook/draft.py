@@ -47,6 +47,13 @@ class _Guesses(Strict):
     guesses: list[Guess] = []
 
 
+class _Noted(list[Guess]):
+    """The guesses of a draft, as they are made."""
+
+    def add(self, file: str, key: str, guess: str, line: int, sure: float, printed: str = "") -> None:
+        self.append(Guess(file=file, key=key, guess=guess, line=line, sure=sure, printed=printed))
+
+
 @dataclass
 class Draft:
     """Files of a report as data; `load` is the load generator that can run it ("" where none of the kit's can)."""
@@ -70,7 +77,7 @@ def unconfirmed(report: str) -> list[Guess]:
 
 def draft(read: Reading, name: str) -> Draft:
     """Return the files of report `name` as its document says them."""
-    guesses: list[Guess] = []
+    guesses = _Noted()
     runs = [run for command in commands(read) if (run := _run(command))]
     in_sentences = table_in_sentences(read)
     printed = [*_joined(_measured(read)), *([in_sentences] if in_sentences else [])]
@@ -476,21 +483,12 @@ def _name_tables(tables: list[_LongTable]) -> None:
             table.name = f"table_{number}" if not re.match("[a-z]", table.name) else f"{table.name}_{number}"
 
 
-def _guess_columns(table: _LongTable, guesses: list[Guess]) -> None:
+def _guess_columns(table: _LongTable, guesses: _Noted) -> None:
     for column in table.columns:
         if column.heading or column.name == "row":
             said = f"{column.role}, {column.type}" + (f", in {column.unit}" if column.unit not in {"", "1"} else "")
             key = f"{table.name}.{column.name}"
-            guesses.append(
-                Guess(
-                    file="datapackage.json",
-                    key=key,
-                    guess=said,
-                    line=table.source.line,
-                    sure=round(column.sure, 2),
-                    printed=column.heading,
-                )
-            )
+            guesses.add("datapackage.json", key, said, table.source.line, round(column.sure, 2), column.heading)
 
 
 # -- commands and design ------------------------------------------------------------------------------------------------
@@ -652,7 +650,7 @@ def _workload(table: Table, runs: Sequence[_Run]) -> tuple[str, float]:
     return (scripts.pop(), 0.6) if len(scripts) == 1 else ("", 0.0)
 
 
-def _design(read: Reading, table: _LongTable, runs: Sequence[_Run], guesses: list[Guess]) -> dict[str, Any] | None:
+def _design(read: Reading, table: _LongTable, runs: Sequence[_Run], guesses: _Noted) -> dict[str, Any] | None:
     """Return how a table was measured, where a printed command says it and a load generator of ours can run it."""
     before = [run for run in runs if run.load and run.line <= table.source.line] or [run for run in runs if run.load]
     metrics = {column.name for column in table.columns if column.role == "metric"}
@@ -679,25 +677,14 @@ def _design(read: Reading, table: _LongTable, runs: Sequence[_Run], guesses: lis
         column.name: list(dict.fromkeys(row[place] for row in rows)) for place, column in enumerate(table.levels)
     }
     key = f"design.{table.name}"
-    guesses.append(
-        Guess(
-            file="report.yaml",
-            key=f"{key}.workload",
-            guess=workload,
-            line=table.source.line,
-            sure=sure,
-            printed=table.source.caption[:200],
-        )
-    )
-    guesses.append(
-        Guess(
-            file="report.yaml",
-            key=f"{key}.fixed",
-            guess=", ".join(f"{n} {v}" for n, v in fixed.items()),
-            line=last.line,
-            sure=0.8 if len(before) < 3 else 0.6,
-            printed=last.text,
-        )
+    guesses.add("report.yaml", f"{key}.workload", workload, table.source.line, sure, table.source.caption[:200])
+    guesses.add(
+        "report.yaml",
+        f"{key}.fixed",
+        ", ".join(f"{n} {v}" for n, v in fixed.items()),
+        last.line,
+        0.8 if len(before) < 3 else 0.6,
+        last.text,
     )
     return {
         "name": table.name,
@@ -711,23 +698,14 @@ def _design(read: Reading, table: _LongTable, runs: Sequence[_Run], guesses: lis
     }
 
 
-def _rounds(table: _LongTable, run: _Run, guesses: list[Guess]) -> None:
+def _rounds(table: _LongTable, run: _Run, guesses: _Noted) -> None:
     """Name the level that lists the threads of the command's loop; take rows without a level for its rounds."""
     for column in table.levels:
         said = [row[column.name] for row in table.rows]
         if said == [str(one) for one in run.threads] or (column.name == "row" and len(said) == len(run.threads)):
             if column.name == "row":
                 words = f"the rounds of the loop: {', '.join(map(str, run.threads))}"
-                guesses.append(
-                    Guess(
-                        file="datapackage.json",
-                        key=f"{table.name}.threads",
-                        guess=words,
-                        line=run.line,
-                        sure=0.4,
-                        printed=run.text,
-                    )
-                )
+                guesses.add("datapackage.json", f"{table.name}.threads", words, run.line, 0.4, run.text)
             for row, threads in zip(table.rows, run.threads, strict=True):
                 del row[column.name]
                 row["threads"] = str(threads)
@@ -784,7 +762,7 @@ def _attributes(table: Table) -> list[str]:
     return []
 
 
-def _hosts(read: Reading, guesses: list[Guess]) -> list[dict[str, Any]]:
+def _hosts(read: Reading, guesses: _Noted) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for table in read.tables:
         fields = _attributes(table)
@@ -814,7 +792,7 @@ def _hosts(read: Reading, guesses: list[Guess]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _host(found: dict[str, dict[str, Any]], said: list[tuple[str, str]], line: int, guesses: list[Guess]) -> None:
+def _host(found: dict[str, dict[str, Any]], said: list[tuple[str, str]], line: int, guesses: _Noted) -> None:
     texts = " ".join(text for name, text in said if name in {"name", "address"})
     addresses = re.findall(r"(?:\d{1,3}\.){3}\d{1,3}", texts) or [""]
     for address in addresses:
@@ -840,18 +818,10 @@ def _host(found: dict[str, dict[str, Any]], said: list[tuple[str, str]], line: i
         old = found.setdefault(key, host)
         if old is not host:
             old |= {name: value for name, value in host.items() if name not in old or not old[name]}
-        guesses.append(
-            Guess(
-                file="report.yaml",
-                key=f"hosts.{key}",
-                guess=", ".join(f"{n} {v}" for n, v in host.items())[:200],
-                line=line,
-                sure=0.7,
-            )
-        )
+        guesses.add("report.yaml", f"hosts.{key}", ", ".join(f"{n} {v}" for n, v in host.items())[:200], line, 0.7)
 
 
-def _systems(read: Reading, guesses: list[Guess]) -> list[dict[str, Any]]:
+def _systems(read: Reading, guesses: _Noted) -> list[dict[str, Any]]:
     found: dict[str, list[str]] = {}
     for match in _VERSION.finditer(read.text):
         name = next((one for one in _SYSTEMS.split("|") if one.lower() == match[1].lower()), match[1])
@@ -859,15 +829,13 @@ def _systems(read: Reading, guesses: list[Guess]) -> list[dict[str, Any]]:
         if version not in found.setdefault(name, []):
             found[name].append(version)
             line = read.text.count("\n", 0, match.start()) + 1
-            guesses.append(
-                Guess(
-                    file="report.yaml",
-                    key=f"systems.{name}.version",
-                    guess=version,
-                    line=line,
-                    sure=0.8 if len(found[name]) == 1 else 0.5,
-                    printed=" ".join(match[0].split()),
-                )
+            guesses.add(
+                "report.yaml",
+                f"systems.{name}.version",
+                version,
+                line,
+                0.8 if len(found[name]) == 1 else 0.5,
+                " ".join(match[0].split()),
             )
     if not found.keys() - _LOADS and (titled := re.findall(r"\b([A-Z]\w*[A-Za-z]) v?(\d+(?:\.\d+)+)", _title(read))):
         found[titled[0][0]] = list(dict.fromkeys(version for name, version in titled if name == titled[0][0]))
@@ -897,7 +865,7 @@ _ALWAYS = re.compile(
 _BY = re.compile(r"(\d+(?:\.\d+)?)\s?[%％]", re.IGNORECASE)
 
 
-def _claims(read: Reading, table: _LongTable, guesses: list[Guess]) -> Iterator[dict[str, Any]]:
+def _claims(read: Reading, table: _LongTable, guesses: _Noted) -> Iterator[dict[str, Any]]:
     """Yield what the sentences of a table's section say of it, as far as the printed figures bear it out; else what it shows."""
     said = [one for one in split(read) if one.section == table.source.section]
     metric = next(
@@ -929,15 +897,9 @@ def _claims(read: Reading, table: _LongTable, guesses: list[Guess]) -> Iterator[
                 else f"Throughput rises with threads{f' in {name}' if name else ''} (its table shows it; no sentence says it)."
             )
             rows = {"rows": {apart.name: name}} if apart else {}
-            yield _claim(
-                table,
-                f"rises-{_slug(name) or 'with-threads'}",
-                words,
-                sentence,
-                {**common, "hypothesis": "increases", **rows, "factor": "threads", "at_least": 1.2},
-                guesses,
-                0.5 if sentence else 0.3,
-            )
+            claim = {**common, "hypothesis": "increases", **rows, "factor": "threads", "at_least": 1.2}
+            id = f"rises-{_slug(name) or 'with-threads'}"
+            yield _claim(table, id, words, sentence, claim, guesses, 0.5 if sentence else 0.3)
     if apart is None or len(names) != 2:
         return
     a, b = names
@@ -953,15 +915,9 @@ def _claims(read: Reading, table: _LongTable, guesses: list[Guess]) -> Iterator[
                 "figure": {"table": table.name, "metric": metric, "rows": {apart.name: first}, "called": first},
                 "above": [{"table": table.name, "metric": metric, "rows": {apart.name: second}, "called": second}],
             }
-            yield _claim(
-                table,
-                f"always-{sentence.line}",
-                sentence.text,
-                sentence,
-                {"where": common["where"], "hypothesis": "dominates", **figure, "factor": "threads"},
-                guesses,
-                0.6,
-            )
+            claim = {"where": common["where"], "hypothesis": "dominates", **figure, "factor": "threads"}
+            id = f"always-{sentence.line}"
+            yield _claim(table, id, sentence.text, sentence, claim, guesses, 0.6)
         for printed in _BY.findall(sentence.text):
             room = 0.5 * 10.0 ** -len(printed.partition(".")[2]) + 0.01
             one = [place for place, change in enumerate(changes) if abs(abs(change) - float(printed)) <= room]
@@ -973,25 +929,13 @@ def _claims(read: Reading, table: _LongTable, guesses: list[Guess]) -> Iterator[
                     "rows": {apart.name: b, "threads": int(levels[one[0]])},
                     "over": {"rows": {apart.name: a, "threads": int(levels[one[0]])}},
                 }
-                yield _claim(
-                    table,
-                    f"by-{_slug(printed)}-{sentence.line}",
-                    sentence.text,
-                    sentence,
-                    {**common, **ratio, "tolerance": 0.1},
-                    guesses,
-                    0.7,
-                )
+                claim = {**common, **ratio, "tolerance": 0.1}
+                id = f"by-{_slug(printed)}-{sentence.line}"
+                yield _claim(table, id, sentence.text, sentence, claim, guesses, 0.7)
             elif mean:
-                yield _claim(
-                    table,
-                    f"by-{_slug(printed)}-{sentence.line}",
-                    sentence.text,
-                    sentence,
-                    {**common, "hypothesis": "mean_ratio", **against, "factor": "threads", "tolerance": 0.1},
-                    guesses,
-                    0.6,
-                )
+                claim = {**common, "hypothesis": "mean_ratio", **against, "factor": "threads", "tolerance": 0.1}
+                id = f"by-{_slug(printed)}-{sentence.line}"
+                yield _claim(table, id, sentence.text, sentence, claim, guesses, 0.6)
 
 
 def _claim(
@@ -1000,12 +944,10 @@ def _claim(
     words: str,
     sentence: Sentence | None,
     claim: dict[str, Any],
-    guesses: list[Guess],
+    guesses: _Noted,
     sure: float,
 ) -> dict[str, Any]:
     id = f"{_slug(table.name)}-{id}".replace("_", "-")
     line = sentence.line if sentence else table.source.line
-    guesses.append(
-        Guess(file="claims.yaml", key=id, guess=str(claim["hypothesis"]), line=line, sure=sure, printed=words[:300])
-    )
+    guesses.add("claims.yaml", id, str(claim["hypothesis"]), line, sure, words[:300])
     return {"id": id, "statement": words[:400], **claim}

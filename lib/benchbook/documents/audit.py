@@ -49,12 +49,12 @@ def audit_document(read: Reading) -> DocumentAudit:
     for outcome in outcomes:
         if isinstance(outcome, Passed) and outcome.checks:
             passed[outcome.kind] += outcome.checks
-    found = _each_once([outcome for outcome in outcomes if isinstance(outcome, Finding)])
+    found = [one.model_copy(update={"report": read.document}) for one in outcomes if isinstance(one, Finding)]
     return DocumentAudit(
         document=read.document,
         tables=len(read.tables),
         figures=sum(len(cell.figures) for table in read.tables for row in table.rows for cell in row),
-        findings=sorted(found, key=lambda one: (SEVERITIES.index(one.severity), one.line)),
+        findings=sorted(_each_once(found), key=lambda one: (SEVERITIES.index(one.severity), one.line)),
         passed=dict(passed),
         not_bound=list(
             dict.fromkeys(

@@ -190,12 +190,12 @@ def _cut(block: Block) -> Iterator[tuple[str, int]]:
             yield " ".join(text.split()), block.line + block.text.count("\n", 0, max(at, 0))
 
 
-def _finding(
-    read: Reading, sentence: Sentence, kind: Kind, severity: Severity, words: str, arithmetic: list[str], sure: float
+def of_sentence(
+    sentence: Sentence, kind: Kind, severity: Severity, words: str, arithmetic: list[str], sure: float
 ) -> Finding:
+    """Return a finding about a sentence, or about a command that stands for one."""
     return Finding(
         id=f"line{sentence.line}.{kind.replace(' ', '-')}.{abs(hash_of(sentence.text + words)) % 10_000}",
-        report=read.document,
         where=f"line {sentence.line}{f', {sentence.section}' if sentence.section else ''}",
         kind=kind,
         severity=severity,
@@ -285,15 +285,9 @@ def _change(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator
         yield NotBound(sentence)
         return
     words, _, value, _ = results[0]
-    yield _finding(
-        read,
-        sentence,
-        "sentence",
-        "contradiction",
-        f"The sentence gives {percent.printed}%, but from {a.printed} to {b.printed} is {value:+.3g}%.",
-        [f"{words} = {value:.4g}; printed {percent.printed}%"],
-        0.8,
-    )
+    what = f"The sentence gives {percent.printed}%, but from {a.printed} to {b.printed} is {value:+.3g}%."
+    lines = [f"{words} = {value:.4g}; printed {percent.printed}%"]
+    yield of_sentence(sentence, "sentence", "contradiction", what, lines, 0.8)
 
 
 def _impossible(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[Outcome]:
@@ -302,15 +296,9 @@ def _impossible(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iter
     if re.search(r"\b(?:throughput|speed|faster)\b", match[0], re.IGNORECASE) or percent <= 100:
         yield Passed("impossible", 1)
         return
-    yield _finding(
-        read,
-        sentence,
-        "impossible",
-        "contradiction",
-        f"Nothing that is counted can become {text}% less: at 100% nothing is left.",
-        [f"1 - {text} / 100 = {1 - percent / 100:.4g}, which is below 0"],
-        0.9,
-    )
+    what = f"Nothing that is counted can become {text}% less: at 100% nothing is left."
+    lines = [f"1 - {text} / 100 = {1 - percent / 100:.4g}, which is below 0"]
+    yield of_sentence(sentence, "impossible", "contradiction", what, lines, 0.9)
 
 
 # -- sentences about a table --------------------------------------------------------------------------------------------
@@ -425,15 +413,9 @@ def _of_column(
     if not metric or (name == "largest" and percent.value < value * 0.5):
         yield NotBound(sentence)
         return
-    yield _finding(
-        read,
-        sentence,
-        "sentence",
-        "suspicious",
-        f"The sentence says {percent.printed}%; the {name} {table.columns[place].heading} in {table.name} is {value:.4g}%, and no two figures of the tables give {percent.printed}%.",
-        [f"{name} of {', '.join(f'{one:g}' for one in values[:12])} = {value:.4g}; printed {percent.printed}%"],
-        0.7,
-    )
+    what = f"The sentence says {percent.printed}%; the {name} {table.columns[place].heading} in {table.name} is {value:.4g}%, and no two figures of the tables give {percent.printed}%."
+    lines = [f"{name} of {', '.join(f'{one:g}' for one in values[:12])} = {value:.4g}; printed {percent.printed}%"]
+    yield of_sentence(sentence, "sentence", "suspicious", what, lines, 0.7)
 
 
 def _linear(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[Outcome]:
@@ -462,17 +444,11 @@ def _linear(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator
         yield Passed("sentence", 1) if worst else NotBound(sentence)
         return
     gain, table, level, place, ends = off[0]
-    yield _finding(
-        read,
-        sentence,
-        "sentence",
-        "suspicious",
-        f"The sentence says linear; {table.columns[place].heading} changes {ends[3].value / ends[2].value:.3g} times where {table.columns[level].heading} changes {ends[1].value / ends[0].value:.3g} times ({table.name}).",
-        [
-            f"{ends[3].printed} / {ends[2].printed} = {ends[3].value / ends[2].value:.3g}; {ends[1].printed} / {ends[0].printed} = {ends[1].value / ends[0].value:.3g}"
-        ],
-        0.7,
-    )
+    what = f"The sentence says linear; {table.columns[place].heading} changes {ends[3].value / ends[2].value:.3g} times where {table.columns[level].heading} changes {ends[1].value / ends[0].value:.3g} times ({table.name})."
+    lines = [
+        f"{ends[3].printed} / {ends[2].printed} = {ends[3].value / ends[2].value:.3g}; {ends[1].printed} / {ends[0].printed} = {ends[1].value / ends[0].value:.3g}"
+    ]
+    yield of_sentence(sentence, "sentence", "suspicious", what, lines, 0.7)
 
 
 def _ladders(table: Table) -> Iterator[tuple[int, int, list[int]]]:
@@ -527,15 +503,9 @@ def _peak(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[O
             if most.low <= quoted.high:
                 yield Passed("sentence", 1)
             elif not re.search(r"\b(?:for|with|at)\s\d", sentence.text[match.end() :]):
-                yield _finding(
-                    read,
-                    sentence,
-                    "sentence",
-                    "suspicious",
-                    f"The sentence calls {quoted.printed} the most; {column.heading} reaches {most.printed} in {table.name}.",
-                    [f"{most.printed} > {quoted.printed}"],
-                    0.65,
-                )
+                what = f"The sentence calls {quoted.printed} the most; {column.heading} reaches {most.printed} in {table.name}."
+                lines = [f"{most.printed} > {quoted.printed}"]
+                yield of_sentence(sentence, "sentence", "suspicious", what, lines, 0.65)
             return
     yield NotBound(sentence)
 
@@ -562,17 +532,11 @@ def _quoted(read: Reading, sentence: Sentence, known: set[str]) -> Iterator[Outc
         bound = _at_level(sentence.text, quoted, tables)
         if bound and not any(number.low <= quoted.high and quoted.low <= number.high for *_, number in bound):
             table, row, *_ = bound[0]
-            yield _finding(
-                read,
-                sentence,
-                "quoted figure",
-                "suspicious",
-                f"The text says {quoted.printed} of {table.label(row)}, which stands nowhere in {table.name}.",
-                [
-                    f"{quoted.printed} in the text; in the table {', '.join(f'{table.columns[place].heading}: {number.printed}' for _, _, place, number in bound)}"
-                ],
-                0.75,
-            )
+            what = f"The text says {quoted.printed} of {table.label(row)}, which stands nowhere in {table.name}."
+            lines = [
+                f"{quoted.printed} in the text; in the table {', '.join(f'{table.columns[place].heading}: {number.printed}' for _, _, place, number in bound)}"
+            ]
+            yield of_sentence(sentence, "quoted figure", "suspicious", what, lines, 0.75)
             continue
         near = [
             one
@@ -583,15 +547,9 @@ def _quoted(read: Reading, sentence: Sentence, known: set[str]) -> Iterator[Outc
         ]
         if len(near) == 1:
             table, row, place, number = near[0]
-            yield _finding(
-                read,
-                sentence,
-                "quoted figure",
-                "suspicious",
-                f"The text says {quoted.printed}; {table.columns[place].heading} of {table.label(row)} is {number.printed} in {table.name}: a digit may have slipped.",
-                [f"{quoted.printed} in the text, {number.printed} in the table"],
-                0.7,
-            )
+            what = f"The text says {quoted.printed}; {table.columns[place].heading} of {table.label(row)} is {number.printed} in {table.name}: a digit may have slipped."
+            lines = [f"{quoted.printed} in the text, {number.printed} in the table"]
+            yield of_sentence(sentence, "quoted figure", "suspicious", what, lines, 0.7)
 
 
 def _named_cells(read: Reading, cells: Cells, sentence: Sentence) -> Iterator[Outcome]:
@@ -605,18 +563,12 @@ def _named_cells(read: Reading, cells: Cells, sentence: Sentence) -> Iterator[Ou
             continue
         a = one.pairs[0][0]
         more = f", and in no pair of the {len(one.pairs)} rows" if len(one.pairs) > 1 else ""
-        yield _finding(
-            read,
-            sentence,
-            "sentence",
-            "suspicious",
-            f"The sentence says {one.claim.printed}; that is not what {a.table.columns[a.place].heading} of {a.table.name} gives{more}.",
-            [
-                f"{a.table.label(a.row)}: {a.number.printed}; {b.table.label(b.row)}: {b.number.printed}; {shown(a.number.value / b.number.value)} times"
-                for a, b in one.pairs[:5]
-            ],
-            0.7,
-        )
+        what = f"The sentence says {one.claim.printed}; that is not what {a.table.columns[a.place].heading} of {a.table.name} gives{more}."
+        lines = [
+            f"{a.table.label(a.row)}: {a.number.printed}; {b.table.label(b.row)}: {b.number.printed}; {shown(a.number.value / b.number.value)} times"
+            for a, b in one.pairs[:5]
+        ]
+        yield of_sentence(sentence, "sentence", "suspicious", what, lines, 0.7)
     if not bound and cells.claimed(sentence.text, sentence.section):
         yield NotBound(sentence)
     for order in cells.ordered(sentence.text, sentence.section):
@@ -629,13 +581,13 @@ def _named_cells(read: Reading, cells: Cells, sentence: Sentence) -> Iterator[Ou
                 if order.every
                 else f"The sentence puts {order.first} before {order.last}; all {len(order.wrong)} pairs of cells say the opposite ({a.table.name})."
             )
-            yield _finding(
-                read,
+            lines = [_beside(a, b) for a, b in order.wrong[:5]]
+            yield of_sentence(
                 sentence,
                 "sentence",
                 "contradiction" if order.every else "suspicious",
                 words,
-                [_beside(a, b) for a, b in order.wrong[:5]],
+                lines,
                 0.75 if order.every else 0.7,
             )
         else:
@@ -645,32 +597,20 @@ def _named_cells(read: Reading, cells: Cells, sentence: Sentence) -> Iterator[Ou
         yield Passed("sentence", len(bounded.cells))
     elif bounded:
         first = bounded.wrong[0]
-        yield _finding(
-            read,
-            sentence,
-            "sentence",
-            "suspicious",
-            f"The sentence sets a limit, {bounded.said!r}; {len(bounded.wrong)} of the {len(bounded.cells)} cells that it names lie beyond ({first.table.name}).",
-            [
-                f"{one.table.label(one.row)}, {one.table.columns[one.place].heading}: {one.number.printed}"
-                for one in bounded.wrong[:5]
-            ],
-            0.7,
-        )
+        what = f"The sentence sets a limit, {bounded.said!r}; {len(bounded.wrong)} of the {len(bounded.cells)} cells that it names lie beyond ({first.table.name})."
+        lines = [
+            f"{one.table.label(one.row)}, {one.table.columns[one.place].heading}: {one.number.printed}"
+            for one in bounded.wrong[:5]
+        ]
+        yield of_sentence(sentence, "sentence", "suspicious", what, lines, 0.7)
     quoted = cells.quoted(sentence.text, sentence.section)
     if quoted and quoted.holds:
         yield Passed("quoted figure", 1)
     elif quoted:
         table, column = quoted.cell.table, quoted.cell.table.columns[quoted.cell.place]
-        yield _finding(
-            read,
-            sentence,
-            "quoted figure",
-            "suspicious",
-            f"The text says {quoted.figure.printed}; {column.heading} of {table.label(quoted.cell.row)} is {quoted.cell.number.printed} in {table.name}.",
-            [f"{quoted.figure.printed} in the text, {quoted.cell.number.printed} in the table"],
-            0.7,
-        )
+        what = f"The text says {quoted.figure.printed}; {column.heading} of {table.label(quoted.cell.row)} is {quoted.cell.number.printed} in {table.name}."
+        lines = [f"{quoted.figure.printed} in the text, {quoted.cell.number.printed} in the table"]
+        yield of_sentence(sentence, "quoted figure", "suspicious", what, lines, 0.7)
 
 
 def _at_level(text: str, quoted: Figure, tables: list[Table]) -> list[tuple[Table, int, int, Figure]]:
@@ -762,14 +702,8 @@ def _told_alike(read: Reading) -> Iterator[Outcome]:
         for block, x, y in off:
             sentence = Sentence(" ".join(block.text.split()), block.line, "")
             ratio = y.value / x.value
-            yield _finding(
-                read,
-                sentence,
-                "identity",
-                "contradiction",
-                f"{b} is a whole multiple of {a} in {len(both) - len(off)} passages like this one, but not here.",
-                [
-                    f"{y.printed} / {x.printed} = {ratio:.4g}; {round(ratio)} x {x.printed} = {shown(round(ratio) * x.value)}, {round(ratio) + 1} x {x.printed} = {shown((round(ratio) + 1) * x.value)}"
-                ],
-                0.8,
-            )
+            what = f"{b} is a whole multiple of {a} in {len(both) - len(off)} passages like this one, but not here."
+            lines = [
+                f"{y.printed} / {x.printed} = {ratio:.4g}; {round(ratio)} x {x.printed} = {shown(round(ratio) * x.value)}, {round(ratio) + 1} x {x.printed} = {shown((round(ratio) + 1) * x.value)}"
+            ]
+            yield of_sentence(sentence, "identity", "contradiction", what, lines, 0.8)

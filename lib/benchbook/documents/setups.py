@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
-from benchbook.documents.findings import Finding, Kind, Passed, Severity
+from benchbook.documents.findings import Finding, Passed
 from benchbook.documents.numerals import figures
-from benchbook.documents.sentences import Sentence, split
+from benchbook.documents.sentences import Sentence, of_sentence, split
 from benchbook.documents.tables import Reading, Table
 
 
@@ -119,30 +119,6 @@ def commands(read: Reading) -> list[Command]:
     return found
 
 
-def _told(
-    read: Reading,
-    line: int,
-    kind: Kind,
-    severity: Severity,
-    sentence: str,
-    arithmetic: list[str],
-    printed: str,
-    sure: float,
-) -> Finding:
-    return Finding(
-        id=f"line{line}.{kind.replace(' ', '-')}",
-        report=read.document,
-        where=f"line {line}",
-        kind=kind,
-        severity=severity,
-        sentence=sentence,
-        arithmetic=arithmetic,
-        line=line,
-        printed=printed[:400],
-        sure=sure,
-    )
-
-
 def _version_of(read: Reading, program: str) -> tuple[int, ...] | None:
     found = {match[2] for match in _VERSION.finditer(read.text) if match[1].lower() == program}
     return tuple(map(int, found.pop().split("."))) if len(found) == 1 else None
@@ -159,16 +135,8 @@ def _options(read: Reading) -> Iterator[Finding | Passed]:
         if old and version and version >= old[0].since:
             program = old[0].program
             sentence = f"The command uses options that were replaced before {program} {'.'.join(map(str, version))}, the version that is printed."
-            yield _told(
-                read,
-                line,
-                "option",
-                "note",
-                sentence,
-                [f"{one.option}: since {'.'.join(map(str, one.since))} {one.instead}" for one in old],
-                command,
-                0.9,
-            )
+            lines = [f"{one.option}: since {'.'.join(map(str, one.since))} {one.instead}" for one in old]
+            yield of_sentence(Sentence(command, line, ""), "option", "note", sentence, lines, 0.9)
         else:
             yield Passed("option", 1)
 
@@ -180,16 +148,8 @@ def _versions(read: Reading, sentences: list[Sentence]) -> Iterator[Finding | Pa
             version = tuple(map(int, match[2].split(".")))
             if first and version < first and re.search(r"version|版本", match[0], re.IGNORECASE):
                 words = f"{match[1]} {match[2]} is older than the first release, {'.'.join(map(str, first))}: the version must be a slip."
-                yield _told(
-                    read,
-                    sentence.line,
-                    "version",
-                    "contradiction",
-                    words,
-                    [f"{match[2]} < {'.'.join(map(str, first))}"],
-                    sentence.text,
-                    0.8,
-                )
+                lines = [f"{match[2]} < {'.'.join(map(str, first))}"]
+                yield of_sentence(sentence, "version", "contradiction", words, lines, 0.8)
             elif first:
                 yield Passed("version", 1)
 
@@ -216,8 +176,9 @@ def _hosts(read: Reading) -> Iterator[Finding | Passed]:
             if address in told or address.startswith(("127.", "0.")):
                 yield Passed("host", 1)
             elif len(near) == 1:
+                said = Sentence(command, line, "")
                 words = f"{address} is none of the {len(told)} hosts of the document; the nearest is {near[0]}."
-                yield _told(read, line, "host", "contradiction", words, [f"{address} against {near[0]}"], command, 0.85)
+                yield of_sentence(said, "host", "contradiction", words, [f"{address} against {near[0]}"], 0.85)
 
 
 def _imported(read: Reading, sentences: list[Sentence]) -> Iterator[Finding | Passed]:
@@ -232,16 +193,8 @@ def _imported(read: Reading, sentences: list[Sentence]) -> Iterator[Finding | Pa
             for count, size in sizes:
                 if tables == count and rows == size and count > 1:
                     words = f"“{match[0]}” reads as all rows; the command makes {count} tables of {size:,} rows each."
-                    yield _told(
-                        read,
-                        sentence.line,
-                        "identity",
-                        "suspicious",
-                        words,
-                        [f"{count} x {size:,} = {count * size:,}; printed {rows:,}"],
-                        sentence.text,
-                        0.75,
-                    )
+                    lines = [f"{count} x {size:,} = {count * size:,}; printed {rows:,}"]
+                    yield of_sentence(sentence, "identity", "suspicious", words, lines, 0.75)
                     break
 
 
@@ -265,16 +218,10 @@ def _levels(read: Reading, sentences: list[Sentence]) -> Iterator[Finding | Pass
         for table, ladder in ladders:
             if same and ladder != levels and len(ladder) == len(levels):
                 printed, told = (", ".join(f"{one:g}" for one in each) for each in (ladder, levels))
-                yield _told(
-                    read,
-                    table.line,
-                    "text against table",
-                    "contradiction",
-                    f"The text says {told} (line {sentence.line}); {table.name} has {printed}.",
-                    [f"in the text: {told}; in the table: {printed}"],
-                    sentence.text,
-                    0.85,
-                )
+                at_table = Sentence(sentence.text, table.line, table.section)
+                words = f"The text says {told} (line {sentence.line}); {table.name} has {printed}."
+                lines = [f"in the text: {told}; in the table: {printed}"]
+                yield of_sentence(at_table, "text against table", "contradiction", words, lines, 0.85)
 
 
 def _ladder(table: Table) -> list[float] | None:
