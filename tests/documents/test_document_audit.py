@@ -575,3 +575,24 @@ def test_the_page_has_each_finding_beside_its_cell_and_escapes_everything(tmp_pa
     assert re.search(r'<td class="number marked">18\.39<sup><a href="#f\d">', html)
     assert html.count('<article class="contradiction"') == 2
     assert "http" not in re.sub(r"http-equiv", "", html)
+
+
+def test_a_section_of_one_workload_that_runs_another_is_found(tmp_path: Path) -> None:
+    text = "## Write only (oltp_write_only)\n\n```\nsysbench oltp_common --tables=10 prepare\nsysbench {} --threads=8 run\n```\n"
+    assert found(tmp_path, text.format("oltp_read_write")) == [("option", 5)]
+    assert found(tmp_path, text.format("oltp_write_only")) == []
+
+
+def test_percentages_that_are_cut_to_whole_ones_are_found(tmp_path: Path) -> None:
+    # -4.08, -6.76, -2.26%
+    rows = "| Test | v1 (tps) | v2 (tps) | Change |\n|--|--|--|--|\n| a | 3669.87 | 3520.14 | {} |\n| b | 35711.27 | 33298.31 | {} |\n| c | 3352.99 | 3277.25 | {} |\n"
+    assert found(tmp_path, rows.format("-4.00%", "-6.00%", "-2.00%")) == [("printed digits", 4)]
+    assert found(tmp_path, rows.format("-4.08%", "-6.76%", "-2.26%")) == []
+    assert found(tmp_path, rows.format("-4%", "-7%", "-2%")) == []
+
+
+def test_rows_that_two_tables_share_are_one_note(tmp_path: Path) -> None:
+    table = "| Threads | TPS | p95 (ms) |\n|--|--|--|\n| 8 | 10512.75 | 1.103 |\n| 16 | 19253.25 | 1.305 |\n"
+    (note,) = audited(tmp_path, f"## A\n\n{table}\n## B\n\n{table}").findings
+    assert note.severity == "note"
+    assert note.sentence.endswith("So it is of 2 rows.")

@@ -342,3 +342,68 @@ def test_a_cell_that_is_not_understood_is_a_note_and_no_number(tmp_path: Path) -
 def test_a_piece_of_html_that_holds_nothing_does_not_make_a_document_unreadable(tmp_path: Path, html: str) -> None:
     text = f"# Load\n\n{html}\n\n| Threads | TPS |\n|--|--|\n| 8 | 100 |\n"
     assert len(reading(str(written(tmp_path, "report.md", text))).tables) == 1
+
+
+RUNS = """```
+scaling factor: 100
+number of clients: 32
+latency average = 8.097 ms
+tps = 3952.08 (without initial connection time)
+scaling factor: 100
+number of clients: 64
+latency average = 16.10 ms
+tps = 3975.20 (without initial connection time)
+```
+"""
+
+
+def test_each_run_of_a_pasted_output_is_a_row(tmp_path: Path) -> None:
+    (tmp_path / "runs.md").write_text(RUNS)
+    (table,) = reading(str(tmp_path / "runs.md")).tables
+    assert [column.heading for column in table.columns] == ["scale", "clients", "avg latency (ms)", "TPS"]
+    assert [[cell.text for cell in row] for row in table.rows] == [
+        ["100", "32", "8.097", "3952.08"],
+        ["100", "64", "16.10", "3975.20"],
+    ]
+    assert [row[0].line for row in table.rows] == [2, 6]
+
+
+@pytest.mark.parametrize(
+    ("heading", "cell", "value"),
+    [
+        ("QPS (K)", "12.5", 12_500),
+        ("QPS (thousands qps)", "3844", 3_844_000),
+        ("Kops/s", "7", 7_000),
+        ("tps (万)", "1.2", 12_000),
+        ("Mops/s", "12.5k", 12_500),  # its own letter counts
+        ("QPS of 1 million rows", "12", 12),
+        ("Memory (M)", "12", 12),
+    ],
+)
+def test_a_heading_says_what_its_figures_are_times(tmp_path: Path, heading: str, cell: str, value: float) -> None:
+    (tmp_path / "one.md").write_text(f"| Store | {heading} |\n|--|--|\n| A | {cell} |\n")
+    assert frame(reading(str(tmp_path / "one.md"))).value.to_list() == [value]
+
+
+def test_ranks_and_rates_that_were_set_are_levels_and_a_rank_is_no_unit(tmp_path: Path) -> None:
+    text = (
+        "| Ops | latency 99% | AVG (ms) |\n|--|--|--|\n| 1m | 0.9ms | 0.5 |\n| 1m | 1.1ms | 0.6 |\n| 5m | 2ms | 0.7 |\n\n"
+        "| Percentile | Latency (us) |\n|--|--|\n| 50%-tile | 187 |\n| 99%-tile | 478 |\n\n"
+        "| Store | A |\n|--|--|\n| set | QPS: 159K, P99: 0.82ms |\n"
+    )
+    (tmp_path / "roles.md").write_text(text)
+    read = reading(str(tmp_path / "roles.md"))
+    assert [[(c.role, c.unit) for c in table.columns] for table in read.tables] == [
+        [("level", "1/s"), ("metric", "ms"), ("metric", "ms")],
+        [("level", "%"), ("metric", "us")],
+        [("level", ""), ("metric", "")],
+    ]
+
+
+def test_rows_that_all_lack_a_cell_are_told(tmp_path: Path) -> None:
+    (tmp_path / "short.md").write_text(
+        "| Time | Read | Write | CPU |\n|--|--|--|--|\n| 18 | 2 | 26 |\n| 33 | 3 | 28 |\n"
+    )
+    assert reading(str(tmp_path / "short.md")).notes == [
+        "line 1: each row has 3 cells under 4 headings: figures may stand under the wrong one"
+    ]

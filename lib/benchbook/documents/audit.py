@@ -115,7 +115,7 @@ def show(audits: Sequence[DocumentAudit], console: Console) -> None:
         for note in audit.not_read[:10]:
             console.print(f"  not read: {escape(note)}", soft_wrap=True, highlight=False)
         if len(audit.not_read) > 10:
-            console.print(f"  and {len(audit.not_read) - 10} more cells")
+            console.print(f"  and {len(audit.not_read) - 10} more")
 
 
 def as_json(audits: Sequence[DocumentAudit]) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from benchbook.documents.numerals import UNITS, Figure, is_empty
+from benchbook.documents.numerals import MAGNITUDES, UNITS, Figure, is_empty
 from benchbook.documents.units import is_rate, is_time
 
 Role = Literal["level", "metric", "delta", "note"]
@@ -28,6 +28,7 @@ class Rule(NamedTuple):
 
 
 RULES = [
+    Rule(r"^\W*(?:percentiles?|quantiles?|百?分位数?)\W*$", "rank", "", "", "level", "Percentile"),
     Rule(
         r"hit ratio|hit rate|命中率|\befficiency\b ?(?=[(%]|$)|success(?:ful)? ?(?:rate|ratio|share|%|\(%)|成功率",
         "share",
@@ -81,6 +82,7 @@ RULES = [
     Rule(
         r"std\.? ?dev|stddev|\bsd\b|variance|标准差|±|error bar|\bCI\b", "spread", "", "less", "metric", "Std dev (ms)"
     ),
+    Rule(r"^\W*(?:(?:test|run|measured) )?duration\W*(?:\w{1,4}\W*)?$", "time", "", "less", "metric", "Duration (s)"),
     Rule(r"latenc|延迟|response time|响应时间|duration|rtt\b|\blat\b", "latency", "", "less", "metric", "Latency (us)"),
     Rule(r"tpm-?c|\btpm\b|new[- ]?orders?/min", "throughput", "1/min", "more", "metric", "tpmC"),
     Rule(
@@ -174,6 +176,8 @@ def column(heading: str, cells: Sequence[list[Figure]], texts: Sequence[str], *,
     """Return what a heading, and the cells below it, say of a column; `first`: no metric stands to its left."""
     rule = rule_of(AT_LEVEL.sub("", heading))
     unit = unit_of(heading)
+    if unit == "%" and rule and rule.quantity == "percentile":
+        unit = ""  # "99%" and "latency 99%" name the rank
     printed = [cell[0].unit for cell in cells if cell]
     common = max(set(printed), key=printed.count) if printed else ""
     if not unit and common and printed.count(common) > len(printed) / 2:
@@ -194,18 +198,25 @@ def column(heading: str, cells: Sequence[list[Figure]], texts: Sequence[str], *,
         ladder = len(values) > 1 and values == sorted(set(values)) and all(value == int(value) for value in values)
         role: Role = "level" if first and ladder and not unit and not concurrency_of(heading) else "metric"
         return Column(heading, "", unit, _direction(unit), role, sure=0.4 if role == "level" else 0.5)
-    role = rule.role
-    if unit == "x" and role == "metric":
-        role = "delta"  # "S2 throughput", 1.84x: that of another
-    if role == "level" and (unit in {"ms", "us", "1/s", "MB/s", "1/min"} or not first):
-        role = "metric" if unit in {"ms", "us", "1/s", "MB/s", "1/min"} else role
+    role = _role(rule, unit, cells, first=first)
     if rule.quantity == "concurrency" and role == "metric":
         return Column(heading, "", unit, _direction(unit), role, sure=0.5)
-    if role == "delta" and unit not in {"%", "x", ""}:
-        role = "metric"
     percent = percent_of(heading) if rule.quantity == "percentile" else None
     sure = 0.95 if unit or rule.unit else 0.8
     return Column(heading, rule.quantity, unit or rule.unit, rule.better or _direction(unit), role, percent, sure)
+
+
+def _role(rule: Rule, unit: str, cells: Sequence[list[Figure]], *, first: bool) -> Role:
+    if rule.role == "level":
+        return "metric" if unit in {"ms", "us", "1/s", "MB/s", "1/min"} else "level"
+    if rule.role == "delta":
+        return "delta" if unit in {"%", "x", ""} else "metric"
+    if unit == "x":
+        return "delta"  # "S2 throughput", 1.84x: that of another
+    values = [cell[0].value for cell in cells if cell]
+    set_rates = first and rule.quantity == "throughput" and len(set(values)) < len(values)
+    # Rates that were set are round, and printed again: 1m, 1m, 5m, 5m.
+    return "level" if set_rates and all(float(f"{one:.1g}") == one for one in values) else rule.role
 
 
 AT_LEVEL = re.compile(
@@ -254,6 +265,19 @@ def unit_of(heading: str) -> str:
     return UNITS.get(tail[1], UNITS.get(tail[1].lower(), "")) if tail else ""
 
 
+_SCALED = re.compile(
+    r"(?:[(\[（,]\s*|\bin |(?<=[^\d\s]\s))(?:x ?|× ?)?(?P<word>[kKM]|万|百万|thousand|million|billion)s?\b\s?"
+    r"(?:ops|qps|tps|rps|iops|ops|req\w*|rows|msgs?|messages|records|events|queries|tx\w*|operations)?\s?(?:(?:/|per)\s?s\w*)?\s*(?:[)\]）]|$)"
+    r"|\b(?P<glued>[kKM])(?:ops|qps|tps|rps|iops|req|msgs?|OPS|QPS|TPS|RPS|IOPS)(?:/s(?:ec)?)?\b"
+)
+
+
+def scale_of(heading: str) -> float:
+    """Return what a heading says that each of its figures is to be taken times: 1000 of "QPS (K)" and of "Kops/s"."""
+    found = _SCALED.search(heading)
+    return MAGNITUDES[found["word"] or found["glued"]] if found else 1.0
+
+
 def _direction(unit: str) -> Better:
     return "more" if is_rate(unit) else "less" if is_time(unit) else ""
 
@@ -269,8 +293,10 @@ def percent_of(heading: str) -> float | None:
 def _mostly(figure: Figure, text: str) -> bool:
     """Return whether a cell is a figure with a few words, and not a text with a figure in it."""
     rest = text.replace(figure.printed, "", 1)
-    before = re.sub(r"[\s()*~<>≈=:$€£¥+\[]", "", text[: figure.start])
+    label = re.match(r"\s*[A-Za-z][\w.]{0,11}\s?[:=]", text)  # "QPS: 159K, P99: 0.82ms"
+    before = re.sub(r"[\s()*~<>≈=:$€£¥+\[]", "", text[label.end() if label else 0 : figure.start])
     return not before and (
         len(re.sub(r"[\s()*%~<>≈]", "", rest)) <= max(12, 3 * len(figure.printed))
         or rest.lstrip().startswith(("(", "/"))
+        or label is not None
     )

@@ -151,7 +151,7 @@ def markdown_blocks(text: str) -> list[Block]:  # noqa: PLR0912 - a branch for e
         elif token.type == "table_open":
             table = Block("table", "", line)
         elif token.type == "table_close" and table:
-            table.text = "\n".join(source[table.line - 1 : (token.map or [0, table.line])[1]])
+            table.text = "\n".join(source[table.line - 1 : table.lines[-1]])
             _ragged(table, source)
             found.append(table)
             table = None

@@ -158,6 +158,7 @@ def percentages(read: Reading, table: Table) -> Iterator[Outcome]:
             if judged:
                 break
         if not judged:
+            yield from _cut_off(read, table, place, printed, pairs)
             continue
         held, broken = max(judged, key=lambda one: (len(one[0]), -len(one[1])))
         yield Passed("percentage", len(held))
@@ -176,6 +177,28 @@ def percentages(read: Reading, table: Table) -> Iterator[Outcome]:
                 [f"{words} = {shown(value)} ({shown(low)} to {shown(high)} within rounding); printed {number.printed}"],
                 0.9 if len(held) >= 4 else 0.8,
             )
+
+
+def _cut_off(
+    read: Reading, table: Table, place: int, printed: dict[int, Figure], pairs: list[Pairs]
+) -> Iterator[Finding]:
+    """Yield a column of percentages with decimals, each of which is cut to a whole one: -6.00% for -6.76%."""
+    if any(number.place >= 1 or number.value != int(number.value) for number in printed.values()):
+        return
+    for rows, way in product(pairs, [one for one in FORMULAS if one.percent]):
+        values = [(row, a, b, way.of(a.value, b.value)) for row, a, b in rows if a.low > 0]
+        if len(values) < FEWEST or any(int(value) != printed[row].value for row, *_, value in values):
+            continue
+        far = max(values, key=lambda one: abs(one[3] - printed[one[0]].value))
+        if abs(far[3] - printed[far[0]].value) > 0.5:
+            lines = [
+                f"{way.words.format(a=a.printed, b=b.printed)} = {shown(value)}; printed {printed[row].printed}"
+                for row, a, b, value in values
+            ]
+            heading = table.columns[place].heading
+            words = f"{heading} is printed with decimals, but in all {len(values)} rows it is cut to a whole percent."
+            yield finding(read, table, far[0], place, "printed digits", "suspicious", words, lines, 0.8)
+            return
 
 
 def _pairs(table: Table, place: int, printed: dict[int, Figure]) -> Iterator[Pairs]:
@@ -739,7 +762,8 @@ def percentiles(read: Reading, table: Table) -> Iterator[Outcome]:
             if low < high:
                 for row in range(len(table.rows)):
                     yield from _ordered(read, table, (row, one), (row, other))
-    ranks = [(_row_rank(cells[0].text), row) for row, cells in enumerate(table.rows)]
+    ranked = table.columns[0].quantity == "rank"
+    ranks = [(_row_rank(cells[0].text, bare=ranked), row) for row, cells in enumerate(table.rows)]
     known = [(rank, row) for rank, row in ranks if rank is not None]
     if len(known) >= 2 and len(known) == len({rank for rank, _ in known}) and len(known) >= 0.6 * len(table.rows):
         for place in range(1, len(table.columns)):
@@ -747,13 +771,13 @@ def percentiles(read: Reading, table: Table) -> Iterator[Outcome]:
                 yield from _ordered(read, table, (one, place), (other, place))
 
 
-def _row_rank(text: str) -> float | None:
+def _row_rank(text: str, *, bare: bool) -> float | None:
     found = re.fullmatch(
-        r"\W*(?:p|tp)?\s?(50|75|80|90|95|99(?:\.\d+)?)(?:th|%|\s?(?:th )?percentile)?(?:\s?latency)?\s?(?:\(\w+\))?\W*",
+        r"\W*(?:p|tp)?\s?(50|75|80|90|95|99(?:\.\d+)?)(?:th|%|\s?(?:th )?percentile|%?-tile)?(?:\s?latency)?\s?(?:\(\w+\))?\W*",
         text.strip(),
         re.IGNORECASE,
     )
-    return float(found[1]) if found and not text.strip().isdigit() else None
+    return float(found[1]) if found and (bare or not text.strip().isdigit()) else None
 
 
 def _ordered(read: Reading, table: Table, small: tuple[int, int], large: tuple[int, int]) -> Iterator[Outcome]:
@@ -870,8 +894,19 @@ def repeated(read: Reading) -> Iterator[Finding]:
     """Yield rows with the same figures in two places, and rows of one configuration of which one figure differs."""
     found = list(_repeated(read))
     # Where many rows are printed twice, that is how the document is made, and no slip.
-    made = sum(one.severity != "note" for one in found) > 3
-    yield from (one.model_copy(update={"severity": "note"}) if made else one for one in found)
+    if sum(one.severity != "note" for one in found) > 3:
+        found = [one.model_copy(update={"severity": "note"}) for one in found]
+    alike: dict[tuple[str, str], list[Finding]] = {}
+    for one in found:
+        # Of rows that two tables share, one note says it.
+        key = (one.where, one.sentence.partition(",")[0]) if one.severity == "note" else ("", one.id)
+        alike.setdefault(key, []).append(one)
+    for first, *more in alike.values():
+        told = {
+            "sentence": f"{first.sentence} So it is of {len(more) + 1} rows.",
+            "arithmetic": [*first.arithmetic, *(f"line {one.line}: {one.arithmetic[0]}" for one in more)],
+        }
+        yield first.model_copy(update=told if more else {})
 
 
 def _repeated(read: Reading) -> Iterator[Finding]:

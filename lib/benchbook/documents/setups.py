@@ -53,6 +53,7 @@ def setups(read: Reading) -> Iterator[Finding | Passed]:
     """Yield what commands, hosts, versions and levels of a document contradict."""
     sentences = split(read)
     yield from _options(read)
+    yield from _workloads(read)
     yield from _versions(read, sentences)
     yield from _hosts(read)
     yield from _imported(read, sentences)
@@ -139,6 +140,31 @@ def _options(read: Reading) -> Iterator[Finding | Passed]:
             yield of_sentence(Sentence(command, line, ""), "option", "note", sentence, lines, 0.9)
         else:
             yield Passed("option", 1)
+
+
+_SCRIPT = re.compile(r"\boltp_(?!common)[a-z_]+|\bselect_random_(?:points|ranges)\b|\bbulk_insert\b")
+
+
+def _workloads(read: Reading) -> Iterator[Finding | Passed]:
+    """Yield a section that is headed by one workload of sysbench, and runs another one alone."""
+    headings = [block for block in read.blocks if block.kind == "heading"]
+    runs: dict[int, list[Command]] = {}
+    for command in commands(read):
+        if re.match(r"\S*sysbench\b", command.text) and re.search(r"\brun\b", command.text):
+            above = [place for place, block in enumerate(headings) if block.line <= command.line]
+            runs.setdefault(above[-1] if above else -1, []).append(command)
+    for place, mine in runs.items():
+        headed = set(_SCRIPT.findall(headings[place].text)) if place >= 0 else set()
+        run = {name for command in mine for name in _SCRIPT.findall(command.text)}
+        if len(headed) == 1 and run:
+            if headed <= run:
+                yield Passed("option", 1)
+            else:
+                (name,), others = headed, ", ".join(sorted(run))
+                words = f"The section is of {name}; its command runs {others}."
+                line, printed = mine[0].line, mine[0].text
+                lines = [f"heading: {headings[place].text.strip()}", f"command: {others}"]
+                yield _told(read, line, "option", "contradiction", words, lines, printed, 0.85)
 
 
 def _versions(read: Reading, sentences: list[Sentence]) -> Iterator[Finding | Passed]:

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from benchbook.documents.columns import Column, column, rule_of, unit_of
-from benchbook.documents.formats import Block, read
+from benchbook.documents.columns import Column, column, rule_of, scale_of, unit_of
+from benchbook.documents.formats import Block, pipes, read
 from benchbook.documents.numerals import UNITS, Figure, Style, figures, is_empty, style_of
 from benchbook.documents.tool_output import tables_of
 
@@ -101,11 +101,11 @@ def of_blocks(source: str, text: str, blocks: list[Block]) -> Reading:
             [block] if block.kind == "table" else tables_of(block) if block.kind in {"code", "paragraph"} else []
         ):
             table = _table(
-                drawn, f"table {len(tables) + 1}", where, drawn.text if "output" in drawn.text[:40] else caption, style
+                drawn, f"table {len(tables) + 1}", where, (drawn.text if drawn is not block else "") or caption, style
             )
             if table is not None:
                 tables.append(table)
-                notes += _unread(table)
+                notes += [*_short_rows(drawn), *_unread(table)]
                 caption = ""
     return Reading(source, text, blocks, tables, style, notes)
 
@@ -199,8 +199,19 @@ def _table(block: Block, id: str, section: str, caption: str, style: Style) -> T
         mine = [row[place] for row in cells]
         first = not any(one.role in {"metric", "delta"} for one in columns)
         columns.append(column(heading, [cell.figures for cell in mine], [cell.text for cell in mine], first=first))
+        scale = scale_of(heading) if columns[-1].quantity in {"throughput", "count"} else 1.0
+        if scale != 1.0:
+            for row in cells:
+                row[place] = replace(row[place], figures=[_times(one, scale) for one in row[place].figures])
     about = f"{caption} {section.rpartition(' > ')[2]}"
     return Table(id, section, caption, block.line, _of_caption(columns, about), cells)
+
+
+def _times(one: Figure, scale: float) -> Figure:
+    """Return a figure times what its heading says; one that has letters of its own (12k, 3 ms) is as it is printed."""
+    if re.search(r"[^\W\d_]", one.printed):
+        return one
+    return one._replace(value=one.value * scale, low=one.low * scale, high=one.high * scale)
 
 
 def _headings(header: Sequence[Sequence[str]], width: int) -> list[str]:
@@ -308,6 +319,17 @@ def _lines(block: Block) -> list[Block]:
             header=1,
             lines=[pairs[0][2]] * 2,
         )
+    ]
+
+
+def _short_rows(block: Block) -> list[str]:
+    """Return a note where all rows of a pipe table lack a cell: no one can tell which, and all behind it are shifted."""
+    head, *rows = [len(pipes(line)) for line in block.text.split("\n") if "|" in line] or [0]
+    rows = rows[1:]
+    if len(rows) < 2 or len(set(rows)) > 1 or not 1 < rows[0] < head:
+        return []
+    return [
+        f"line {block.line}: each row has {rows[0]} cells under {head} headings: figures may stand under the wrong one"
     ]
 
 

@@ -40,8 +40,9 @@ TOOLS = [
             (rf"^\s*min:\s+{_N}", ["min latency (ms)"]),
             (rf"^\s*avg:\s+{_N}", ["avg latency (ms)"]),
             (rf"^\s*max:\s+{_N}", ["max latency (ms)"]),
-            (rf"95th percentile:\s+{_N}", ["95th percentile latency (ms)"]),
-            (rf"99th percentile:\s+{_N}", ["99th percentile latency (ms)"]),
+            (rf"95(?:th)? percentile:\s+{_N}", ["95th percentile latency (ms)"]),
+            (rf"99(?:th)? percentile:\s+{_N}", ["99th percentile latency (ms)"]),
+            (rf"read/write requests:\s+\d+\s+\({_N} per sec", ["read/write requests per second"]),  # until 0.5
             (r"[Nn]umber of threads:\s+(\d+)", ["threads"]),
         ],
         "transactions:                        5400 (89.97 per sec.)",
@@ -200,16 +201,15 @@ TOOLS = [
 
 
 def tables_of(block: Block) -> list[Block]:
-    """Return what a block of output says as a table: headings, then a row (or one for each line that matches)."""
+    """Return what a block of output says as a table: headings, then a row for each run (or for each line that matches)."""
     for tool in TOOLS:
         if not re.search(tool.sign, block.text, re.MULTILINE):
             continue
-        heads: list[str] = []
-        values: list[str] = []
+        runs: list[dict[str, str]] = []
+        first: list[int] = []
         rows: list[list[str]] = []
         wide: list[str] = []
         lines: list[int] = []
-        first = block.line
         for number, line in enumerate(block.text.split("\n")):
             for pattern, names in tool.lines:
                 found = re.search(pattern, line)
@@ -219,16 +219,21 @@ def tables_of(block: Block) -> list[Block]:
                     wide = names
                     rows.append([group or "" for group in found.groups()])
                     lines.append(block.line + number)
-                else:
-                    first = block.line + number if not values else first
-                    heads += [name for name in names if name not in heads]
-                    values += [group or "" for name, group in zip(names, found.groups(), strict=True)][
-                        : len(heads) - len(values)
-                    ]
+                    continue
+                # What a run begins with is printed again: so begins another run.
+                if not runs or next(iter(runs[-1])) == names[0]:
+                    runs.append({})
+                    first.append(block.line + number)
+                for name, group in zip(names, found.groups(), strict=True):
+                    runs[-1].setdefault(name, group or "")
         made = []
-        if len(values) > 1 or (values and tool.each_line):
+        heads = list(dict.fromkeys(name for run in runs for name in run))
+        if len(heads) > 1 or (heads and tool.each_line):
+            cells = [[run.get(name, "") for name in heads] for run in runs]
             made.append(
-                Block("table", f"{tool.name} output", first, rows=[heads, values], header=1, lines=[first, first])
+                Block(
+                    "table", f"{tool.name} output", first[0], rows=[heads, *cells], header=1, lines=[first[0], *first]
+                )
             )
         if rows:
             made.append(
