@@ -162,9 +162,9 @@ def _workloads(read: Reading) -> Iterator[Finding | Passed]:
             else:
                 (name,), others = headed, ", ".join(sorted(run))
                 words = f"The section is of {name}; its command runs {others}."
-                line, printed = mine[0].line, mine[0].text
                 lines = [f"heading: {headings[place].text.strip()}", f"command: {others}"]
-                yield _told(read, line, "option", "contradiction", words, lines, printed, 0.85)
+                said = Sentence(mine[0].text, mine[0].line, "")
+                yield of_sentence(said, "option", "contradiction", words, lines, 0.85)
 
 
 def _versions(read: Reading, sentences: list[Sentence]) -> Iterator[Finding | Passed]:
