@@ -235,12 +235,9 @@ def _check_differs(before: Comparison, now: Comparison) -> None:
     then = {d.name for d in before.gate.differences if not _may_differ(d.name)}
     told = {d.name for d in before.gate.differences if d.standing == "subject"} & then or then
     if told and not told & {difference.name for difference in now.gate.differences}:
-        raise BadInput(
-            "A and B differed in this before, and run again they do not",
-            file=now.b.folder,
-            key=", ".join(sorted(told)[:3]),
-            fix="provide both on the hosts (a `binary` of its own in the inventory of each), and compare again",
-        )
+        said = "A and B differed in this before, and run again they do not"
+        fix = "provide both on the hosts (a `binary` of its own in the inventory of each), and compare again"
+        raise BadInput(said, file=now.b.folder, key=", ".join(sorted(told)[:3]), fix=fix)
 
 
 def _of_hosts(difference: Difference) -> bool:
@@ -262,12 +259,9 @@ def _check_hosts(before: Comparison) -> None:
         fix = f"repeat it: benchbook report {a.report} -p repetitions=10"
         raise BadInput("two systems of one campaign take turns already", key="--confirm", value=a.id, fix=fix)
     if a.asked.get("hosts") != b.asked.get("hosts") or any(map(_of_hosts, _subjects(before))):
-        raise BadInput(
-            "A and B differ by their hosts: no hosts can run both in turns",
-            key="--confirm",
-            value=f"{a.id} on {a.inventory}, {b.id} on {b.inventory}",
-            fix="record more campaigns on each, and compare with that history",
-        )
+        said = "A and B differ by their hosts: no hosts can run both in turns"
+        fix = "record more campaigns on each, and compare with that history"
+        raise BadInput(said, key="--confirm", value=f"{a.id} on {a.inventory}, {b.id} on {b.inventory}", fix=fix)
 
 
 def _sides(
@@ -316,12 +310,9 @@ def _as_then(campaign: Campaign) -> Asking:
     today = {**planning.at_published_levels(asking).asked, SETTINGS: settings_of(asking.inventory)}
     changed = _changed({**plan.asked, SETTINGS: plan.planned_from.settings}, today)
     if changed:
-        raise BadInput(
-            f"{campaign.id} cannot be run again as it was: {'; '.join(changed.values())}",
-            file=file,
-            key=", ".join(f"asked.{key}" for key in changed),
-            fix=f"set it back (asked.{SETTINGS}: in the inventory, {asking.inventory.name}), or measure both anew",
-        )
+        said = f"{campaign.id} cannot be run again as it was: {'; '.join(changed.values())}"
+        fix = f"set it back (asked.{SETTINGS}: in the inventory, {asking.inventory.name}), or measure both anew"
+        raise BadInput(said, file=file, key=", ".join(f"asked.{key}" for key in changed), fix=fix)
     return asking
 
 

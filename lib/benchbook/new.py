@@ -109,13 +109,8 @@ def create_report(name: str, kind: str = "", source: str = "") -> list[Path]:
     contents = _drafted(name, source) if source else _contents(name, layout)
     for path in contents:
         if path.exists():
-            raise BadInput(
-                "there is something of this name already",
-                file=path,
-                key="name",
-                value=name,
-                fix="choose another name, or remove what there is by hand",
-            )
+            fix = "choose another name, or remove what there is by hand"
+            raise BadInput("there is something of this name already", file=path, key="name", value=name, fix=fix)
     try:
         return [replace_text(path, text) for path, text in contents.items()]
     except NotWritten:
@@ -128,12 +123,8 @@ def create_report(name: str, kind: str = "", source: str = "") -> list[Path]:
 
 def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name) or keyword.iskeyword(name):
-        raise BadInput(
-            "not a name for a report",
-            key="name",
-            value=name,
-            fix="use 2 to 60 lower-case letters, digits and underscores, a letter first",
-        )
+        fix = "use 2 to 60 lower-case letters, digits and underscores, a letter first"
+        raise BadInput("not a name for a report", key="name", value=name, fix=fix)
     if name in _PAGES or name.startswith((COMPARISON, HISTORY)):
         said, fix = "the site has a page or a folder of its own of this name", "choose another name"
         raise BadInput(said, key="name", value=name, fix=fix)
@@ -186,11 +177,8 @@ def _drafted(name: str, source: str) -> dict[Path, str]:
     read = reading(source)
     made = draft.draft(read, name)
     if not made.tables:
-        raise BadInput(
-            "no table of measurements was found in it",
-            file=source,
-            fix=f"see what is read of it: benchbook audit {source}; or start from placeholders: benchbook new {name}",
-        )
+        fix = f"see what is read of it: benchbook audit {source}; or start from placeholders: benchbook new {name}"
+        raise BadInput("no table of measurements was found in it", file=source, fix=fix)
     published, env = paths.published_dir(name), paths.env_dir()
     product = str(made.report["document"]["product"])
     system = "tidb" if made.load == "sysbench" and product == "TiDB" else _DRIVES.get(made.load, "")
@@ -238,11 +226,8 @@ def _free_net() -> str:
     taken = {int(net) for text in texts for net in re.findall(r"\b127\.0\.(\d+)\.\d+", text)}
     free = next((net for net in _NETS if net not in taken), None)
     if free is None:
-        raise BadInput(
-            "no loopback network is left for another lab",
-            file=paths.env_dir() / "hosts",
-            fix="remove inventories that nobody needs",
-        )
+        fix = "remove inventories that nobody needs"
+        raise BadInput("no loopback network is left for another lab", file=paths.env_dir() / "hosts", fix=fix)
     return f"127.0.{free}"
 
 

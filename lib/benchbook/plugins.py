@@ -42,12 +42,8 @@ def _points(group: str) -> dict[str, EntryPoint]:
     twice = [name for name, count in Counter(point.name for point in points).items() if count > 1]
     if twice:
         givers = sorted(point.value for point in points if point.name == twice[0])
-        raise BadInput(
-            f"two packages give a part of benchbook.{group} this name",
-            key=twice[0],
-            value=givers,
-            fix="uninstall one of them, or have its author rename it",
-        )
+        fix = "uninstall one of them, or have its author rename it"
+        raise BadInput(f"two packages give a part of benchbook.{group} this name", key=twice[0], value=givers, fix=fix)
     return {point.name: point for point in sorted(points, key=lambda point: point.name)}
 
 

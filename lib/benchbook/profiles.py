@@ -158,11 +158,6 @@ def load_profile(name: str) -> Profile:
     """Read `env/profiles/<name>.yaml`, or the file itself when `name` is a path. Raises BadInput."""
     path = Path(name) if name.endswith((".yaml", ".yml")) else paths.find("env", "profiles", f"{name}.yaml")
     if not user_file.is_there(path):
-        raise BadInput(
-            "no such profile",
-            file=path,
-            key="profile",
-            value=name,
-            fix=f"{meant(name, known_profiles())}use one of {', '.join(known_profiles())}, or write this file",
-        )
+        fix = f"{meant(name, known_profiles())}use one of {', '.join(known_profiles())}, or write this file"
+        raise BadInput("no such profile", file=path, key="profile", value=name, fix=fix)
     return load_model(Profile, path, name=path.stem, file=str(path))

@@ -30,12 +30,9 @@ def refuse_dead(published: Published, root: Path | None = None) -> None:
     for fact in published.report.text_facts:
         for name in _unmatched(published, fact):
             tables = ", ".join(fact.tables)
-            raise BadInput(
-                f"it is no level and no metric of {tables}, and no identity uses it",
-                file=folder / "report.yaml",
-                key=f"text_facts.{fact.id}.values.{name}",
-                fix=f"name a column or a fixed level of {tables}, or list it in `unchecked`",
-            )
+            said = f"it is no level and no metric of {tables}, and no identity uses it"
+            fix = f"name a column or a fixed level of {tables}, or list it in `unchecked`"
+            raise BadInput(said, file=folder / "report.yaml", key=f"text_facts.{fact.id}.values.{name}", fix=fix)
 
 
 def _dead(published: Published, table: PublishedTable) -> Iterator[tuple[str, str]]:

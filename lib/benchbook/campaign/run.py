@@ -215,13 +215,9 @@ def _note_systems(campaign: Campaign, about: Mapping[str, SystemDescription]) ->
 
 
 def _other(what: str, key: str, now: object, before: object, campaign: Campaign) -> BadInput:
-    return BadInput(
-        f"the unfinished campaign was begun on another {what} ({before!r})",
-        file=campaign.folder,
-        key=key,
-        value=now,
-        fix="finish it as it was begun, or remove its folder (or change `seed`) to begin a new one",
-    )
+    said = f"the unfinished campaign was begun on another {what} ({before!r})"
+    fix = "finish it as it was begun, or remove its folder (or change `seed`) to begin a new one"
+    return BadInput(said, file=campaign.folder, key=key, value=now, fix=fix)
 
 
 def _record(campaign: Campaign, trial: Trial, status: Status, **found: object) -> Record:

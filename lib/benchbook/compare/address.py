@@ -32,12 +32,8 @@ def pair(a: str, b: str = "") -> tuple[Campaign, Campaign]:
         return find(f"{a}~1", "a"), alone
     if _has_several_systems(alone):
         return alone, alone
-    raise BadInput(
-        "a comparison needs two campaigns, or one of several systems",
-        key="a",
-        value=a,
-        fix=f"name a second one, or a report alone for its two latest: {known()}",
-    )
+    fix = f"name a second one, or a report alone for its two latest: {known()}"
+    raise BadInput("a comparison needs two campaigns, or one of several systems", key="a", value=a, fix=fix)
 
 
 def find(address: str, key: str = "campaign") -> Campaign:
@@ -50,12 +46,8 @@ def find(address: str, key: str = "campaign") -> Campaign:
     except PlanBroken as problem:
         raise BadInput(problem.problem, file=problem.file, key=key, value=address, fix=problem.fix) from problem
     if not found.done():
-        raise BadInput(
-            "nothing has been recorded in this campaign",
-            key=key,
-            value=address,
-            fix=f"finish it, or use one of {known()}",
-        )
+        fix = f"finish it, or use one of {known()}"
+        raise BadInput("nothing has been recorded in this campaign", key=key, value=address, fix=fix)
     return found
 
 

@@ -58,12 +58,8 @@ def long(a: Campaign, b: Campaign, systems: Mapping[str, str], metrics: Sequence
     frame = pd.concat(parts, ignore_index=True)
     arms = frame.groupby(CELL, sort=False).arm.nunique()
     if not (arms == 2).any():
-        raise BadInput(
-            "the two campaigns have no cell in common",
-            key="b",
-            value=b.id,
-            fix=f"compare cells that both have: {_some(parts[0])} against {_some(parts[1])}",
-        )
+        fix = f"compare cells that both have: {_some(parts[0])} against {_some(parts[1])}"
+        raise BadInput("the two campaigns have no cell in common", key="b", value=b.id, fix=fix)
     return frame
 
 

@@ -233,12 +233,9 @@ def _check_one_report(a: Campaign, b: Campaign) -> None:
     """Raises BadInput for campaigns of two reports that have no table in common: no choice of systems would help."""
     ours, theirs = ({trial.cell.table for trial in campaign.trials} for campaign in (a, b))
     if a.report != b.report and not ours & theirs:
-        raise BadInput(
-            "these are campaigns of different reports, which have no table in common",
-            key="b",
-            value=f"{b.id} of {b.report}, against {a.id} of {a.report}",
-            fix=f"name two campaigns of one report, or a report alone for its two latest: {address.known()}",
-        )
+        said = "these are campaigns of different reports, which have no table in common"
+        fix = f"name two campaigns of one report, or a report alone for its two latest: {address.known()}"
+        raise BadInput(said, key="b", value=f"{b.id} of {b.report}, against {a.id} of {a.report}", fix=fix)
 
 
 def _both(campaign: Campaign, systems: Sequence[str]) -> dict[str, str]:
@@ -270,21 +267,13 @@ def matched(a: Campaign, b: Campaign, mapping: Sequence[str]) -> dict[str, str]:
     for pair in mapping:
         mine, equals, other = pair.partition("=")
         if not equals or mine not in ours or other not in theirs:
-            raise BadInput(
-                "not a pair of systems of the two campaigns",
-                key="map",
-                value=pair,
-                fix=f"write A=B with A of {', '.join(ours)} and B of {', '.join(theirs)}",
-            )
+            fix = f"write A=B with A of {', '.join(ours)} and B of {', '.join(theirs)}"
+            raise BadInput("not a pair of systems of the two campaigns", key="map", value=pair, fix=fix)
         said[mine] = other
     if a.folder == b.folder and len(ours) > 1:
         return said or _both(a, ours)
     same = {name: name for name in ours if name in theirs and name not in {*said, *said.values()}}
     if not said and not same:
-        raise BadInput(
-            "the campaigns have no system in common",
-            key="map",
-            value=f"{ours} and {theirs}",
-            fix=f"say which to hold against which: {ours[0]}={theirs[0]}",
-        )
+        fix = f"say which to hold against which: {ours[0]}={theirs[0]}"
+        raise BadInput("the campaigns have no system in common", key="map", value=f"{ours} and {theirs}", fix=fix)
     return {**same, **said}

@@ -123,22 +123,14 @@ def find_route(inventory: Inventory, name: str) -> Route:
     settings = _settings(inventory, (*options, *login), address)
     found = settings["hostname"][0]
     if ssh.config and not host.ssh_address and found.lower() != address.lower():
-        raise BadInput(
-            "this address is an alias of the ssh_config, which servers cannot listen on",
-            file=inventory.file,
-            key=f"hosts.{name}.address",
-            value=address,
-            fix=f"leave `address` out (servers then listen on {found}), or write `ssh_address: {address}` beside it",
-        )
+        said = "this address is an alias of the ssh_config, which servers cannot listen on"
+        fix = f"leave `address` out (servers then listen on {found}), or write `ssh_address: {address}` beside it"
+        raise BadInput(said, file=inventory.file, key=f"hosts.{name}.address", value=address, fix=fix)
     gateway = _gateway(inventory, options, settings)
     if gateway and settings.get("proxyusefdpass") == ["yes"]:
-        raise BadInput(
-            "the ProxyCommand of this host passes an open socket (ProxyUseFdpass), which is not supported",
-            file=inventory.file,
-            key="ssh.config",
-            value="ProxyUseFdpass yes",
-            fix="name a ProxyCommand that passes data on, without ProxyUseFdpass",
-        )
+        said = "the ProxyCommand of this host passes an open socket (ProxyUseFdpass), which is not supported"
+        fix = "name a ProxyCommand that passes data on, without ProxyUseFdpass"
+        raise BadInput(said, file=inventory.file, key="ssh.config", value="ProxyUseFdpass yes", fix=fix)
     return Route(
         hostname=found,
         port=int(settings["port"][0]),
@@ -208,13 +200,9 @@ def _hops(
     if jumps == ["none"]:
         return []
     if passed > _MOST_HOPS:
-        raise BadInput(
-            "jump hosts that lead in a circle",
-            file=inventory.file,
-            key="ssh.config",
-            value=",".join(jumps),
-            fix="correct the ProxyJump lines of this ssh_config",
-        )
+        said = "jump hosts that lead in a circle"
+        fix = "correct the ProxyJump lines of this ssh_config"
+        raise BadInput(said, file=inventory.file, key="ssh.config", value=",".join(jumps), fix=fix)
     hops = []
     for jump in jumps:
         login = _JUMP.fullmatch(jump.strip())
@@ -328,13 +316,8 @@ def _refused(
         fix = (
             f"run this in its project ({hidden.parents[2]}), with the lab's own inventory; or correct address and port"
         )
-    return HostUnusable(
-        f"{which}{problem} ({last})",
-        file=inventory.file,
-        key=f"hosts.{name}",
-        value=str(route),
-        fix=fix,
-    )
+    what = f"{which}{problem} ({last})"
+    return HostUnusable(what, file=inventory.file, key=f"hosts.{name}", value=str(route), fix=fix)
 
 
 def _known_hosts(inventory: Inventory, route: Route) -> str:

@@ -102,13 +102,9 @@ def _clocks(session: Session, facts: Mapping[str, HostFacts], *, timed_here: boo
     if apart_s - clocks[ahead][1] - clocks[behind][1] <= CLOCKS_APART_S:
         return []
     if timed_here or len(clients) != 1:
-        raise HostUnusable(
-            f"the clock of {ahead} is ahead of that of {behind}: what is sampled would stand beside other times",
-            file=session.inventory.file,
-            key="hosts",
-            value=f"{apart_s:.1f} s",
-            fix="set both clocks by NTP (on each: sudo apt-get install chrony)",
-        )
+        said = f"the clock of {ahead} is ahead of that of {behind}: what is sampled would stand beside other times"
+        fix = "set both clocks by NTP (on each: sudo apt-get install chrony)"
+        raise HostUnusable(said, file=session.inventory.file, key="hosts", value=f"{apart_s:.1f} s", fix=fix)
     session.clock = clients[0]
     session.ask_clocks()
     wanted = f"set by NTP: what it sampled stands in the time of {session.clock}, as its clock was before each block"

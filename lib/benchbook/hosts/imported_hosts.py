@@ -61,13 +61,8 @@ def with_ansible(values: Mapping[str, Any], roles: Mapping[str, Sequence[str]], 
     if not {"key", "config"} & set(ssh) and keys:
         if len(set(keys.values())) > 1:
             fix = f"name one for all as `ssh.key`, or {_IN_SSH_CONFIG}"
-            raise BadInput(
-                "the hosts log in with different keys",
-                file=source,
-                key="ansible_ssh_private_key_file",
-                value=list(keys),
-                fix=fix,
-            )
+            said = "the hosts log in with different keys"
+            raise BadInput(said, file=source, key="ansible_ssh_private_key_file", value=list(keys), fix=fix)
         ssh["key"] = next(iter(keys.values()))
     return {**values, "ssh": ssh, "hosts": mine}
 

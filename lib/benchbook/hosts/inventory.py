@@ -207,12 +207,8 @@ class Login(Strict):
         if self.password_env:
             if self.password_env not in os.environ:
                 named = self.password_env if _VARIABLE.fullmatch(self.password_env) else HIDDEN
-                raise BadInput(
-                    "the environment variable with the password is not set",
-                    key=where,
-                    value=named,
-                    fix="export it before the run; password_env holds its name, never the password",
-                )
+                fix = "export it before the run; password_env holds its name, never the password"
+                raise BadInput("the environment variable with the password is not set", key=where, value=named, fix=fix)
             return self._there(os.environ[self.password_env], where, f"what {self.password_env} holds")
         if not self.password_file:
             return ""
@@ -289,12 +285,9 @@ class EndpointSettings(Login):
         try:
             ssl.create_default_context(cadata=text)
         except (ssl.SSLError, ValueError) as problem:
-            raise BadInput(
-                f"this file holds no certificate ({problem})",
-                file=path,
-                key=f"{where}.tls_ca",
-                fix="name the certificate of the server's authority, in PEM (-----BEGIN CERTIFICATE-----)",
-            ) from problem
+            said = f"this file holds no certificate ({problem})"
+            fix = "name the certificate of the server's authority, in PEM (-----BEGIN CERTIFICATE-----)"
+            raise BadInput(said, file=path, key=f"{where}.tls_ca", fix=fix) from problem
         return text
 
 
@@ -385,35 +378,23 @@ class Inventory(Strict):
                 for port in ports:
                     listener = (self.hosts[host].address, int(port or 0))
                     if listener in listens:
-                        raise BadInput(
-                            f"{system} and the sshd of host {host} on one port",
-                            file=self.file,
-                            key=f"systems.{system}.port",
-                            value=listener[1],
-                            fix=f"give {system} another port, or ssh another one",
-                        )
+                        said = f"{system} and the sshd of host {host} on one port"
+                        fix = f"give {system} another port, or ssh another one"
+                        raise BadInput(said, file=self.file, key=f"systems.{system}.port", value=listener[1], fix=fix)
                     # Servers of one role take turns: only one of them runs at a time.
                     if role_of(taken.get(listener, system)) != role_of(system):
-                        raise BadInput(
-                            f"two systems on one port of host {host}: {taken[listener]} and {system}",
-                            file=self.file,
-                            key=f"systems.{system}.port",
-                            value=listener[1],
-                            fix=f"give {system} another port, or move role {role_of(system)} to another host",
-                        )
+                        said = f"two systems on one port of host {host}: {taken[listener]} and {system}"
+                        fix = f"give {system} another port, or move role {role_of(system)} to another host"
+                        raise BadInput(said, file=self.file, key=f"systems.{system}.port", value=listener[1], fix=fix)
                     taken[listener] = system
 
     def _lab_is_loopback(self) -> None:
         for name, host in self.hosts.items() if self.lab else []:
             for key, address in (("address", host.address), ("ssh_address", host.ssh_address or host.address)):
                 if not _is_loopback(address):
-                    raise BadInput(
-                        "a lab host must have a loopback address",
-                        file=self.file,
-                        key=f"hosts.{name}.{key}",
-                        value=address,
-                        fix="use an address in 127.0.0.0/8, or set `lab: false` for real hosts",
-                    )
+                    said = "a lab host must have a loopback address"
+                    fix = "use an address in 127.0.0.0/8, or set `lab: false` for real hosts"
+                    raise BadInput(said, file=self.file, key=f"hosts.{name}.{key}", value=address, fix=fix)
 
     def with_role(self, role: str) -> list[str]:
         """Names of the hosts with this role, in the order of the file."""
@@ -423,26 +404,17 @@ class Inventory(Strict):
         """Like `with_role`, but a role that nobody has is an error."""
         names = self.with_role(role)
         if not names:
-            raise BadInput(
-                "no host has a role that this run needs",
-                file=self.file,
-                key="hosts.*.roles",
-                value=role,
-                fix=f"add `{role}` to the roles of the host that should carry it",
-            )
+            said = "no host has a role that this run needs"
+            fix = f"add `{role}` to the roles of the host that should carry it"
+            raise BadInput(said, file=self.file, key="hosts.*.roles", value=role, fix=fix)
         return names
 
     def require_one(self, role: str) -> str:
         """The one host of a role that is not shared out: a second would stand idle, and nobody would know."""
         names = self.require(role)
         if len(names) > 1:
-            raise BadInput(
-                "this report has one host of each kind",
-                file=self.file,
-                key=f"role {role}",
-                value=names,
-                fix="give the role to one host",
-            )
+            said = "this report has one host of each kind"
+            raise BadInput(said, file=self.file, key=f"role {role}", value=names, fix="give the role to one host")
         return names[0]
 
     def port(self, system: str) -> int | None:
@@ -524,13 +496,8 @@ def load_inventory(name: str) -> Inventory:
     """Read `env/hosts/<name>.yaml`, or the file itself when `name` is a path. Raises BadInput."""
     path = Path(name) if name.endswith((".yaml", ".yml")) else paths.find("env", "hosts", f"{name}.yaml")
     if not user_file.is_there(path):
-        raise BadInput(
-            "no such inventory",
-            file=path,
-            key="inventory",
-            value=name,
-            fix=f"{meant(name, known_inventories())}use one of {', '.join(known_inventories())}, or write this file",
-        )
+        fix = f"{meant(name, known_inventories())}use one of {', '.join(known_inventories())}, or write this file"
+        raise BadInput("no such inventory", file=path, key="inventory", value=name, fix=fix)
     values = load_yaml(path)
     every, sources = _with_hosts_of_others(values, path)
     try:

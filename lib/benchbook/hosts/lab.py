@@ -79,13 +79,9 @@ class SshdPortTaken(LabFailed):
 
 def lab_hosts(inventory: Inventory) -> list[LabHost]:
     if not inventory.lab:
-        raise BadInput(
-            "this inventory describes real hosts",
-            file=inventory.file,
-            key="lab",
-            value=inventory.lab,
-            fix="choose an inventory with `lab: true`",
-        )
+        said = "this inventory describes real hosts"
+        fix = "choose an inventory with `lab: true`"
+        raise BadInput(said, file=inventory.file, key="lab", value=inventory.lab, fix=fix)
     return [lab_host(inventory, name) for name in inventory.hosts]
 
 
@@ -261,13 +257,9 @@ def _check_processors(inventory: Inventory) -> None:
     here = os.sched_getaffinity(0)
     for name, host in inventory.hosts.items():
         if missing := set(host.cpus) - here:
-            raise BadInput(
-                "the lab's hosts are this machine, which has no such processors for us",
-                file=inventory.file,
-                key=f"hosts.{name}.cpus",
-                value=sorted(missing),
-                fix=f"name some of {sorted(here)}, or remove it",
-            )
+            said = "the lab's hosts are this machine, which has no such processors for us"
+            fix = f"name some of {sorted(here)}, or remove it"
+            raise BadInput(said, file=inventory.file, key=f"hosts.{name}.cpus", value=sorted(missing), fix=fix)
 
 
 def _down(inventory: Inventory) -> int:

@@ -24,13 +24,9 @@ def ssh_settings(options: Sequence[str], destination: str, file: object, config:
         fix = "install OpenSSH's client on this machine: sudo apt-get install openssh-client"
         raise BadInput("the kit reaches hosts by way of ssh, which is not here", key="PATH", fix=fix) from problem
     if said.returncode:
-        raise BadInput(
-            f"ssh refuses this configuration ({_complaint(said.stderr)})",
-            file=str(file),
-            key="ssh.config",
-            value=config,
-            fix=f"correct it; `ssh -G -F {config} {destination}` checks it",
-        )
+        what = f"ssh refuses this configuration ({_complaint(said.stderr)})"
+        fix = f"correct it; `ssh -G -F {config} {destination}` checks it"
+        raise BadInput(what, file=str(file), key="ssh.config", value=config, fix=fix)
     settings: Settings = {}
     for line in said.stdout.splitlines():
         key, _, value = line.partition(" ")

@@ -116,24 +116,16 @@ def waiting_shell(inventory: Inventory, name: str, printed: str, seconds: float)
 
 def no_shell(inventory: Inventory, name: str, printed: str) -> HostUnusable:
     """The login shell ended without running the command."""
-    return HostUnusable(
-        "the login shell runs no commands",
-        file=inventory.file,
-        key=f"hosts.{name}",
-        value=" ".join(printed.split())[:200],
-        fix="give the account a shell (on that host: sudo chsh -s /bin/sh USER), or set ssh.user to one that has it",
-    )
+    said = "the login shell runs no commands"
+    fix = "give the account a shell (on that host: sudo chsh -s /bin/sh USER), or set ssh.user to one that has it"
+    return HostUnusable(said, file=inventory.file, key=f"hosts.{name}", value=" ".join(printed.split())[:200], fix=fix)
 
 
 def no_sessions(inventory: Inventory, name: str) -> HostUnusable:
     """The connection stands, and the host opens no session on it."""
-    return HostUnusable(
-        "this login may forward, and run nothing (or too little at once)",
-        file=inventory.file,
-        key=f"hosts.{name}",
-        value="no session",
-        fix="allow sessions in its sshd_config (MaxSessions 10)",
-    )
+    said = "this login may forward, and run nothing (or too little at once)"
+    fix = "allow sessions in its sshd_config (MaxSessions 10)"
+    return HostUnusable(said, file=inventory.file, key=f"hosts.{name}", value="no session", fix=fix)
 
 
 Problem = tuple[str, str, str, str]
@@ -222,23 +214,15 @@ def _by_name(line: tuple[str, str]) -> tuple[bool, str, int]:
 
 def other_files(inventory: Inventory, name: str, root: str) -> HostUnusable:
     """What a command has just made cannot be seen by SFTP."""
-    return HostUnusable(
-        "SFTP does not show the folder that commands see, and the kit moves files by it",
-        file=inventory.file,
-        key=f"hosts.{name}",
-        value=root,
-        fix="take ChrootDirectory out of its /etc/ssh/sshd_config, or set ssh.user to an account that it is not for",
-    )
+    said = "SFTP does not show the folder that commands see, and the kit moves files by it"
+    fix = "take ChrootDirectory out of its /etc/ssh/sshd_config, or set ssh.user to an account that it is not for"
+    return HostUnusable(said, file=inventory.file, key=f"hosts.{name}", value=root, fix=fix)
 
 
 def no_sftp(inventory: Inventory, name: str) -> HostUnusable:
-    return HostUnusable(
-        "SFTP is switched off on this host, and the kit moves files by it",
-        file=inventory.file,
-        key=f"hosts.{name}",
-        value="no subsystem sftp",
-        fix="put `Subsystem sftp internal-sftp` into its /etc/ssh/sshd_config, and: sudo systemctl reload ssh",
-    )
+    said = "SFTP is switched off on this host, and the kit moves files by it"
+    fix = "put `Subsystem sftp internal-sftp` into its /etc/ssh/sshd_config, and: sudo systemctl reload ssh"
+    return HostUnusable(said, file=inventory.file, key=f"hosts.{name}", value="no subsystem sftp", fix=fix)
 
 
 def spoilt_sftp(inventory: Inventory, name: str) -> HostUnusable:

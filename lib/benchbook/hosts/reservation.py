@@ -283,12 +283,9 @@ def _settle(
     while True:
         said = ask("reserve", request)
         if "trouble" in said:
-            raise HostUnusable(
-                f"the host cannot be reserved: {said['trouble']}",
-                file=inventory.file,
-                key=f"hosts.{name}",
-                fix="mend that on the host; the kit keeps there who is using it",
-            )
+            what = f"the host cannot be reserved: {said['trouble']}"
+            fix = "mend that on the host; the kit keeps there who is using it"
+            raise HostUnusable(what, file=inventory.file, key=f"hosts.{name}", fix=fix)
         if not said.get("held"):
             return said
         now = time.monotonic()

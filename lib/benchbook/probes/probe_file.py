@@ -99,13 +99,8 @@ def _check_name(name: str, path: Path) -> None:
             "not a name for a probe", file=path, key="name", value=name, fix="use letters, digits and underscores"
         )
     if name in {*plugins.names(GROUP), *plugins.names("workloads"), PROCESS, OTHERS, DOCUMENTS}:
-        raise BadInput(
-            "something that is installed has this name already",
-            file=path,
-            key="name",
-            value=name,
-            fix="rename the file",
-        )
+        fix = "rename the file"
+        raise BadInput("something that is installed has this name already", file=path, key="name", value=name, fix=fix)
 
 
 # -- what it says ---------------------------------------------------------------------------------------------------
@@ -186,13 +181,8 @@ def _takes(said: Mapping[str, bool] | None, path: Path, gives: Sequence[str]) ->
         )
     for name, optional in said.items():
         if name not in gives and not optional:
-            raise BadInput(
-                "sample asks for what nobody gives it",
-                file=path,
-                key="sample",
-                value=name,
-                fix=f"ask for some of {', '.join(gives)}, or give it a default",
-            )
+            fix = f"ask for some of {', '.join(gives)}, or give it a default"
+            raise BadInput("sample asks for what nobody gives it", file=path, key="sample", value=name, fix=fix)
     return tuple(name for name in said if name in gives)
 
 

@@ -186,13 +186,8 @@ def _check_header(resource: ResourceMeta, header: list[str], path: Path) -> None
         if name not in header:
             raise BadInput("a column is missing", file=path, key=f"row 1, {name}", value=header, fix=f"add {name}")
     if header != wanted:
-        raise BadInput(
-            "the columns are not those of the schema",
-            file=path,
-            key="row 1",
-            value=header,
-            fix=f"use {', '.join(wanted)}",
-        )
+        fix = f"use {', '.join(wanted)}"
+        raise BadInput("the columns are not those of the schema", file=path, key="row 1", value=header, fix=fix)
 
 
 def _cell(field: FieldMeta, text: str, number: int, path: Path) -> Cell:

@@ -160,12 +160,8 @@ def kind_of(report: str) -> Kind[Any]:
     """Raise BadInput for an unknown report, and for one that nothing restages."""
     name = published.facts(report).restaged_by
     if name is None or name not in known():
-        raise BadInput(
-            "nothing restages this report" if name is None else "no such kind of experiment",
-            file=paths.published_dir(report) / "report.yaml",
-            key="restaged_by",
-            value=name,
-            fix=f"write one of {', '.join(known())}",
-        )
+        said = "nothing restages this report" if name is None else "no such kind of experiment"
+        fix = f"write one of {', '.join(known())}"
+        raise BadInput(said, file=paths.published_dir(report) / "report.yaml", key="restaged_by", value=name, fix=fix)
     kind: Kind[Any] = plugins.load(GROUP, name, key="restaged_by")()
     return kind

@@ -114,12 +114,9 @@ class StartingState:
 
     def _refused(self, system: System, problem: TrialFailed) -> HostUnusable:
         """A driver that is killed while it fills somebody else's server cannot take away what it has made there."""
-        return HostUnusable(
-            f"data stand where it is to be filled: {problem}",
-            file=self.session.inventory.file,
-            key=system.name,
-            fix="drop them on that server, if they are what a run that was killed has left, or nobody's any more",
-        )
+        said = f"data stand where it is to be filled: {problem}"
+        fix = "drop them on that server, if they are what a run that was killed has left, or nobody's any more"
+        return HostUnusable(said, file=self.session.inventory.file, key=system.name, fix=fix)
 
     def _prepare(self, system: System, say: Say) -> None:
         self.generator.prepare(self.session, self.client, system, say)
@@ -132,12 +129,9 @@ def _prepared(generator: LoadGenerator[Any]) -> Json:
     if dataset is None:
         return {}
     if isinstance(dataset, type) or not is_dataclass(dataset):
-        raise BadInput(
-            f"the load generator {generator.name} does not say what it prepares",
-            key="dataset",
-            value=dataset,
-            fix="return an instance of a dataclass that tells its data sets apart, or None where it prepares nothing",
-        )
+        said = f"the load generator {generator.name} does not say what it prepares"
+        fix = "return an instance of a dataclass that tells its data sets apart, or None where it prepares nothing"
+        raise BadInput(said, key="dataset", value=dataset, fix=fix)
     return vars(dataset)
 
 

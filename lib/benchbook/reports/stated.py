@@ -72,13 +72,8 @@ def _file(published: Published, name: str) -> Path:
 
 def _needed(name: str, known: Iterable[str], key: str, file: Path) -> None:
     if name not in known:
-        raise BadInput(
-            f"this kind of report needs `{name}`, which is not there",
-            file=file,
-            key=key,
-            value=list(known),
-            fix=f"add `{name}`, or correct `restaged_by`",
-        )
+        said = f"this kind of report needs `{name}`, which is not there"
+        raise BadInput(said, file=file, key=key, value=list(known), fix=f"add `{name}`, or correct `restaged_by`")
 
 
 def _one(stated: Mapping[str, object], name: str, key: str, file: Path) -> int:

@@ -82,12 +82,9 @@ def check_protocols(names: Sequence[str], inventory: Inventory, load: str, proto
     for name in names:
         system = find(name, inventory)
         if system.protocol not in protocols:
-            raise BadInput(
-                f"{load} cannot drive this system, which speaks {system.protocol}",
-                key="systems",
-                value=name,
-                fix=f"name systems that speak {' or '.join(protocols)}, or another load generator",
-            )
+            said = f"{load} cannot drive this system, which speaks {system.protocol}"
+            fix = f"name systems that speak {' or '.join(protocols)}, or another load generator"
+            raise BadInput(said, key="systems", value=name, fix=fix)
 
 
 def builds(names: Sequence[str], inventory: Inventory) -> list[str]:

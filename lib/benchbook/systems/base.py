@@ -96,24 +96,16 @@ class Limit:
         needed = self.needed(held)
         if needed > self.most:
             of_kit = f", {self.own} of them the kit's own," if self.own else ""
-            raise BadInput(
-                f"{needed:,} {self.of}{of_kit} are more than {self.server} takes at once by its {self.setting}",
-                file=file,
-                key=self.key,
-                value=self.most,
-                fix=f"{self.fix.format(needed=needed)}, or name fewer `threads`",
-            )
+            said = f"{needed:,} {self.of}{of_kit} are more than {self.server} takes at once by its {self.setting}"
+            fix = f"{self.fix.format(needed=needed)}, or name fewer `threads`"
+            raise BadInput(said, file=file, key=self.key, value=self.most, fix=fix)
 
 
 def wrong_password(file: object, key: str, endpoint: Endpoint) -> HostUnusable:
     """Return the error for a login that a server refuses."""
-    return HostUnusable(
-        f"the database at {endpoint} refuses the login",
-        file=file,
-        key=f"{key}.user",
-        value=endpoint.user,
-        fix="correct the password in the environment variable or file that password_env / password_file names",
-    )
+    said = f"the database at {endpoint} refuses the login"
+    fix = "correct the password in the environment variable or file that password_env / password_file names"
+    return HostUnusable(said, file=file, key=f"{key}.user", value=endpoint.user, fix=fix)
 
 
 class System(Service):

@@ -387,13 +387,9 @@ class DM:
 
 def _account(endpoint: Endpoint, file: str) -> dm_config.Account:
     if not endpoint.password.isascii():
-        raise HostUnusable(
-            "DM cannot log in with this password",
-            file=file,
-            key="systems.*.password",
-            value="not ASCII",
-            fix="mydumper reads ASCII passwords only: choose another",
-        )
+        said = "DM cannot log in with this password"
+        fix = "mydumper reads ASCII passwords only: choose another"
+        raise HostUnusable(said, file=file, key="systems.*.password", value="not ASCII", fix=fix)
     return dm_config.Account(
         address=endpoint.address, port=endpoint.port, user=endpoint.user, password=endpoint.password
     )

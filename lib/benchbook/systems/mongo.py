@@ -301,13 +301,8 @@ def check(inventory: Inventory, kind: str) -> list[str]:
         raise BadInput("unknown kind of server", key="server", value=kind, fix=f"one of {', '.join(KINDS)}, or nothing")
     missing = [side for side in SIDES if side not in inventory.endpoints]
     if kind == "endpoint" and missing:
-        raise BadInput(
-            "no such endpoint",
-            file=inventory.file,
-            key="endpoints",
-            value=missing[0],
-            fix="describe both servers under `endpoints`, by the names source and target",
-        )
+        fix = "describe both servers under `endpoints`, by the names source and target"
+        raise BadInput("no such endpoint", file=inventory.file, key="endpoints", value=missing[0], fix=fix)
     for side in SIDES:
         if side in inventory.endpoints and inventory.endpoints[side].tls_ca:
             raise BadInput(

@@ -39,13 +39,9 @@ def not_as_root(host: Host) -> list[str]:
     if not host.is_root:
         return []
     if host.run(["id", "-u", ACCOUNT], check=False).exited != 0:
-        raise HostUnusable(
-            f"a server on host {host.name} refuses to run as root, and there is no account {ACCOUNT} to run it",
-            file=host.inventory.file,
-            key=f"hosts.{host.name}.user",
-            value="root",
-            fix=f"log in as another user, or on that host: useradd --system {ACCOUNT}",
-        )
+        said = f"a server on host {host.name} refuses to run as root, and there is no account {ACCOUNT} to run it"
+        fix = f"log in as another user, or on that host: useradd --system {ACCOUNT}"
+        raise HostUnusable(said, file=host.inventory.file, key=f"hosts.{host.name}.user", value="root", fix=fix)
     rights = ["--inh-caps=+dac_override", "--ambient-caps=+dac_override"]
     return ["setpriv", f"--reuid={ACCOUNT}", f"--regid={ACCOUNT}", "--clear-groups", *rights, "--"]
 

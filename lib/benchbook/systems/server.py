@@ -316,12 +316,8 @@ class ServerProgram:
         # A path without a slash in front begins at the login's home, as TiUP's do; jobs run elsewhere.
         path = host.run(["readlink", "-e", "--", self.binary], check=False).stdout.strip()
         if not path or host.run(["test", "-f", path, "-a", "-x", path], check=False).exited != 0:
-            raise HostUnusable(
-                f"there is no such program on host {host.name}",
-                file=host.inventory.file,
-                key=self.key,
-                value=self.binary,
-                fix="give the path of the program on its hosts, as in /home/tidb/deploy/tikv-20160/bin/tikv-server",
-            )
+            said = f"there is no such program on host {host.name}"
+            fix = "give the path of the program on its hosts, as in /home/tidb/deploy/tikv-20160/bin/tikv-server"
+            raise HostUnusable(said, file=host.inventory.file, key=self.key, value=self.binary, fix=fix)
         self._hashes[host.name] = host.run(["sha256sum", path], timeout=300).stdout.split()[0]
         return path

@@ -54,12 +54,9 @@ def authorities(endpoint: Endpoint) -> str:
     for file in filter(None, (known.cafile, known.openssl_cafile, "/etc/ssl/certs/ca-certificates.crt")):
         if Path(file).is_file():
             return Path(file).read_text(encoding="utf-8")
-    raise BadInput(
-        "this machine has no file of the authorities that it trusts",
-        key="endpoints.*.tls",
-        value=str(endpoint),
-        fix="name the file with the certificate of the server's authority in tls_ca",
-    )
+    said = "this machine has no file of the authorities that it trusts"
+    fix = "name the file with the certificate of the server's authority in tls_ca"
+    raise BadInput(said, key="endpoints.*.tls", value=str(endpoint), fix=fix)
 
 
 @lru_cache(maxsize=1)

@@ -181,22 +181,14 @@ def check_one_unistore(inventory: Inventory) -> None:
     """Raise BadInput for several stores of the lab's kind: each would begin a cluster of its own."""
     names = inventory.require(Stores.name)
     if len(names) > 1 and not inventory.settings(Stores.name).binary:
-        raise BadInput(
-            "the store that is built here (unistore) is one node, without Raft",
-            file=inventory.file,
-            key=f"role {Stores.name}",
-            value=names,
-            fix="give the role to one host, or name a real tikv-server of the hosts in systems.tikv.binary",
-        )
+        said = "the store that is built here (unistore) is one node, without Raft"
+        fix = "give the role to one host, or name a real tikv-server of the hosts in systems.tikv.binary"
+        raise BadInput(said, file=inventory.file, key=f"role {Stores.name}", value=names, fix=fix)
     config = inventory.settings(Stores.name).settings
     if config and not inventory.settings(Stores.name).binary:
-        raise BadInput(
-            "the store that is built here (unistore) has none of TiKV's settings",
-            file=inventory.file,
-            key="systems.tikv.settings",
-            value=sorted(config),
-            fix="remove them, or name a real tikv-server of the hosts in systems.tikv.binary",
-        )
+        said = "the store that is built here (unistore) has none of TiKV's settings"
+        fix = "remove them, or name a real tikv-server of the hosts in systems.tikv.binary"
+        raise BadInput(said, file=inventory.file, key="systems.tikv.settings", value=sorted(config), fix=fix)
 
 
 class TiDBCluster(TidbServers):

@@ -154,12 +154,9 @@ class LoadGenerator(ABC, Generic[S]):
     def size_in(cls, profile: Profile) -> S:
         """Its section of the profile. Raises BadInput where it is missing or wrong."""
         if cls.name not in profile.loads:
-            raise BadInput(
-                "the profile has no size for this load generator",
-                file=profile.file,
-                key=f"loads.{cls.name}",
-                fix=f"add `{cls.name}` to the section `loads`, with {', '.join(cls.Size.model_fields)}",
-            )
+            said = "the profile has no size for this load generator"
+            fix = f"add `{cls.name}` to the section `loads`, with {', '.join(cls.Size.model_fields)}"
+            raise BadInput(said, file=profile.file, key=f"loads.{cls.name}", fix=fix)
         return validate(cls.Size, profile.loads[cls.name], profile.file, below=f"loads.{cls.name}")
 
     # -- before the load ----------------------------------------------------------------------------------------

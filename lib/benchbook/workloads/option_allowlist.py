@@ -55,13 +55,9 @@ def check_levels(
         for factor, levels in experiment.factors.items():
             if factor not in {*load.levels, *others}:
                 known = " and ".join(sorted({*load.levels, *others}))
-                raise BadInput(
-                    f"{load.name} does not vary this factor: all of its rows would be the same load",
-                    file=file,
-                    key=f"{key}.{factor}",
-                    value=levels,
-                    fix=f"vary {known} alone, name it in `levels` of the load generator, or correct `restaged_by`",
-                )
+                said = f"{load.name} does not vary this factor: all of its rows would be the same load"
+                fix = f"vary {known} alone, name it in `levels` of the load generator, or correct `restaged_by`"
+                raise BadInput(said, file=file, key=f"{key}.{factor}", value=levels, fix=fix)
         stated = {**{name: [value] for name, value in experiment.fixed.items()}, **experiment.factors}
         for name in load.levels & stated.keys():
             if odd := [level for level in stated[name] if isinstance(level, str) and not _WORD.fullmatch(level)]:

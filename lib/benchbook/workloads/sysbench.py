@@ -195,12 +195,9 @@ def _target(endpoints: Sequence[Endpoint], database: str) -> list[str]:
 
 def _driver(endpoint: Endpoint) -> str:
     if endpoint.protocol not in DRIVERS:
-        raise BadInput(
-            "sysbench does not speak the protocol of this server",
-            key="protocol",
-            value=endpoint.protocol,
-            fix=f"choose a system that speaks {' or '.join(DRIVERS)}",
-        )
+        said = "sysbench does not speak the protocol of this server"
+        fix = f"choose a system that speaks {' or '.join(DRIVERS)}"
+        raise BadInput(said, key="protocol", value=endpoint.protocol, fix=fix)
     return DRIVERS[endpoint.protocol]
 
 
@@ -234,12 +231,9 @@ def _written(endpoint: Endpoint) -> str:
     for quote in ('"', "'"):
         if quote not in endpoint.password:
             return f"{quote}{endpoint.password}{quote}"
-    raise BadInput(
-        "sysbench cannot be given a password with both kinds of quotes beside a blank, a comma, or at its ends",
-        key="password",
-        value=HIDDEN,
-        fix=f"give the account {endpoint.user} at {endpoint} another password",
-    )
+    said = "sysbench cannot be given a password with both kinds of quotes beside a blank, a comma, or at its ends"
+    fix = f"give the account {endpoint.user} at {endpoint} another password"
+    raise BadInput(said, key="password", value=HIDDEN, fix=fix)
 
 
 # -- the generator --------------------------------------------------------------------------------------------------

@@ -157,12 +157,9 @@ def sums_sql(of: Layout, chunk: Chunk) -> str:
     """One row: COUNT(*), BIT_XOR(h), SUM(h) over the chunk. Raise BadInput for a column whose text is not stable."""
     unstable = [column for column in of.columns if column.type in _UNSTABLE]
     if unstable:
-        raise BadInput(
-            f"a column of type {unstable[0].type} cannot be compared between servers",
-            file=f"{of.database}.{of.table}",
-            key=unstable[0].name,
-            fix="leave this table out, or use DECIMAL or a string",
-        )
+        said = f"a column of type {unstable[0].type} cannot be compared between servers"
+        fix = "leave this table out, or use DECIMAL or a string"
+        raise BadInput(said, file=f"{of.database}.{of.table}", key=unstable[0].name, fix=fix)
     hashed = f"CRC32(MD5(CONCAT_WS(',', {', '.join(map(_as_text, of.columns))})))"
     bounds = [
         f"{identifier(of.key or '')} {sign} {bound}"

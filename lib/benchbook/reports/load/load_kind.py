@@ -56,12 +56,8 @@ class LoadParameters(OnSystems):
 
 def _check_open_loop(load: type[LoadGenerator[Any]], parameters: LoadParameters) -> None:
     if parameters.slo.asked and not load.open_loop:
-        raise BadInput(
-            "this load generator offers no rate of its own, so that none can be searched for",
-            key="slo",
-            value=load.name,
-            fix="leave `slo` out",
-        )
+        said = "this load generator offers no rate of its own, so that none can be searched for"
+        raise BadInput(said, key="slo", value=load.name, fix="leave `slo` out")
 
 
 def _offered(load: type[LoadGenerator[Any]], parameters: LoadParameters, profile: Profile) -> int:
@@ -81,13 +77,9 @@ def load_of(published: Published) -> type[LoadGenerator[Any]]:
     for name in named:
         one_of(name, workloads.names(), "load generator", file=file, key="design.*.load")
     if len(named) > 1:
-        raise BadInput(
-            "one report is restaged by one load generator",
-            file=file,
-            key="design.*.load",
-            value=named,
-            fix="split the report, or name the same one everywhere",
-        )
+        said = "one report is restaged by one load generator"
+        fix = "split the report, or name the same one everywhere"
+        raise BadInput(said, file=file, key="design.*.load", value=named, fix=fix)
     return workloads.generator(named[0])
 
 
@@ -379,13 +371,9 @@ def places(published: Published, systems: Sequence[str]) -> dict[str, str]:
     """System -> published version. Raise BadInput unless there is one system for each version."""
     versions = _versions(published)
     if len(systems) != len(versions):
-        raise BadInput(
-            "each published version needs one system in its place",
-            file=paths.notebook(published.report.name),
-            key="systems",
-            value=list(systems),
-            fix=f"name {len(versions)} different systems, for {', '.join(versions)} in this order",
-        )
+        said = "each published version needs one system in its place"
+        fix = f"name {len(versions)} different systems, for {', '.join(versions)} in this order"
+        raise BadInput(said, file=paths.notebook(published.report.name), key="systems", value=list(systems), fix=fix)
     return dict(zip(systems, versions, strict=True))
 
 

@@ -24,12 +24,8 @@ class Rung:
     def __post_init__(self) -> None:
         one_of(self.mode, MODES, "mode", problem="unknown mode", key="rungs")
         if self.sql_per_branch < 0 or self.sql_per_branch % 2:
-            raise BadInput(
-                "a branch runs pairs of INSERT and UPDATE",
-                key="rungs",
-                value=self.sql_per_branch,
-                fix="give an even number of SQL",
-            )
+            fix = "give an even number of SQL"
+            raise BadInput("a branch runs pairs of INSERT and UPDATE", key="rungs", value=self.sql_per_branch, fix=fix)
 
     @classmethod
     def of(cls, levels: Mapping[str, str | int | float]) -> Rung:

@@ -251,12 +251,8 @@ class Ddt(Engine):
 
     def install(self) -> None:
         if self.host.run(["test", "-f", self.jar], check=False).exited != 0:
-            raise HostUnusable(
-                f"DDT's jar is not on host {self.host.name}",
-                key="ddt_jar",
-                value=self.jar,
-                fix="copy it there, and give its absolute path on that host",
-            )
+            fix = "copy it there, and give its absolute path on that host"
+            raise HostUnusable(f"DDT's jar is not on host {self.host.name}", key="ddt_jar", value=self.jar, fix=fix)
         self.digest = self.host.run(["sha256sum", "--", self.jar]).stdout.split()[0].lstrip("\\")
         self.java = self.host.require_program("java", package="default-jre-headless")
 

@@ -124,12 +124,9 @@ class TransferKind(Kind[TransferParameters]):
         _refuse_unpublished(parameters, [levels for _, levels in points])
         chosen = [(table, levels) for table, levels in points if _wanted(levels, parameters)]
         if not chosen:
-            raise BadInput(
-                "no published combination is left",
-                key="caches, threads",
-                value=[parameters.caches, parameters.threads],
-                fix="take a cache and threads that were published together",
-            )
+            said = "no published combination is left"
+            fix = "take a cache and threads that were published together"
+            raise BadInput(said, key="caches, threads", value=[parameters.caches, parameters.threads], fix=fix)
         knobs = [name for name in parameters.names() if name in KNOBS]
         found = [Cell(table=table, system=name, levels=levels) for name in knobs for table, levels in chosen]
         peers = [Cell(table=PEER_TABLE, system=PEER, levels=PEER_LEVELS)] if PEER in parameters.names() else []
