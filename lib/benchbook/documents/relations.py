@@ -57,27 +57,27 @@ EITHER = Formula("the larger of {a} and {b} over the smaller", lambda a, b: max(
 def relations(read: Reading) -> Iterator[Outcome]:
     """Yield what every table of a document says of itself, and of the others."""
     for table in read.tables:
-        yield from percentages(read, table)
+        yield from percentages(table)
         if turned := with_rows_as_columns(table):
-            yield from percentages(read, turned)
-        yield from totals(read, table)
-        yield from sums(read, table)
+            yield from percentages(turned)
+        yield from totals(table)
+        yield from sums(table)
         yield from rates(read, table)
-        yield from constants(read, table)
-        yield from multiples(read, table)
-        yield from swapped(read, table)
-        yield from percentiles(read, table)
-        yield from shares(read, table)
-        yield from curves(read, table)
+        yield from constants(table)
+        yield from multiples(table)
+        yield from swapped(table)
+        yield from percentiles(table)
+        yield from shares(table)
+        yield from curves(table)
     for table in together(read.tables):
         yield from _against_others(
             table,
             [
-                *percentages(read, table),
-                *sums(read, table),
+                *percentages(table),
+                *sums(table),
                 *rates(read, table),
-                *constants(read, table),
-                *multiples(read, table),
+                *constants(table),
+                *multiples(table),
             ],
         )
     yield from repeated(read)
@@ -94,8 +94,7 @@ def _against_others(table: Table, outcomes: Sequence[Outcome]) -> Iterator[Findi
     yield from (one for one in found if max(rows.values()) == 1 or off[one.where, one.kind] < rows[one.where])
 
 
-def finding(  # noqa: PLR0913, PLR0917 - the fields of a finding
-    read: Reading,
+def finding(
     table: Table,
     row: int,
     place: int,
@@ -111,7 +110,6 @@ def finding(  # noqa: PLR0913, PLR0917 - the fields of a finding
     cell = table.rows[row][place]
     return Finding(
         id=f"{table.id.replace(' ', '-')}.row{row + 1}.{re.sub(r'[^0-9A-Za-z]+', '-', table.columns[place].heading).strip('-') or place}.{kind}",
-        report=read.document,
         where=table.name,
         kind=kind,
         severity=severity,
@@ -143,7 +141,7 @@ Pairs = list[tuple[int, Figure, Figure]]
 """Rows, and the two figures that their change may be made of: base and new."""
 
 
-def percentages(read: Reading, table: Table) -> Iterator[Outcome]:
+def percentages(table: Table) -> Iterator[Outcome]:
     """Yield the rows of a column of changes or ratios that do not follow from the figures beside them."""
     for place, column in enumerate(table.columns):
         if column.role != "delta" and column.unit not in {"%", "x"}:
@@ -158,30 +156,26 @@ def percentages(read: Reading, table: Table) -> Iterator[Outcome]:
             if judged:
                 break
         if not judged:
-            yield from _cut_off(read, table, place, printed, pairs)
+            yield from _cut_off(table, place, printed, pairs)
             continue
         held, broken = max(judged, key=lambda one: (len(one[0]), -len(one[1])))
         yield Passed("percentage", len(held))
         for row, formula, a, b, low, value, high in broken:
             number = printed[row]
             words = formula.words.format(a=a.printed, b=b.printed)
-            yield finding(
-                read,
-                table,
-                row,
-                place,
-                "percentage",
-                "contradiction",
+            sentence = (
                 f"{column.heading} of {table.label(row)} is printed as {number.printed}, but the figures beside it give {shown(value)}; "
-                f"the same formula gives what is printed in {len(held)} other rows.",
-                [f"{words} = {shown(value)} ({shown(low)} to {shown(high)} within rounding); printed {number.printed}"],
-                0.9 if len(held) >= 4 else 0.8,
+                f"the same formula gives what is printed in {len(held)} other rows."
+            )
+            lines = [
+                f"{words} = {shown(value)} ({shown(low)} to {shown(high)} within rounding); printed {number.printed}"
+            ]
+            yield finding(
+                table, row, place, "percentage", "contradiction", sentence, lines, 0.9 if len(held) >= 4 else 0.8
             )
 
 
-def _cut_off(
-    read: Reading, table: Table, place: int, printed: dict[int, Figure], pairs: list[Pairs]
-) -> Iterator[Finding]:
+def _cut_off(table: Table, place: int, printed: dict[int, Figure], pairs: list[Pairs]) -> Iterator[Finding]:
     """Yield a column of percentages with decimals, each of which is cut to a whole one: -6.00% for -6.76%."""
     if any(number.place >= 1 or number.value != int(number.value) for number in printed.values()):
         return
@@ -197,7 +191,7 @@ def _cut_off(
             ]
             heading = table.columns[place].heading
             words = f"{heading} is printed with decimals, but in all {len(values)} rows it is cut to a whole percent."
-            yield finding(read, table, far[0], place, "printed digits", "suspicious", words, lines, 0.8)
+            yield finding(table, far[0], place, "printed digits", "suspicious", words, lines, 0.8)
             return
 
 
@@ -269,7 +263,7 @@ _MEANS: list[tuple[str, Callable[[Sequence[float]], float]]] = [
 ]
 
 
-def totals(read: Reading, table: Table) -> Iterator[Outcome]:
+def totals(table: Table) -> Iterator[Outcome]:
     """Yield the cells of a row that is called a total or a mean, where they are not that of the rows above."""
     for row, cells in enumerate(table.rows):
         label = cells[0].text
@@ -302,27 +296,21 @@ def totals(read: Reading, table: Table) -> Iterator[Outcome]:
                 broken.append((place, printed, name, value, parts))
         yield Passed("sum", held)
         for place, printed, name, value, parts in broken if held > len(broken) or (held and len(broken) == 1) else []:
-            yield finding(
-                read,
-                table,
-                row,
-                place,
-                "sum",
-                "contradiction",
+            sentence = (
                 f"{label} of {table.columns[place].heading} is printed as {printed.printed}; {name} of the {len(parts)} rows above is {shown(value)}, "
-                f"and {held} other columns come out.",
-                [
-                    f"{' + '.join(part.printed for part in parts[:12])}{' + ...' if len(parts) > 12 else ''}: {name} is {shown(value)}; printed {printed.printed}"
-                ],
-                0.85,
+                f"and {held} other columns come out."
             )
+            lines = [
+                f"{' + '.join(part.printed for part in parts[:12])}{' + ...' if len(parts) > 12 else ''}: {name} is {shown(value)}; printed {printed.printed}"
+            ]
+            yield finding(table, row, place, "sum", "contradiction", sentence, lines, 0.85)
 
 
 def _over(of: Callable[[Sequence[float]], float], parts: Sequence[Figure]) -> tuple[float, float, float]:
     return of([part.low for part in parts]), of([part.value for part in parts]), of([part.high for part in parts])
 
 
-def sums(read: Reading, table: Table) -> Iterator[Outcome]:
+def sums(table: Table) -> Iterator[Outcome]:
     """Yield the rows in which a column is not the sum of others, though it is in the other rows."""
     places = [place for place, column in enumerate(table.columns) if column.role == "metric" and column.unit != "%"]
     for total in places:
@@ -347,20 +335,14 @@ def sums(read: Reading, table: Table) -> Iterator[Outcome]:
             if held >= CONSTANT and len(broken) <= max(1, held // 5):
                 yield Passed("sum", held)
                 for row, printed, value, numbers in broken:
-                    yield finding(
-                        read,
-                        table,
-                        row,
-                        total,
-                        "sum",
-                        "contradiction",
+                    sentence = (
                         f"{table.columns[total].heading} of {table.label(row)} is printed as {printed.printed}, the sum of "
-                        f"{', '.join(table.columns[place].heading for place in group)} is {shown(value)}; in {held} other rows it is the sum.",
-                        [
-                            f"{' + '.join(number.printed for number in numbers)} = {shown(value)}; printed {printed.printed}"
-                        ],
-                        0.85,
+                        f"{', '.join(table.columns[place].heading for place in group)} is {shown(value)}; in {held} other rows it is the sum."
                     )
+                    lines = [
+                        f"{' + '.join(number.printed for number in numbers)} = {shown(value)}; printed {printed.printed}"
+                    ]
+                    yield finding(table, row, total, "sum", "contradiction", sentence, lines, 0.85)
 
 
 # -- amount / time = rate -----------------------------------------------------------------------------------------------
@@ -392,7 +374,7 @@ def rates(read: Reading, table: Table) -> Iterator[Outcome]:
         ]
         amounts += [(told.printed, lambda row, told=told: told, scale) for told, scale in _told(read, table, unit)]  # type: ignore[misc]
         for name, amount, scale in amounts:
-            yield from _rate(read, table, (rate, time), (name, amount, scale * per_s / seconds), binary=bool(unit))
+            yield from _rate(table, (rate, time), (name, amount, scale * per_s / seconds), binary=bool(unit))
 
 
 def _amount_scale(unit: str, wanted: str) -> float | None:
@@ -414,7 +396,6 @@ def _told(read: Reading, table: Table, unit: str) -> Iterator[tuple[Figure, floa
 
 
 def _rate(
-    read: Reading,
     table: Table,
     places: tuple[int, int],
     amount: tuple[str, Callable[[int], Figure | None], float],
@@ -451,37 +432,20 @@ def _rate(
     yield Passed("rate", len(held))
     head = table.columns[rate].heading
     for row, printed, value, words in broken:
-        yield finding(
-            read,
-            table,
-            row,
-            rate,
-            "rate",
-            "contradiction",
-            f"{head} of {table.label(row)} is printed as {printed.printed}; {name} over {table.columns[time].heading} is {shown(value)}, and this fits in {len(held)} other rows.",
-            [f"{words} = {shown(value)}; printed {printed.printed}"],
-            0.85,
-        )
+        sentence = f"{head} of {table.label(row)} is printed as {printed.printed}; {name} over {table.columns[time].heading} is {shown(value)}, and this fits in {len(held)} other rows."
+        lines = [f"{words} = {shown(value)}; printed {printed.printed}"]
+        yield finding(table, row, rate, "rate", "contradiction", sentence, lines, 0.85)
     if cut:
         row, printed = cut[0][:2]
         lines = [f"{words} = {shown(value)}; printed {one.printed}" for _, one, value, words in cut]
-        yield finding(
-            read,
-            table,
-            row,
-            rate,
-            "rounding",
-            "note",
-            f"In {len(cut)} rows {head} is truncated, not rounded.",
-            lines,
-            0.7,
-        )
+        sentence = f"In {len(cut)} rows {head} is truncated, not rounded."
+        yield finding(table, row, rate, "rounding", "note", sentence, lines, 0.7)
 
 
 # -- products and ratios that are the same in all rows ---------------------------------------------------------------------
 
 
-def constants(read: Reading, table: Table) -> Iterator[Outcome]:
+def constants(table: Table) -> Iterator[Outcome]:
     """Yield the row in which a product or ratio of columns is not what it is in all others: rate x time, QPS / TPS.
 
     Where clients and a mean latency are printed, Little's law is tried: clients / (throughput x latency).
@@ -508,12 +472,12 @@ def constants(read: Reading, table: Table) -> Iterator[Outcome]:
             if off is None or not _varies(table, (a, b), [row for row, *_ in rows]):
                 continue
             related.add((a, b))
-            yield from _odd(read, table, (a, b), words, rows, off, "ratio", "contradiction")
+            yield from _odd(table, (a, b), words, rows, off, "ratio", "contradiction")
     for whole, first, second in _triples(table, places, related):
         rows = _products(table, (whole, first, second), lambda x, y, z: x / (y * z))
         off = _odd_one(rows, SAME)
         if off is not None:
-            yield from _odd(read, table, (whole, first, second), "{} / ({} x {})", rows, off, "ratio", "contradiction")
+            yield from _odd(table, (whole, first, second), "{} / ({} x {})", rows, off, "ratio", "contradiction")
     for clients, rate, latency in permutations(places, 3):
         law = table.columns[clients].quantity == "concurrency" and is_rate(table.columns[rate].unit)
         scale = factor(table.columns[latency].unit, "s")
@@ -528,7 +492,7 @@ def constants(read: Reading, table: Table) -> Iterator[Outcome]:
         off = _odd_one(rows, LITTLE)
         if off is not None and len({table.rows[row][clients].text for row, *_ in rows}) > 1:
             words = "{} against {} against {}"
-            yield from _odd(read, table, (clients, rate, latency), words, rows, off, "Little's law", "suspicious")
+            yield from _odd(table, (clients, rate, latency), words, rows, off, "Little's law", "suspicious")
 
 
 def _triples(table: Table, places: Sequence[int], related: set[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
@@ -614,7 +578,6 @@ def _varies(table: Table, places: Sequence[int], rows: Sequence[int]) -> bool:
 
 
 def _odd(
-    read: Reading,
     table: Table,
     places: Sequence[int],
     words: str,
@@ -628,20 +591,14 @@ def _odd(
     heads = words.format(*(table.columns[place].heading for place in places))
     for row, low, value, high in off:
         printed = words.format(*(table.rows[row][place].text for place in places))
-        yield finding(
-            read,
-            table,
-            row,
-            places[-1],
-            kind,
-            severity,
-            f"{heads} is {shown(middle)} in {len(rows) - len(off)} rows, but {shown(value)} for {table.label(row)}: one of its figures is wrong.",
-            [f"{printed} = {shown(value)} ({shown(low)} to {shown(high)} within rounding); elsewhere {shown(middle)}"],
-            0.8,
-        )
+        sentence = f"{heads} is {shown(middle)} in {len(rows) - len(off)} rows, but {shown(value)} for {table.label(row)}: one of its figures is wrong."
+        lines = [
+            f"{printed} = {shown(value)} ({shown(low)} to {shown(high)} within rounding); elsewhere {shown(middle)}"
+        ]
+        yield finding(table, row, places[-1], kind, severity, sentence, lines, 0.8)
 
 
-def multiples(read: Reading, table: Table) -> Iterator[Outcome]:
+def multiples(table: Table) -> Iterator[Outcome]:
     """Yield the rows in which QPS is not a whole multiple of TPS, as it is where each transaction has its statements."""
     qps, tps = (
         [
@@ -660,20 +617,12 @@ def multiples(read: Reading, table: Table) -> Iterator[Outcome]:
         return
     yield Passed("ratio", len(sharp) - len(off))
     for row, _, value, _ in off:
-        yield finding(
-            read,
-            table,
-            row,
-            qps[0],
-            "ratio",
-            "suspicious",
-            f"{table.columns[qps[0]].heading} is a whole multiple of {table.columns[tps[0]].heading} in {len(sharp) - len(off)} rows, but {shown(value)} times it for {table.label(row)}.",
-            [f"{table.rows[row][qps[0]].text} / {table.rows[row][tps[0]].text} = {shown(value)}"],
-            0.75,
-        )
+        sentence = f"{table.columns[qps[0]].heading} is a whole multiple of {table.columns[tps[0]].heading} in {len(sharp) - len(off)} rows, but {shown(value)} times it for {table.label(row)}."
+        lines = [f"{table.rows[row][qps[0]].text} / {table.rows[row][tps[0]].text} = {shown(value)}"]
+        yield finding(table, row, qps[0], "ratio", "suspicious", sentence, lines, 0.75)
 
 
-def swapped(read: Reading, table: Table) -> Iterator[Outcome]:
+def swapped(table: Table) -> Iterator[Outcome]:
     """Yield the row in which two columns look exchanged: both figures are as the other column's are in all other rows."""
     places = [
         place
@@ -707,17 +656,9 @@ def swapped(read: Reading, table: Table) -> Iterator[Outcome]:
             strange = _outside(x, [one for one, _ in rest]) and _outside(y, [other for _, other in rest])
             if (more or less) and (fits or beside) and (alike or strange):
                 heads = f"{table.columns[a].heading} and {table.columns[b].heading}"
-                yield finding(
-                    read,
-                    table,
-                    row,
-                    a,
-                    "ratio",
-                    "suspicious",
-                    f"{heads} of {table.label(row)} look exchanged: in the {len(rest)} other rows the first is {'more' if more else 'less'} than the second by far.",
-                    [f"{x:g} and {y:g}; elsewhere {shown(rest[0][0])} and {shown(rest[0][1])}"],
-                    0.75,
-                )
+                sentence = f"{heads} of {table.label(row)} look exchanged: in the {len(rest)} other rows the first is {'more' if more else 'less'} than the second by far."
+                lines = [f"{x:g} and {y:g}; elsewhere {shown(rest[0][0])} and {shown(rest[0][1])}"]
+                yield finding(table, row, a, "ratio", "suspicious", sentence, lines, 0.75)
 
 
 def _outside(value: float, others: Sequence[float]) -> bool:
@@ -749,7 +690,7 @@ def _rank(quantity: str, percent: float | None, heading: str) -> float | None:
     return {"min": 0.0, "max": 100.0}.get(quantity)
 
 
-def percentiles(read: Reading, table: Table) -> Iterator[Outcome]:
+def percentiles(table: Table) -> Iterator[Outcome]:
     """Yield the rows (or columns) in which a higher percentile is the smaller one, or a mean lies above the maximum."""
     stems: dict[tuple[str, str], list[tuple[float, int]]] = {}
     for place, column in enumerate(table.columns):
@@ -761,14 +702,14 @@ def percentiles(read: Reading, table: Table) -> Iterator[Outcome]:
         for (low, one), (high, other) in combinations(sorted(group), 2):
             if low < high:
                 for row in range(len(table.rows)):
-                    yield from _ordered(read, table, (row, one), (row, other))
+                    yield from _ordered(table, (row, one), (row, other))
     ranked = table.columns[0].quantity == "rank"
     ranks = [(_row_rank(cells[0].text, bare=ranked), row) for row, cells in enumerate(table.rows)]
     known = [(rank, row) for rank, row in ranks if rank is not None]
     if len(known) >= 2 and len(known) == len({rank for rank, _ in known}) and len(known) >= 0.6 * len(table.rows):
         for place in range(1, len(table.columns)):
             for (_, one), (_, other) in pairwise(sorted(known)):
-                yield from _ordered(read, table, (one, place), (other, place))
+                yield from _ordered(table, (one, place), (other, place))
 
 
 def _row_rank(text: str, *, bare: bool) -> float | None:
@@ -780,7 +721,7 @@ def _row_rank(text: str, *, bare: bool) -> float | None:
     return float(found[1]) if found and (bare or not text.strip().isdigit()) else None
 
 
-def _ordered(read: Reading, table: Table, small: tuple[int, int], large: tuple[int, int]) -> Iterator[Outcome]:
+def _ordered(table: Table, small: tuple[int, int], large: tuple[int, int]) -> Iterator[Outcome]:
     one, other = table.number(*small), table.number(*large)
     if one is None or other is None or one.unit != other.unit:
         return
@@ -791,15 +732,16 @@ def _ordered(read: Reading, table: Table, small: tuple[int, int], large: tuple[i
         table.columns[place].heading if small[0] == large[0] else table.rows[row][0].text
         for row, place in (small, large)
     ]
+    sentence = [f"{names[0]} {one.printed} > {names[1]} {other.printed}"]
+    lines = 0.85
     yield finding(
-        read,
         table,
         *small,
         "percentiles",
         "contradiction",
         f"{names[0]} is above {names[1]} for {table.label(small[0]) if small[0] == large[0] else table.columns[small[1]].heading}, which cannot be.",
-        [f"{names[0]} {one.printed} > {names[1]} {other.printed}"],
-        0.85,
+        sentence,
+        lines,
     )
 
 
@@ -809,7 +751,7 @@ _SHARE = re.compile(
 )
 
 
-def shares(read: Reading, table: Table) -> Iterator[Outcome]:
+def shares(table: Table) -> Iterator[Outcome]:
     """Yield shares of a whole that are above 100% (CPU in percent of one core may be), and those below 0."""
     for place, column in enumerate(table.columns):
         if column.unit == "%" and _SHARE.search(column.heading):
@@ -819,22 +761,13 @@ def shares(read: Reading, table: Table) -> Iterator[Outcome]:
                     sentence = (
                         f"{column.heading} of {table.label(row)} is {number.printed}: a share is between 0 and 100%."
                     )
-                    yield finding(
-                        read,
-                        table,
-                        row,
-                        place,
-                        "impossible",
-                        "contradiction",
-                        sentence,
-                        [f"{number.printed} of a whole"],
-                        0.9,
-                    )
+                    lines = [f"{number.printed} of a whole"]
+                    yield finding(table, row, place, "impossible", "contradiction", sentence, lines, 0.9)
                 elif number:
                     yield Passed("impossible", 1)
 
 
-def curves(read: Reading, table: Table) -> Iterator[Outcome]:
+def curves(table: Table) -> Iterator[Outcome]:
     """Yield a point that lies far off both of its neighbours along a ladder of levels, where these are alike."""
     if len(table.rows) < 4 or not _is_ladder(table):
         return
@@ -851,18 +784,12 @@ def curves(read: Reading, table: Table) -> Iterator[Outcome]:
             before, here, after = numbers[row - 1 : row + 2]
             off, others = _off_curve(x, [one.value for one in numbers], row)
             if off > (5 if len(y) == 4 else max(2 if len(y) < 8 else 1.5, others**5)):
-                yield finding(
-                    read,
-                    table,
-                    row,
-                    place,
-                    "outlier",
-                    "suspicious",
+                sentence = (
                     f"{column.heading} of {table.label(row)} is {here.printed}, {off:.1f} times off what its neighbours let expect; "
-                    f"no other point is by more than {others:.2f}: a digit or a unit may have slipped.",
-                    [f"{here.printed} between {before.printed} and {after.printed}"],
-                    0.75,
+                    f"no other point is by more than {others:.2f}: a digit or a unit may have slipped."
                 )
+                lines = [f"{here.printed} between {before.printed} and {after.printed}"]
+                yield finding(table, row, place, "outlier", "suspicious", sentence, lines, 0.75)
         yield Passed("outlier", len(y) - 2)
 
 
@@ -945,7 +872,7 @@ def _repeated(read: Reading) -> Iterator[Finding]:
             sentence = (
                 f"{places} have the same {len(same)} figures: one may be a copy, or one measurement is printed twice."
             )
-            yield finding(read, other.table, other.row, place, "repeated figures", severity, sentence, lines, 0.8)
+            yield finding(other.table, other.row, place, "repeated figures", severity, sentence, lines, 0.8)
         elif len(same) >= 3 and one.label == other.label:
             odd = next(name for name in common if name not in same)
             column = other.table.columns[other.texts[odd][0]]
@@ -953,13 +880,5 @@ def _repeated(read: Reading) -> Iterator[Finding]:
                 continue  # LS_ID, PORT: what tells the rows apart, and no measurement
             sentence = f"{places} have the same figures but for {odd}: they look like one measurement, of which one figure was printed wrongly."
             yield finding(
-                read,
-                other.table,
-                other.row,
-                other.texts[odd][0],
-                "repeated figures",
-                "suspicious",
-                sentence,
-                lines,
-                0.75,
+                other.table, other.row, other.texts[odd][0], "repeated figures", "suspicious", sentence, lines, 0.75
             )
