@@ -680,11 +680,11 @@ def test_heartbeats_stand_in_the_series_with_or_without_a_sample() -> None:
 
 
 DRIVER = """
-from benchbook.campaign.retry_policy import DriverHeartbeat
+from benchbook.hosts.heartbeat import DriverHeartbeat
 with DriverHeartbeat() as heart:
     print("begun", flush=True)
     input()
-print(heart.longest_s)
+print(heart.stood_s())
 """
 
 

@@ -6,47 +6,20 @@ counts; where what others take disturbs every one, the first of them does, and s
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.validity import Disturbance, TrialSamples, disturbances, driver_stood_still, proof
 from benchbook.errors import TrialFailed
+from benchbook.hosts.heartbeat import DriverHeartbeat
 
 # So often in all is a trial measured until nothing disturbs it.
 TRIES = 3
-BEATS_EVERY_S = 0.25
 
 
 class MeasurementDisturbed(TrialFailed):
     """Something interfered with every try of a trial: it has no measurement that counts."""
-
-
-class DriverHeartbeat:
-    """A context in which a thread notices that this process stood still: `longest_s` is how late it woke at most."""
-
-    def __init__(self) -> None:
-        self.longest_s = 0.0
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
-
-    def __enter__(self) -> DriverHeartbeat:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, _: TracebackType | None) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _beat(self) -> None:
-        over, before = False, time.monotonic()
-        while not over:
-            over, now = self._over.wait(BEATS_EVERY_S), time.monotonic()
-            self.longest_s = max(self.longest_s, now - before - BEATS_EVERY_S)
-            before = now
 
 
 @dataclass(frozen=True)
@@ -132,6 +105,6 @@ def _try(measure: Callable[[], Measurement]) -> Try:
     with DriverHeartbeat() as driver:
         measured = measure()
     samples = TrialSamples.of(measured, measured.series)
-    late = driver_stood_still(samples, driver.longest_s, timed_here=measured.timed_by_driver)
+    late = driver_stood_still(samples, driver.stood_s(), timed_here=measured.timed_by_driver)
     kept = replace(measured, proof={**measured.proof, **proof(samples)})
     return Try(kept, samples, [*disturbances(samples), *late])

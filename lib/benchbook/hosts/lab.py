@@ -279,14 +279,14 @@ def check_free(inventory: Inventory, *, wait_s: float = 0.0) -> None:
 
 
 def in_use(inventory: Inventory) -> bool:
-    """Does a driver use this lab's hosts?
+    """Does a driver use this lab's hosts? Nobody is waited for: of one that gives no sign, the lab is left running.
 
     Another checkout's lab may have the same addresses: in a network of its own, this one's are others.
     """
     apart = any(host.enter() for host in lab_hosts(inventory))
     for sshd_address, name in _sshd_addresses(inventory).items():
         try:
-            check_lab_free(inventory, {sshd_address: name})
+            check_lab_free(inventory, {sshd_address: name}, watch_s=0.0)
         except HostReserved as problem:
             if not apart or problem.checkout == str(paths.home().resolve()):
                 return True

@@ -25,6 +25,7 @@ from benchbook import paths
 from benchbook.errors import ConnectionLost, HostReserved, HostUnusable, ReservationLost
 from benchbook.hosts.agent import agent_on, utc
 from benchbook.hosts.fanout import Outcomes, on_each, try_on_each
+from benchbook.hosts.heartbeat import DriverHeartbeat, monotonic_s
 from benchbook.hosts.host import Host, with_retry
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.lab_host import ask_agent
@@ -105,33 +106,35 @@ class Lease:
         self.reservation, self.host, self.file, self.lost = reservation, host, file, False
         # Why no sign of life came there for as long as the lease, if that has happened.
         self.silence = ""
-        self._renewed, self._renewing = _now(), threading.local()
+        self._renewed, self._renewing = monotonic_s(), threading.local()
         self._touched = self._renewed
 
     def guard(self) -> None:
         """Raise ReservationLost. After more than a lease without a sign of life, the host is asked first."""
         if self.lost or not self.reservation.leaving:
             self.reservation.check()
-        if _now() - self._renewed > self.host.inventory.ssh.lease_s and not getattr(self._renewing, "now", False):
+        if monotonic_s() - self._renewed > self.host.inventory.ssh.lease_s and not getattr(
+            self._renewing, "now", False
+        ):
             self.renew()
 
     def renew(self) -> None:
         """Give a sign of life. Raise ReservationLost when the host is another's by now."""
-        began, self._renewing.now = _now(), True
+        began, self._renewing.now = monotonic_s(), True
         try:
             if not self.host.renew_lease(self.file, self.reservation.session):
                 self.lost = True
                 self.reservation.lose(self.host.name, self._taker())
         finally:
             self._renewing.now = False
-        silent_s, stood_s = _now() - self._touched, self.reservation.stood_s(since=self._touched)
+        silent_s, stood_s = monotonic_s() - self._touched, self.reservation.heartbeat.stood_s(self._touched)
         if silent_s > SILENT_SHARE * self.host.inventory.ssh.lease_s:
             self.silence = (
                 f"this driver stood still for {stood_s:.1f} s"
                 if stood_s > STOOD_SHARE * silent_s
                 else f"the network was cut, or sshd stood still: {self.host.name} did not answer for {silent_s:.1f} s"
             )
-        self._renewed, self._touched = began, _now()
+        self._renewed, self._touched = began, monotonic_s()
 
     def _taker(self) -> str:
         held = self.host.read(self.file)
@@ -155,8 +158,7 @@ class Reservation:
         self.displaced: dict[str, list[str]] = {}
         self.leaving = False
         self._lost = ""
-        # When signs of life were last sent; and how long none was, the last time that it was for long, until when.
-        self._gave, self._stood = _now(), (0.0, 0.0)
+        self.heartbeat = DriverHeartbeat()
 
     def take(self) -> None:
         """Raise HostReserved, naming who holds a host, and HostUnusable where nothing can be reserved."""
@@ -171,22 +173,9 @@ class Reservation:
     def renew(self, *, timeout: float) -> Outcomes[None]:
         """Give a sign of life on every host that is held; one that does not answer is asked again the next time."""
         held = {host.name: host.lease for host in self._hosts if host.lease}
-        if (stood_s := _now() - self._gave) > self.inventory.ssh.lease_s / 2:
-            self._stood = stood_s, _now()
-        self._gave = _now()
-        try:
-            return try_on_each(
-                [lease.host for lease in held.values()], lambda host: held[host.name].renew(), timeout=timeout
-            )
-        finally:
-            self._gave = _now()
-
-    def stood_s(self, *, since: float) -> float:
-        """Return for how long this driver sent no sign of life, if it was for long, and ended after `since`."""
-        # In this order: `renew`, in another thread, notes how long it was before it gives the next sign.
-        quiet_s = _now() - self._gave
-        seconds, until = self._stood
-        return max(quiet_s, seconds if until > since else 0.0)
+        return try_on_each(
+            [lease.host for lease in held.values()], lambda host: held[host.name].renew(), timeout=timeout
+        )
 
     def verify(self) -> None:
         """Raise ReservationLost where a host of the session is another's, ConnectionLost where one does not say."""
@@ -240,19 +229,25 @@ def check_free(inventory: Inventory, hosts: Collection[Host], *, wait_s: float =
         )
 
 
-def check_lab_free(inventory: Inventory, sshd_addresses: Mapping[str, str], *, wait_s: float = 0.0) -> None:
-    """Do the same for hosts of this machine, by address:port of their sshd; none of them need be up."""
+def check_lab_free(
+    inventory: Inventory, sshd_addresses: Mapping[str, str], *, wait_s: float = 0.0, watch_s: float = WATCH_S
+) -> None:
+    """Do the same for hosts of this machine, by address:port of their sshd; none of them need be up.
+
+    Who gives no sign is watched for `watch_s` before it is said to live.
+    """
+    request = {"take": False, "session": ""}
     for sshd_address, name in sshd_addresses.items():
-        _settle(inventory, name, sshd_address, _ask_here, {"take": False, "session": ""}, wait_s=wait_s)
+        _settle(inventory, name, sshd_address, _ask_here, request, wait_s=wait_s, watch_s=watch_s)
 
 
 def release_dead(inventory: Inventory, sshd_addresses: Mapping[str, str]) -> None:
-    """Remove what drivers that are gone have left of their reservations of a lab's hosts."""
+    """Remove what drivers that are gone have left of their reservations of a lab's hosts; who may live keeps his."""
     session, holder = uuid.uuid4().hex[:12], this_driver().model_dump()
     request = {"session": session, "jobs": "", "holder": holder, "lease_s": WATCH_S, "take": True}
-    with suppress(HostUnusable):
-        for sshd_address, name in sshd_addresses.items():
-            _settle(inventory, name, sshd_address, _ask_here, request)
+    for sshd_address, name in sshd_addresses.items():
+        with suppress(HostUnusable):
+            _settle(inventory, name, sshd_address, _ask_here, request, watch_s=0.0)
     ask_agent("release", session)
 
 
@@ -267,12 +262,20 @@ def left_here() -> list[tuple[Path, Holder]]:
 
 
 def _settle(
-    inventory: Inventory, name: str, sshd_address: str, ask: Ask, request: Said, *, wait_s: float = 0.0
+    inventory: Inventory,
+    name: str,
+    sshd_address: str,
+    ask: Ask,
+    request: Said,
+    *,
+    wait_s: float = 0.0,
+    watch_s: float = WATCH_S,
 ) -> Said:
     """Return the agent's answer once nobody stands in the way; raise HostReserved when somebody lives who does.
 
     A holder that died on this machine is not waited for. Of others, who has not touched the reservation for its lease
-    is over: that is counted here, from the last touch that was seen, so that no clock that is set robs anybody.
+    is over: that is counted here, from the last touch that was seen, so that no clock that is set robs anybody. Who
+    gives no sign is watched for `watch_s` before it is said to live.
     """
     key = sshd_address if inventory.lab else MACHINE
     request = {**request, "key": key, "lab": inventory.lab, "gone": {}}
@@ -301,7 +304,7 @@ def _settle(
         live = [one for one in said["held"] if request["gone"].get(one["session"]) != one["mark"]]
         if not live:
             continue
-        known = any(one["session"] in seen_alive for one in live) or now - began > WATCH_S
+        known = any(one["session"] in seen_alive for one in live) or now - began >= watch_s
         if known and now - began >= wait_s:
             refused = HostReserved(
                 f"{HostReserved.WORDS} {_in_words(live[0])}: two loads on one host measure neither",
@@ -335,8 +338,3 @@ def _on(host: Host) -> Ask:
 def _ask_here(verb: str, request: Mapping[str, Any]) -> Said:
     said: Said = json.loads(ask_agent(verb, json.dumps(request)))
     return said
-
-
-def _now() -> float:
-    """Return seconds that go on while this machine sleeps, where its system counts them."""
-    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))

@@ -213,5 +213,6 @@ class Session:
 
     def _renew(self) -> None:
         every_s = min(RENEW_EVERY_S, RENEW_SHARE * self.inventory.ssh.lease_s)
-        while not self._over.wait(every_s):
-            self._reservation.renew(timeout=every_s * 2)
+        with self._reservation.heartbeat:
+            while not self._over.wait(every_s):
+                self._reservation.renew(timeout=every_s * 2)
