@@ -253,9 +253,9 @@ def test_what_a_container_hides_is_what_the_machine_counted_beyond_all_that_it_s
 # -- cuts that no link shows ------------------------------------------------------------------------------------------
 
 
-def timeouts(*per_s: float, host: str = "db1") -> list[tuple[Any, ...]]:
+def timeouts(*per_s: float, host: str = "db1", of: str = "timeouts") -> list[tuple[Any, ...]]:
     """TCP timers that ran out, by second of the load."""
-    return [(STARTED + i, host, "host", "tcp.timeouts", value, "1/s") for i, value in enumerate(per_s, 1)]
+    return [(STARTED + i, host, "host", f"tcp.{of}", value, "1/s") for i, value in enumerate(per_s, 1)]
 
 
 CUT = printed(100, 100, 100, 0, 0, 0, 100, 100, 100, 100)
@@ -280,6 +280,13 @@ CUT = printed(100, 100, 100, 0, 0, 0, 100, 100, 100, 100)
         (
             [*printed(3.0, 0, 0, 0, 0, 0, 703.1, 100.0, 100.0, 100.0), *timeouts(5, 8, 10, 6, 4, 2, 0, 4, 0, 0)],
             ["5.0 s, in which 30 of its TCP timers ran out"],
+        ),
+        # Nothing of a load lies apart from where nothing was done. Of 8 connections to what does not answer all 48
+        # timers of 8 s were of a SYN, of 4 that stood none of 16 in 4 s (seen in a network namespace).
+        ([*printed(*[0] * 10), *timeouts(*[6.0] * 10), *timeouts(*[6.0] * 10, of="syn_retransmitted")], []),
+        (
+            [*printed(*[0] * 10), *timeouts(*[6.0] * 10), *timeouts(*[2.0] * 10, of="syn_retransmitted")],
+            ["10.0 s, in which 40 of its TCP timers ran out"],
         ),
         # Some packets are lost in any network; the load went on.
         ([*printed(*[100.0] * 10), *timeouts(0, 0, 0, 4, 4, 2, 0, 0, 0, 0)], []),

@@ -321,24 +321,30 @@ def network_cuts(load: TrialSamples) -> Iterator[str]:
     """A cut that no link of a host shows: nothing was done for a while, and meanwhile TCP's timers ran out.
 
     A server that stands still acknowledges what comes, so that no timer of its clients runs out. What other programs'
-    connections lose all the time is told by the rest of the load.
+    connections lose all the time is told by the rest of the load. Where nothing is left of that, only connections count
+    that stood: what programs try all day is to connect to what does not answer.
     """
     lines = load.rate_lines
     spans = [*([(run[0] - lines.every_s, run[-1]) for run in lines.empty] if lines else []), *_overrun(load)]
     longest = max((ended - began for began, ended in spans), default=0.0)
     if longest < LEAST_S:
         return
-    timeouts = load.samples(source="host", metric="tcp.timeouts")
-    timeouts = timeouts[timeouts.t.between(load.started, load.ended + PERIOD_S)]
+    tcp = load.samples(source="host", metric="tcp.").pivot_table(index=["host", "t"], columns="metric", values="value")
+    tcp = tcp.reindex(columns=["tcp.timeouts", "tcp.syn_retransmitted"]).fillna(0.0).reset_index()
+    tcp = tcp[tcp.t.between(load.started, load.ended + PERIOD_S)]
     # Usual is what is far from the cut: it begins in the middle of a second, and TCP waits twice as long each time, so
     # that its timers run out for as long again after it. In a short load nearer seconds must do.
     edges = [(began - PERIOD_S, ended + PERIOD_S) for began, ended in spans]
     echoes = [(began - PERIOD_S, 2 * ended - began + PERIOD_S) for began, ended in spans]
-    for host, rows in timeouts.groupby("host"):
-        inside = _within(rows.t, spans)
+    for host, rows in tcp.groupby("host"):
+        inside, timeouts = _within(rows.t, spans), rows["tcp.timeouts"]
         beside = next((far for near in (echoes, edges, spans) if (far := ~_within(rows.t, near)).any()), ~inside)
+        if beside.any():
+            usual = timeouts[beside].mean()
+        else:
+            usual, timeouts = 0.0, timeouts - rows["tcp.syn_retransmitted"]
         seconds = rows.t.diff().fillna(PERIOD_S)
-        within, usual = (rows.value * seconds)[inside].sum(), rows.value[beside].mean() if beside.any() else 0.0
+        within = (timeouts * seconds)[inside].sum()
         if within >= max(TIMEOUTS, 3 * usual * seconds[inside].sum()):
             yield (
                 f"the network of host {host} was cut: nothing was done for {longest:.1f} s, in which "

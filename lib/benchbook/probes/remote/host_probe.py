@@ -26,6 +26,7 @@ METRICS = {
     "loopback.*": ("counter", "B/s"),
     "network.*": ("counter", "B/s"),
     "tcp.timeouts": ("counter", "1/s"),  # retransmission timers that ran out
+    "tcp.syn_retransmitted": ("counter", "1/s"),  # of these, those of a connection that is still to be made
     "tcp.retransmitted": ("counter", "1/s"),  # segments sent again
     "speed": ("level", "1/s"),  # pieces of work per second of CPU time (`speed`)
     "link_changes.*": ("level", "1"),  # by interface: how often its link was lost or came back since it is there
@@ -171,7 +172,11 @@ def network():
 def tcp():
     """What is sent again, because nobody acknowledged it: of every connection of this network namespace."""
     for path, group, counted in (
-        ("/proc/net/netstat", "TcpExt:", {"TCPTimeouts": "tcp.timeouts"}),
+        (
+            "/proc/net/netstat",
+            "TcpExt:",
+            {"TCPTimeouts": "tcp.timeouts", "TCPSynRetrans": "tcp.syn_retransmitted"},
+        ),
         ("/proc/net/snmp", "Tcp:", {"RetransSegs": "tcp.retransmitted"}),
     ):
         found = [line.split() for line in lines(path) if line.startswith(group)]
