@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import pytest
@@ -259,6 +261,95 @@ def test_hammerdb_s_web_service_lists_it_as_json() -> None:
     assert run.problem == "HammerDB says that it failed: Vuser 2:FINISHED FAILED"
 
 
+def test_a_job_of_hammerdb_with_its_times() -> None:
+    """The documentation of HammerDB 6, of a pipeline on MariaDB; clients that are asynchronous; its profile alone."""
+    result = '[\n  "67FD3345",\n  "2025-04-14 17:09:41",\n  "24 Active Virtual Users configured",\n'
+    result += '  "TEST RESULT : System achieved 128176 NOPM from 298394 MariaDB TPM"\n]\n'
+    times = 'TRANSACTION RESPONSE TIMES\n{\n  "NEWORD": {\n    "elapsed_ms": "414691.5",\n    "calls": "1805808",\n'
+    times += (
+        '    "min_ms": "0.586",\n    "avg_ms": "5.765",\n    "max_ms": "108.869",\n    "p99_ms": "13.309"\n  }\n}\n'
+    )
+    count = 'TRANSACTION COUNT\n{"MariaDB tpm": {\n    "2025-04-14 17:09:41": "0"\n  }}\n\nHAMMERDB RESULT\n'
+    (run,) = generator_output.runs(times + count + result)
+    figures = {"nopm": 128176, "tpm": 298394, "neword_events": 1805808, "neword_latency_mean_ms": 5.765,
+               "neword_latency_max_ms": 108.869, "neword_p99_ms": 13.309}  # fmt: skip
+    _check(run, {"workload": "tproc_c", "threads": 24}, figures)
+    # Times that stand behind no result of theirs are not given to it.
+    (run,) = generator_output.runs(result + times)
+    assert sorted(run.figures) == ["nopm", "tpm"]
+    sessions = "Vuser 1:5 VU * 10 AC = 50 Active Sessions configured\n"
+    (run,) = generator_output.runs(sessions + "Vuser 1:TEST RESULT : System achieved 53 NOPM from 399 PostgreSQL TPM\n")
+    _check(run, {"workload": "tproc_c", "threads": 50}, {"nopm": 53})
+    with pytest.raises(OutputNotParseable, match=r"^times of procedures of HammerDB, which is not read"):
+        generator_output.runs("+-+-+\nPostgreSQL HammerDB Time Profile Report @ Tue Jun 23 16:03:54 BST 2026\n+-+-+\n")
+
+
+# -- go-ycsb, memtier_benchmark ---------------------------------------------------------------------------------------
+
+_YCSB_TABLE = """Run finished, takes 194.702431ms
++-----------+----------+-------+----------+---------+---------+---------+----------+------------+-------------+
+| OPERATION | TAKES(S) | COUNT |   OPS    | AVG(US) | MIN(US) | MAX(US) | 50TH(US) | 99.9TH(US) | 99.99TH(US) |
++-----------+----------+-------+----------+---------+---------+---------+----------+------------+-------------+
+| READ      |      0.2 | 19939 | 102403.5 |       1 |       0 |    3845 |        2 |          3 |          29 |
+| TOTAL     |      0.2 | 40000 | 205550.2 |       1 |       0 |    6919 |        2 |          3 |         308 |
+| UPDATE    |      0.2 | 20061 | 103065.9 |       1 |       0 |    6919 |        2 |          3 |         630 |
++-----------+----------+-------+----------+---------+---------+---------+----------+------------+-------------+
+"""
+_YCSB_JSON = """Run finished, takes 122.66823ms
+[{"50th(us)":"2","99.99th(us)":"114","Avg(us)":"1","Count":"19979","Max(us)":"10207","Min(us)":"0",\
+"OPS":"162870.9","Operation":"READ","Takes(s)":"0.1"},{"50th(us)":"2","99.99th(us)":"123","Avg(us)":"1",\
+"Count":"40000","Max(us)":"10207","Min(us)":"0","OPS":"325916.2","Operation":"TOTAL","Takes(s)":"0.1"}]
+"""
+
+
+def test_go_ycsb_as_a_table_and_as_json() -> None:
+    """Its measurement (v1.0.1) was run here with no store behind it; without some of its columns."""
+    (run,) = generator_output.runs(_YCSB_TABLE)
+    _check(run, {}, {"tps": 205550.2, "events": 40000, "total_time_s": 0.2, "read_events": 19939, "read_p50_ms": 0.002,
+                     "read_p9999_ms": 0.029, "update_latency_max_ms": 6.919, "update_tps": 103065.9})  # fmt: skip
+    (run,) = generator_output.runs(_YCSB_JSON)
+    _check(run, {}, {"tps": 325916.2, "events": 40000, "read_events": 19979, "read_p9999_ms": 0.114,
+                     "read_latency_max_ms": 10.207, "total_time_s": 0.1})  # fmt: skip
+    for whole in (_YCSB_TABLE, _YCSB_JSON):
+        assert generator_output.runs(whole[: whole.rindex("UPDATE" if "UPDATE" in whole else '"OPS"')])[0].cut
+    # Older ones have no TOTAL: the operations that did not fail are added.
+    older = re.sub(r"\| TOTAL .*\n", "| READ_ERROR |   0.2 |     7 |     35.0 |       1 |", _YCSB_TABLE)
+    (run,) = generator_output.runs(
+        older.replace("35.0 |       1 |", "35.0 |       1 |       0 |  9 |  2 |  3 |  9 |\n")
+    )
+    _check(run, {}, {"tps": 102403.5 + 103065.9, "events": 40000, "failed": 7})
+    with pytest.raises(OutputNotParseable, match=r"^counts that come while it runs of go-ycsb, which is not read"):
+        generator_output.runs("READ   - Takes(s): 30.0, Count: 410, OPS: 13.7, Avg(us): 3588, Min(us): 544\n")
+    with pytest.raises(OutputNotParseable, match=r"^single operations \(measurementtype=raw or csv\) of go-ycsb"):
+        generator_output.runs("Run finished, takes 2ms\noperation,timestamp_us,latency_us\nTOTAL,1795881725756537,0\n")
+
+
+def test_memtier_without_its_first_lines_and_as_json() -> None:
+    """A public run of a clone of Redis; the keys are those that its source writes, one of them twice."""
+    table = "====\nType         Ops/sec     Hits/sec   Misses/sec    Avg. Latency     p50 Latency   p99.9 Latency\n"
+    table += "----\nSets        65244.72          ---          ---         5.19180         2.86300       380.92700\n"
+    totals = "Totals     717671.01     61776.51    590649.78         5.16777         2.86300       380.92700\n"
+    (run,) = generator_output.runs(table + totals)
+    _check(run, {}, {"tps": 717671.01, "latency_mean_ms": 5.16777, "p50_ms": 2.863, "p999_ms": 380.927})
+    assert generator_output.runs(table)[0].problem == "the output of memtier_benchmark is cut: it has no tps"
+    sets = {"Count": 9, "Ops/sec": 1.5, "Average Latency": 3.2, "Percentile Latencies": {"p50.00": 2.1}}
+    latencies = {"Latency": 1.234, "Average Latency": 1.234, "Min Latency": 0.321, "Max Latency": 9.999}
+    percentiles = {"p50.00": 1.119, "p99.90": 8.255, "Histogram log format": {"Compressed Histogram": "HISTFAA"}}
+    stats = {"Runtime": {"Total duration": 6007, "Time unit": "MILLISECONDS"}, "Sets": sets,
+             "Totals": {"Count": 99, "Ops/sec": 16.48, **latencies, "Percentile Latencies": percentiles}}  # fmt: skip
+    written = {"configuration": {"pipeline": 4, "data_size": 32},
+               "run information": {"Threads": 2, "Connections per thread": 10}, "ALL STATS": stats}  # fmt: skip
+    (run,) = generator_output.runs(json.dumps(written, indent=1))
+    levels = {"workload": "all", "threads": 20, "pipeline": 4, "value_bytes": 32}
+    figures = {"tps": 16.48, "events": 99, "total_time_s": 6.007, "latency_mean_ms": 1.234, "latency_min_ms": 0.321}
+    _check(run, levels, {**figures, "latency_max_ms": 9.999, "p50_ms": 1.119, "p999_ms": 8.255})
+    worst = {**stats, "Totals": {**stats["Totals"], "Ops/sec": 11.0}}
+    written = {"BEST RUN RESULTS": stats, "WORST RUN RESULTS": worst}
+    best, last = generator_output.runs(json.dumps(written))
+    _check(best, {"workload": "best_run"}, {"tps": 16.48})
+    _check(last, {"workload": "worst_run"}, {"tps": 11})
+
+
 # -- go-tpc, redis-benchmark, pgbench, sysbench -----------------------------------------------------------------------
 
 
@@ -281,6 +372,43 @@ def test_queries_of_go_tpc() -> None:
     # A sum without one of its queries is none.
     (cut,) = generator_output.runs("[Summary] Q1: 2.23s\n[Summary] Q10: 1.14s\n[Summary] Q16: 0.5")
     assert cut.problem == "the output of go-tpc is cut: it has no end"
+
+
+def test_go_tpc_of_early_2020_and_its_table() -> None:
+    """Two public runs (TiDB 4.0) without tpmC, one of them without any mark; the table has the shape of its source."""
+    lines = [
+        "{}DELIVERY - Takes(s): 118.4, Count: 992, TPM: 502.6, Avg(ms): 613, 99.9th(ms): 4000",
+        "{}NEW_ORDER - Takes(s): 119.0, Count: 10439, TPM: 5264.2, Avg(ms): 272, 99.9th(ms): 2000",
+        "{}NEW_ORDER_ERR - Takes(s): 0.0, Count: 20, TPM: 43882.8, Avg(ms): 290, 99.9th(ms): 1000",
+        "{}STOCK_LEVEL - Takes(s): 119.1, Count: 933, TPM: 470.1, Avg(ms): 43, 99.9th(ms): 512",
+    ]  # fmt: skip
+    running = "\n".join(lines).replace("10439", "9540").format("", "", "", "")
+    figures = {"new_order_tpm": 5264.2, "new_order_events": 10439, "new_order_p999_ms": 2000, "failed": 20,
+               "events": 992 + 10439 + 933, "total_time_s": 119.0}  # fmt: skip
+    for mark in ("", "[Summary] "):
+        report = "Finished\n" + "\n".join(line.format(mark) for line in lines) + "\n"
+        command = "$ go-tpc tpcc --warehouses 8 run --threads 16\n"
+        whole = command + (running if not mark else "") + "\n" + report
+        found = generator_output.runs(whole + whole)
+        assert len(found) == 2
+        for run in found:
+            _check(run, {"workload": "tpcc", "threads": 16, "warehouses": 8}, figures)
+            assert "tpmc" not in run.figures
+        for until in (report[:-1], report.partition("NEW_ORDER_ERR")[0], report + "tpm"):
+            if mark or until != report + "tpm":
+                assert generator_output.runs(until)[0].cut
+    with pytest.raises(OutputNotParseable, match=r"^counts that come while it runs of go-tpc, which is not read"):
+        generator_output.runs(running)
+    row = "| [Summary] | {} |      9.9 | {} | 5096.0 |    49.0 |     46.1 |      176.2 |   192.9 |\n"
+    head = "|  PREFIX   |  OPERATION   | TAKES(S) | COUNT |  TPM   | AVG(MS) | 50TH(MS) | 99.9TH(MS) | MAX(MS) |\n"
+    table = f"{head}+----+----+\n{row.format('NEW_ORDER', 845)}{row.format('PAYMENT_ERR', 3)}+----+----+\n+----+\n"
+    table += "|  TPMC  | TPMTOTAL | EFFICIENCY |\n+--------+\n| 5096.0 |  11416.5 |    9906.7% |\n+--------+\n"
+    current = f"{head}+----+\n{row.format('NEW_ORDER', 11).replace('Summary', 'Current')}+----+\n"
+    (run,) = generator_output.runs(current + table)
+    _check(run, {}, {"tpmc": 5096.0, "tpm_total": 11416.5, "efficiency_percent": 9906.7, "events": 845, "failed": 3,
+                     "new_order_events": 845, "new_order_latency_mean_ms": 49.0, "new_order_p999_ms": 176.2,
+                     "new_order_latency_max_ms": 192.9, "payment_err_events": 3})  # fmt: skip
+    assert generator_output.runs(table.partition("| 5096.0 |  11")[0])[0].cut
 
 
 @pytest.mark.parametrize("csv", [True, False])

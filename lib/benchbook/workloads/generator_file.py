@@ -69,15 +69,19 @@ class FigurePattern(Strict):
 
 
 class Column(Strict):
-    """A column of a printed table: the pattern of its heading, and the figure in it. `name` may hold its groups."""
+    """A column of a printed table: the pattern of its heading, and the figure in it.
+
+    `name` may hold groups of that and of the row; `printed` is its unit there, where that is not `unit`.
+    """
 
     heading: Pattern
     name: str
     unit: str
+    printed: str = ""
 
 
 class Columns(Strict):
-    """A printed table: its line of headings, what stands between two of them, and the row that counts."""
+    """A printed table: its line of headings, what stands between two of them, and the row or rows that count."""
 
     header: Pattern
     between: Pattern

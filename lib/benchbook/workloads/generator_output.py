@@ -366,20 +366,19 @@ def _factor(printed: str, unit: str) -> float:
 
 
 def _of_columns(columns: Columns, report: str) -> dict[str, Quantity]:
-    header, row = (re.search(pattern, report, re.MULTILINE) for pattern in (columns.header, columns.row))
-    if not header or not row:
-        return {}
-    headings, cells = re.split(columns.between, header[0].strip()), row[0].split()
-    if len(cells) < len(headings):  # cut
-        return {}
+    header = re.search(columns.header, report, re.MULTILINE)
+    headings = re.split(columns.between, header[0].strip(" |")) if header else []
     found = {}
-    for heading, printed in zip(headings, cells, strict=False):
-        for column in columns.figures:
-            match = re.fullmatch(column.heading, heading)
-            if match and re.fullmatch(r"[\d.]+", printed):
-                name = column.name.format_map(_named(match.groupdict()))
-                found[name] = Quantity(value=float(printed), unit=column.unit)
-                break
+    for row in re.finditer(columns.row, report, re.MULTILINE) if header else ():
+        cells = row[0].replace("|", " ").split()
+        for heading, printed in zip(headings, cells, strict=False) if len(cells) >= len(headings) else ():  # else cut
+            for column in columns.figures:
+                match = re.fullmatch(column.heading, heading)
+                if match and re.fullmatch(r"[\d.]+", printed):
+                    name = column.name.format_map(_named({**row.groupdict(), **match.groupdict()}))
+                    number = float(printed) * _factor(column.printed or column.unit, column.unit)
+                    found[name] = Quantity(value=number, unit=column.unit)
+                    break
     return found
 
 
