@@ -3,6 +3,7 @@
     <!-- bb: REPORT@CAMPAIGN cell tps workload=oltp_insert threads=100 -->9,101<!-- /bb -->
     <!-- bb: REPORT@CAMPAIGN table tps -->...<!-- /bb -->                  a table, in Markdown
     \\newcommand{\\insertTps}{9,101} % bb: REPORT@CAMPAIGN cell tps ...     a line of a LaTeX file
+    % bb: REPORT@CAMPAIGN table tps ... % /bb                             rows of a table of LaTeX, between two lines
 
 After the metric stand the levels of one cell, as published, and `system=`, `table=` where they are not enough.
 `to=100` takes a figure that is rounded to hundreds, `interval` writes mean and 95% interval.
@@ -14,11 +15,14 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+import nbformat
+from nbformat import NotebookNode
 from rich.console import Console
 
 from benchbook import paths
@@ -30,25 +34,32 @@ from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import as_published, trials_as_published
 from benchbook.campaign.store import Campaign, whole_records
 from benchbook.documents.numerals import figures
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, counted
 from benchbook.given import user_file
 from benchbook.given.atomic import replace_text
 
 _BOUND = re.compile(
     r"<!-- bb: (?P<what>[^>]*?) -->(?P<printed>.*?)<!-- /bb -->"
-    r"|^\\newcommand\{\\\w+\}\{(?P<tex_printed>[^{}]*)\} *% bb: (?P<tex_what>[^\n]+)$",
+    r"|^\\newcommand\{\\\w+\}\{(?P<tex_printed>[^{}]*)\} *% bb: (?P<tex_what>[^\n]+)$"
+    r"|^ *% bb: (?P<rows_what>[^\n]+)$(?P<rows_printed>.*?)^ *% /bb$",
     re.DOTALL | re.MULTILINE,
 )
 # In Markdown, an example: it is shown as it stands.
 _CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 _FLAGS = ("to", "interval")
+# A notebook holds its plots.
+MOST_NOTEBOOK_BYTES = 100_000_000
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A place of a document: what it is bound to, what is printed there, and where that stands in the text."""
+    """A place of a document: what it is bound to, what is printed there, and where that stands in the text.
+
+    `part` is the cell of a notebook, from 1 on, of which `line` and `span` are; 0 is the whole of any other file.
+    """
 
     file: Path
+    part: int
     line: int
     report: str
     campaign: str
@@ -60,7 +71,7 @@ class Bound:
 
     @property
     def where(self) -> str:
-        return f"{self.file}:{self.line}"
+        return f"{self.file}, cell {self.part}, line {self.line}" if self.part else f"{self.file}:{self.line}"
 
     @property
     def options(self) -> dict[str, str]:
@@ -83,21 +94,44 @@ class Cited:
 
 def bound_in(file: Path) -> Iterator[Bound]:
     """Yield every bound place of a file, in its order. Raise BadInput for one that cannot be read."""
-    text = user_file.text(file)
-    code = [match.span() for match in _CODE.finditer(text)] if file.suffix == ".md" else []
+    if file.suffix != ".ipynb":
+        yield from _bound_in(file, 0, user_file.text(file))
+        return
+    for number, cell in enumerate(_notebook(file).cells, start=1):
+        if cell.cell_type == "markdown":
+            yield from _bound_in(file, number, cell.source)
+
+
+def _notebook(file: Path) -> NotebookNode:
+    text = user_file.text(file, most=MOST_NOTEBOOK_BYTES)
+    try:
+        return nbformat.reads(text, as_version=4)
+    except (ValueError, KeyError, AttributeError, TypeError, nbformat.ValidationError) as problem:
+        raise BadInput(
+            "not a notebook", file=file, value=str(problem)[:80], fix="save it again by Jupyter"
+        ) from problem
+
+
+def _bound_in(file: Path, part: int, text: str) -> Iterator[Bound]:
+    code = [match.span() for match in _CODE.finditer(text)] if part or file.suffix == ".md" else []
     for match in _BOUND.finditer(text):
         if any(begin <= match.start() < end for begin, end in code):
             continue
-        tex = match["what"] is None
-        what, line = match["tex_what"] if tex else match["what"], text.count("\n", 0, match.start()) + 1
+        form = next(form for form in ("", "tex_", "rows_") if match[f"{form}what"] is not None)
+        what, line = match[f"{form}what"], text.count("\n", 0, match.start()) + 1
         address, *words = what.split()
         report, at, campaign = address.partition("@")
-        if not at or len(words) < 2 or words[0] not in ("cell", "table"):
+        if (
+            not at
+            or len(words) < 2
+            or words[0] not in ("cell", "table")
+            or (form and (words[0] == "cell") != (form == "tex_"))
+        ):
             fix = "write REPORT@CAMPAIGN cell METRIC LEVEL=VALUE ..., or REPORT@CAMPAIGN table METRIC"
             raise BadInput("not a binding", file=f"{file}:{line}", key="bb", value=what, fix=fix)
         levels = {name: value for name, _, value in (word.partition("=") for word in words[2:])}
-        group = "tex_printed" if tex else "printed"
-        yield Bound(file, line, report, campaign, words[0], words[1], levels, match[group], match.span(group))
+        printed, span = match[f"{form}printed"], match.span(f"{form}printed")
+        yield Bound(file, part, line, report, campaign, form + words[0], words[1], levels, printed, span)
 
 
 def cited(bound: Bound) -> Cited:
@@ -107,9 +141,11 @@ def cited(bound: Bound) -> Cited:
         return Cited(bound, bound.printed, f"there is no campaign {bound.campaign} of {bound.report} here")
     campaign = Campaign(folder)
     records = as_published(campaign.records(), campaign.scaling)
-    if bound.form == "table":
-        text = f"\n{table(records, bound.metric, bound.cell)}\n"
-        return Cited(bound, text, "" if text == bound.printed else "the table is not what was measured")
+    if bound.form.endswith("table"):
+        rows = table(records, bound.metric, bound.cell)
+        text = f"\n{_in_latex(rows) if bound.form == 'rows_table' else _in_markdown(rows)}\n"
+        line, problem = _table_problem(bound.printed, rows)
+        return Cited(replace(bound, line=bound.line + line), text, problem)
     mine = [record for record in records if _fits(record, bound.cell)]
     others = {(r.table, r.system, *sorted(r.levels.items())) for r in mine}
     found = trials.over_repetitions(mine, bound.metric) if len(others) == 1 else None
@@ -170,8 +206,8 @@ def _problem(bound: Bound, found: Measured, text: str) -> str:
     return f"{said} ({interval}): {'inside' if found.low <= number <= found.high else 'outside'} its interval"
 
 
-def table(records: Sequence[Record], metric: str, cell: dict[str, str] | None = None) -> str:
-    """Return the cells of a metric as a Markdown table: levels, mean, 95% interval, repetitions."""
+def table(records: Sequence[Record], metric: str, cell: dict[str, str] | None = None) -> list[list[str]]:
+    """Return the cells of a metric as rows of a table, the headings first: levels, mean, 95% interval, repetitions."""
     parts: dict[tuple[tuple[str, object], ...], list[Record]] = {}
     for record in records:
         if metric in record.summary and _fits(record, cell or {}):
@@ -180,13 +216,50 @@ def table(records: Sequence[Record], metric: str, cell: dict[str, str] | None = 
             )
     names = dict.fromkeys(name for key in parts for name, _ in key)
     varied = [name for name in names if len({dict(key).get(name) for key in parts}) > 1]
-    rows = [[*varied, metric, "low", "high", "n"], ["---"] * (len(varied) + 4)]
+    rows = [[*varied, metric, "low", "high", "n"]]
     for key in sorted(parts, key=lambda key: [(isinstance(v, str), v) for _, v in key]):
         found = trials.over_repetitions(parts[key], metric)
         assert found is not None
         mean_and_interval = [formatting.number(value) for value in (found.value, found.low, found.high)]
         rows.append([*(str(dict(key).get(name, "")) for name in varied), *mean_and_interval, str(found.n)])
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return rows
+
+
+def _in_markdown(rows: Sequence[Sequence[str]]) -> str:
+    head, *body = rows
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *body])
+
+
+def _in_latex(rows: Sequence[Sequence[str]]) -> str:
+    lines = [" & ".join(row).replace("_", r"\_") + r" \\" for row in rows]
+    return "\n".join([lines[0], r"\hline", *lines[1:]])
+
+
+def _table_problem(printed: str, rows: Sequence[Sequence[str]]) -> tuple[int, str]:
+    """Return the line of the first cell that is another, counted from the binding's, and what is wrong with it."""
+    there = [
+        (
+            number,
+            [
+                cell.strip().replace(r"\_", "_")
+                for cell in re.split("[|&]", line.strip().removesuffix(r"\\").strip("| "))
+            ],
+        )
+        for number, line in enumerate(printed.split("\n"))
+        if line.strip() not in ("", r"\hline") and re.sub(r"[|:\s-]", "", line)
+    ]
+    if len(there) != len(rows):
+        return 0, f"a table of {counted(len(there), 'row')} is printed, {counted(len(rows), 'row')} were measured"
+    wrong = [
+        (number, f"{mine} is printed, {measured} was measured ({heading} of {row[0]})")
+        for (number, cells), row in zip(there, rows, strict=True)
+        for heading, mine, measured in zip_longest(rows[0], cells, row, fillvalue="nothing")
+        if mine != measured
+    ]
+    if not wrong:
+        return 0, ""
+    (line, said), *more = wrong
+    return line, f"{said}; {counted(len(more), 'more cell')} of the table" if more else said
 
 
 def run(files: Sequence[Path], console: Console, *, update: bool, receipt: Path | None, badge: Path | None) -> int:
@@ -211,12 +284,20 @@ def run(files: Sequence[Path], console: Console, *, update: bool, receipt: Path 
 
 
 def _rewrite(file: Path, wrong: Sequence[Cited]) -> None:
-    text = user_file.text(file)
+    if wrong and file.suffix == ".ipynb":
+        notebook = _notebook(file)
+        for number, cell in enumerate(notebook.cells, start=1):
+            cell.source = _written_in(cell.source, [one for one in wrong if one.bound.part == number])
+        replace_text(file, nbformat.writes(notebook) + "\n")
+    elif wrong:
+        replace_text(file, _written_in(user_file.text(file), wrong))
+
+
+def _written_in(text: str, wrong: Sequence[Cited]) -> str:
     for one in sorted(wrong, key=lambda each: each.bound.span, reverse=True):
         begin, end = one.bound.span
         text = f"{text[:begin]}{one.text}{text[end:]}"
-    if wrong:
-        replace_text(file, text)
+    return text
 
 
 def _receipt(found: Sequence[Cited]) -> dict[str, object]:

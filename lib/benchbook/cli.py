@@ -421,7 +421,7 @@ def import_logs(
 @_command(OWN, "benchbook cite README.md docs/*.md --check")
 def cite(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Markdown, HTML, LaTeX: any text with bound figures.")
+        list[Path], typer.Argument(metavar="FILE...", help="Markdown, HTML, LaTeX, notebooks with bound figures.")
     ],
     check_: Annotated[bool, typer.Option("--check", help="Only check (the default).")] = False,
     update: Annotated[bool, typer.Option("--update", help="Replace figures that differ by what was measured.")] = False,

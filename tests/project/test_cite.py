@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 from kit import ROOT, Home
 from typer.testing import CliRunner
@@ -119,6 +120,52 @@ def test_a_table_is_written_and_an_example_in_code_is_left_alone(sample: Path, t
     assert "| threads | tps | low | high | n |" in text
     assert "| 200 | 296.6 | 223.3 | 369.9 | 3 |" in text
     assert ran(file)[0] == 0
+
+
+def test_a_cell_of_a_table_that_was_changed_is_told_with_its_line_and_both_numbers(
+    sample: Path, tmp_path: Path
+) -> None:
+    table = f"bb: {REPORT}@{CAMPAIGN} table tps workload=oltp_read_write"
+    file = write(tmp_path, f"# Title\n\n<!-- {table} --><!-- /bb -->\n")
+    assert "paper.md:3: a table of 0 rows is printed, 4 rows were measured" in ran(file)[1]
+    ran(file, "--update")
+    whole = file.read_text()
+    file.write_text(whole.replace("| 200 | 296.6 |", "| 200 | 396.6 |").replace("369.9", "469.9"))
+    line = whole[: whole.index("| 200 |")].count("\n") + 1
+    said = f"paper.md:{line}: 396.6 is printed, 296.6 was measured (tps of 200); 1 more cell of the table"
+    assert (ran(file, "--check")[0], said in ran(file)[1]) == (1, True)
+    # As a formatter sets it.
+    file.write_text(whole.replace("| 200 | 296.6 |", "|     200 |    296.6 |").replace("| --- |", "| :------: |"))
+    assert ran(file)[0] == 0
+    tex = write(tmp_path, f"\\begin{{tabular}}{{lllll}}\n  % {table}\n  % /bb\n\\end{{tabular}}\n", "rows.tex")
+    assert ran(tex, "--update")[0] == 0
+    assert "\n200 & 296.6 & 223.3 & 369.9 & 3 \\\\\n" in tex.read_text()
+    assert ran(tex)[0] == 0
+    tex.write_text(tex.read_text().replace("296.6", "396.6"))
+    assert "396.6 is printed, 296.6 was measured (tps of 200)" in ran(tex)[1]
+
+
+def test_figures_of_a_notebook_are_checked_and_written_cell_by_cell(sample: Path, tmp_path: Path) -> None:
+    table = f"<!-- bb: {REPORT}@{CAMPAIGN} table tps workload=oltp_read_write --><!-- /bb -->"
+    notebook = nbformat.v4.new_notebook(
+        cells=[
+            nbformat.v4.new_code_cell(f"print('<!-- {CELL} -->1<!-- /bb -->')"),
+            nbformat.v4.new_markdown_cell(f"# Title\n\nIt does <!-- {CELL} -->26,711<!-- /bb --> a second."),
+            nbformat.v4.new_markdown_cell(f"All:\n{table}"),
+        ]
+    )
+    file = write(tmp_path, nbformat.writes(notebook), "paper.ipynb")
+    status, output = ran(file, "--check")
+    assert status == 1
+    assert "paper.ipynb, cell 2, line 3: 26,711 is printed, 16,711 was measured" in output
+    assert ran(file, "--update")[0] == 0
+    found = nbformat.read(file, as_version=4)
+    assert found.cells[1].source == f"# Title\n\nIt does <!-- {CELL} -->16,711<!-- /bb --> a second."
+    assert "\n| 200 | 296.6 | 223.3 | 369.9 | 3 |\n" in found.cells[2].source
+    assert "-->1<!--" in found.cells[0].source
+    assert ran(file)[0] == 0
+    with pytest.raises(BadInput, match="not a notebook"):
+        list(cite.bound_in(write(tmp_path, "{", "broken.ipynb")))
 
 
 def test_a_receipt_says_which_records(sample: Path, tmp_path: Path) -> None:
