@@ -7,8 +7,14 @@ units        which units are times and rates, and what one is in another
 columns      what a heading says: quantity, unit, direction, role
 tables       blocks to tables of cells
 frames       all figures of a document as one tidy frame
-relations    what the figures of a table say of each other
-comparisons  cells found by the names that a sentence says
+relations    what the figures of a table say of each other, each kind in a module of its own:
+  changes      percentages and ratios, against what they may have been made of
+  sums         totals, means, sums, and rates
+  ratios       products and ratios that are the same in all rows
+  curves       percentiles, shares, points along a curve
+  repeats      the same figures twice
+named_cells  cells by the words that name them
+comparisons  sentences that compare such cells, order them, set them a limit, or quote one
 sentences    sentences held against tables and against themselves
 setups       commands, hosts, versions and levels of a document
 findings     what an audit says of one thing

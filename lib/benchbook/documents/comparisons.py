@@ -7,35 +7,33 @@ name selects cells; the cells of two names, alike in all else, are the pairs tha
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cache
 from itertools import pairwise, permutations
 from statistics import median
 from typing import NamedTuple
 
 from benchbook.documents.amounts import APART, DOWN, UP, Claim, claims, in_figures, way_of
-from benchbook.documents.columns import rule_of
+from benchbook.documents.named_cells import (
+    BY_SPEED,
+    GENERAL,
+    METRIC_NAMES,
+    NO_NAME,
+    NUMBER,
+    Point,
+    all_named,
+    cells_among,
+    cells_at,
+    cells_of,
+    metric_of,
+    metric_score,
+    said_names,
+    short_name,
+    speaks_of_others,
+)
 from benchbook.documents.numerals import Figure, figures
 from benchbook.documents.tables import Reading, Table
 from benchbook.documents.units import factor, is_rate, is_time
 
-METRIC_WORDS = {
-    "throughput": r"throughput|tps|qps|ops|rps|iops|performance|吞吐|性能|tpmc|bandwidth|speed|每秒"
-    r"|(?:transactions?|quer(?:y|ies)|requests?|operations?|rows?|inserts?|reads?|writes?|events?|messages?) (?:per|/|a) ?s",
-    "latency": r"latenc|延迟|response|响应|duration",
-    "percentile": r"latenc|p\d\d|percentile|延迟|分位",
-    "mean": r"latenc|average|mean|延迟|duration|平均",
-    "max": r"latenc|max|worst|延迟",
-    "min": r"latenc|min|延迟",
-    "time": r"\btime\b|duration|耗时|时间|seconds|\b(?:took|takes?|needs?|longer|as long)\b",
-    "size": r"memory|size|space|内存|disk|storage",
-    "usage": r"cpu|usage|utili[sz]ation|使用率|利用率",
-    "cost": r"cost|price|成本|价格",
-}
-# What a heading may only abbreviate; any other quantity is named by its heading, for prices and sizes are of many things.
-_GENERAL = {"throughput", "latency", "percentile", "mean", "max", "min", "time"}
-_SPEED = re.compile(r"\b(?:faster|slower|performance|speed\w*|quick\w*|outperforms?)\b|性能|更快|更慢", re.IGNORECASE)
 _PIVOT = re.compile(
     r"\b(?:than|compared (?:to|with)|in comparison (?:to|with)|versus|vs\.?|against|relative to|over)\b|比|相比|较",
     re.IGNORECASE,
@@ -45,34 +43,12 @@ _MOOD = re.compile(
     r"\b(?:if|should|would|could|may|might|expect\w*|theor\w+|goal|target|claims?|ideal\w*|previous\w*|earlier)\b|如果|预期|理论|可能",
     re.IGNORECASE,
 )
-_BRACKET = re.compile(r"\s*[(\[（].*")
-_METRIC = re.compile(
-    r"\b(?:tps|qps|ops|iops|rps|throughput|latenc\w+|time|p\d\d(?:\.\d+)?|avg|average|mean|median|\d\dth|percentile|transactions|queries|requests|per|sec(?:ond)?s?|"
-    r"ms|us|cpu|usage)\b|平均|延迟|吞吐量?|[/_:]",
-    re.IGNORECASE,
-)
-_NO_NAME = re.compile(r"none|no|off|without|base(?:line)?|default|native", re.IGNORECASE)
-
 
 ROUND = 0.12
 """How far, of itself, "about 30%" may be off. Of the 99 sentences in benchmarks/sentences nothing changes from 0.05 to 0.12; at 0.2 two
 false ones pass."""
 FAR = 1.2
 """How many times off a comparison is no rounding: of those sentences 91 are judged rightly at 1.1, 89 at 1.2, 83 at 1.5, none wrongly."""
-
-
-class Point(NamedTuple):
-    """A figure of a metric: what its row, its column and its table are called, by dimension, and what else its heading says."""
-
-    table: Table
-    row: int
-    place: int
-    names: dict[str, str]
-    rest: str
-    number: Figure
-    change: float | None
-    """The change in percent that is printed beside it."""
-
 
 Pair = tuple[Point, Point]
 
@@ -118,7 +94,7 @@ class Cells:
     """The cells of a document by their names, to be found by the words of its sentences."""
 
     def __init__(self, read: Reading) -> None:
-        self.points = {table.id: points for table in read.tables if (points := _points(table))}
+        self.points = {table.id: points for table in read.tables if (points := cells_of(table))}
         self.tables = [table for table in read.tables if table.id in self.points]
         self.titles = {one.id: _words(one.section.rpartition(" > ")[2]) for one in self.tables}
         self.around: dict[str, str] = {}
@@ -148,7 +124,9 @@ class Cells:
         alike: dict[tuple[str, ...], list[Table]] = {}
         for table in tables:
             alike.setdefault(
-                tuple(_METRIC.sub("", one.heading) if one.role == "metric" else one.heading for one in table.columns),
+                tuple(
+                    METRIC_NAMES.sub("", one.heading) if one.role == "metric" else one.heading for one in table.columns
+                ),
                 [],
             ).append(table)
         each = [self.points[table.id] for table in tables]
@@ -214,24 +192,24 @@ class Cells:
             ):
                 return Compared(claim, True, pairs)
         if len(ways) != 1:
-            return self._changed(_at(kept, names), claim) if metric and not ways else None
+            return self._changed(cells_at(kept, names), claim) if metric and not ways else None
         pairs, sure, dimension = ways[0]
         right = [(a, b) for a, b in pairs if not sure or self._is_right(claim, a, b)]
         of = {one.table.columns[one.place].quantity for one in metric}
-        score = min((_score(text, one) for one in metric), default=0.0)
+        score = min((metric_score(text, one) for one in metric), default=0.0)
         told = names.keys() - {"/metric"}
         strict = (
             single
             and (own or dimension == "/table")
             and (sure or len(pairs) == 1)
             and len({(one.rest, one.table.columns[one.place].unit) for pair in pairs for one in pair}) == 1
-            and (of <= _GENERAL or score >= 1)
+            and (of <= GENERAL or score >= 1)
             and (bool(told) or score >= 1.5 if metric else len({one.rest for one in group}) == 1 and bool(told))
             and len(_PERCENTAGES.findall(text)) < 2
             and not _MOOD.search(text)
             and not re.search(r"on average|平均", text)
-            and not _speaks_of_others(text, pairs[0][0].table, names)
-            and _all_named(kept, names)
+            and not speaks_of_others(text, pairs[0][0].table, names)
+            and all_named(kept, names)
             and (sure or not self._elsewhere(claim, kept, pairs))
         )
         return Compared(claim, False, pairs) if strict and _is_far(claim, right) else None
@@ -260,13 +238,13 @@ class Cells:
         for dimension in [*several, *{one: 0 for point in group for one in point.names if one not in several}]:
             if found and several and dimension not in several:
                 break
-            points = _at(group if dimension == "/metric" else kept, names, dimension)
-            values = list(dict.fromkeys(_short(one.names.get(dimension, "")) for one in points))
+            points = cells_at(group if dimension == "/metric" else kept, names, dimension)
+            values = list(dict.fromkeys(short_name(one.names.get(dimension, "")) for one in points))
             for subject, base, sure in _sides(text, names.get(dimension, []), values, implied=dimension != "/metric"):
                 if pairs := _pairs(points, dimension, subject, base):
                     found.append((pairs, sure, dimension))
         # "At 100 clients" is where two things are compared, if two are there.
-        at = {dimension for dimension, of in said.items() if len(of) == 1 and _NUMBER.match(of[0])}
+        at = {dimension for dimension, of in said.items() if len(of) == 1 and NUMBER.match(of[0])}
         yield from [one for one in found if one[2] not in at] or found
 
     def _is_right(self, claim: Claim, a: Point, b: Point) -> bool:
@@ -300,7 +278,7 @@ class Cells:
         found: dict[tuple[str, str, str], Ordered] = {}
         for group in self.groups(text, section):
             candidates = [one for one in group if way in {"more", "less"} or self.better(one)]
-            metric = [one for one in metric_of(text, candidates) if _score(text, one) > _BY_SPEED]
+            metric = [one for one in metric_of(text, candidates) if metric_score(text, one) > BY_SPEED]
             candidates = metric or ([] if most and not beats else candidates)
             names = said_names(text, candidates)
             orders = {
@@ -310,7 +288,11 @@ class Cells:
             alone = sum(any(first != last for first, last in each) for each in orders.values()) == 1
             for dimension, each in orders.items():
                 for first, last in each:
-                    both = _pairs(_among(candidates, names, dimension), dimension, first, last) if first != last else []
+                    both = (
+                        _pairs(cells_among(candidates, names, dimension), dimension, first, last)
+                        if first != last
+                        else []
+                    )
                     right = [(a, b) for a, b in both if a.number.value == b.number.value or self._is_way(way, a, b)]
                     # Faster by one metric is faster; where all metrics of a row say the reverse, it is not.
                     rows = {(a.table.id, a.row, b.row, a.rest, a.table.columns[a.place].unit) for a, b in right}
@@ -328,7 +310,7 @@ class Cells:
                     old = found.get(key, Ordered(first, last, [], [], every=False, sure=True))
                     if both:
                         every = bool(_EVERY.search(text)) and not (most and not beats)
-                        sure = old.sure and alone and not _speaks_of_others(text, both[0][0].table, names)
+                        sure = old.sure and alone and not speaks_of_others(text, both[0][0].table, names)
                         found[key] = Ordered(first, last, old.right + right, old.wrong + wrong, every=every, sure=sure)
         if most and not beats:
             # "A is highest with 8 threads": of all threads A has, or of all that have 8 threads.
@@ -357,18 +339,18 @@ class Cells:
                     level = [(figures(one.names[dimension]), one) for one in kept]
                     kept = [one for values, one in level if ends and values and values[0].value <= ends[0].value]
                 else:
-                    kept = _among(kept, {dimension: said})
+                    kept = cells_among(kept, {dimension: said})
             if not kept or len({one.rest for one in kept}) > 1 or not scale:
                 continue
             end = printed[0].value * scale
             wrong = [one for one in kept if (one.number.low > end if below else one.number.high < end)]
             strict = (
-                any(one.table.section == section and _score(text, one) >= 1 for one in kept)
-                and not _speaks_of_others(re.sub(r"\b(?:never|not|exceeds?)\b", "", text), kept[0].table, names)
-                and _all_named(metric, names)
+                any(one.table.section == section and metric_score(text, one) >= 1 for one in kept)
+                and not speaks_of_others(re.sub(r"\b(?:never|not|exceeds?)\b", "", text), kept[0].table, names)
+                and all_named(metric, names)
                 # "Under 5 ms at 64 threads, 11 ms at 128" sets no limit at 128; "every codec" is not the row without one.
                 and len([one for one in figures(text) if one.unit == printed[0].unit]) == 1
-                and not all(any(_NO_NAME.fullmatch(name) for name in one.names.values()) for one in wrong)
+                and not all(any(NO_NAME.fullmatch(name) for name in one.names.values()) for one in wrong)
             )
             if not wrong or (strict and len(wrong) < len(kept)):
                 bounds.append(Bounded(limit[0], kept, wrong))
@@ -385,12 +367,12 @@ class Cells:
         ]
         told = [one for one in all_told if len(re.sub(r"\D", "", one.printed).strip("0")) >= 3 and one.unit != "%"]
         cells = self.points[tables[0].id]
-        metric = [one for one in metric_of(text, cells) if _score(text, one) >= 1]
+        metric = [one for one in metric_of(text, cells) if metric_score(text, one) >= 1]
         names = said_names(text, metric or cells)
         names.pop("/metric", None)
         # What is told is one of the few cells that the words name.
         for one in all_told if names else []:
-            for cell in _at(metric_of(text, cells), names)[:4]:
+            for cell in cells_at(metric_of(text, cells), names)[:4]:
                 scale = factor(one.unit, tables[0].columns[cell.place].unit)
                 if scale and one.low * scale <= cell.number.high and cell.number.low <= one.high * scale:
                     return Quoted(one, cell, holds=True)
@@ -404,13 +386,15 @@ class Cells:
         differs = re.search(rf"\b(?:{UP}|{DOWN}|{APART})", text, re.IGNORECASE)
         if (
             differs
-            or _speaks_of_others(text, tables[0], names)
+            or speaks_of_others(text, tables[0], names)
             or len(names) + bool(metric) < 2
             or any(len({name for _, name in said}) > 1 for said in names.values())
         ):
             return None
         kept = [
-            one for one in metric or cells if all(_short(one.names[each]) == said[0][1] for each, said in names.items())
+            one
+            for one in metric or cells
+            if all(short_name(one.names[each]) == said[0][1] for each, said in names.items())
         ]
         unit = tables[0].columns[kept[0].place].unit if kept else ""
         if (
@@ -472,7 +456,7 @@ def _orders(
             r"\bof (?:the )?$", text[: said[0][0]]
         ):
             return []
-        others = dict.fromkeys(_short(one.names.get(dimension, "")) for one in cells)
+        others = dict.fromkeys(short_name(one.names.get(dimension, "")) for one in cells)
         return (
             [(names[0], one) for one in others if one != names[0]] if len(names) == 1 and dimension != "/metric" else []
         )
@@ -489,145 +473,6 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower())) - _COMMON
 
 
-@cache
-def _short(name: str) -> str:
-    return _BRACKET.sub("", name).strip("*`_ ,") or name
-
-
-def _points(table: Table) -> list[Point]:
-    levels = [place for place, one in enumerate(table.columns) if one.role == "level"] or [0]
-    title = table.caption.strip("*:：_ \n") if len(table.caption) < 60 else ""
-    title = title or table.section.rpartition(" > ")[2]
-    changed = [
-        row
-        for row in range(len(table.rows))
-        if (rule := rule_of(table.rows[row][levels[0]].text)) and rule.role == "delta"
-    ]
-    places = [place for place, one in enumerate(table.columns) if one.role == "metric" and place not in levels]
-    products = {
-        place: " ".join(_METRIC.sub(" ", _short(table.columns[place].heading)).strip(" ,;-").split())
-        for place in places
-    }
-    rests = {
-        place: " ".join(table.columns[place].heading.replace(product, " ").split())
-        if product
-        else table.columns[place].heading
-        for place, product in products.items()
-    }
-    alike = Counter((rest, table.columns[place].unit) for place, rest in rests.items())
-    found = []
-    for place in places:
-        column = table.columns[place]
-        # What no other column shares is no product: "Disk" of "Disk size" is of the metric.
-        rest = rests[place] if alike[rests[place], column.unit] > 1 else column.heading
-        beside = table.rows[changed[0]][place].figure if len(changed) == 1 else None
-        for row in range(len(table.rows)):
-            if row in changed or (number := table.number(row, place)) is None or number.low <= 0:
-                continue
-            names = {table.columns[at].heading: table.rows[row][at].text.strip("*`_ ") for at in levels}
-            said = rest
-            for dimension, name in names.items():
-                # "snappy, reads/s" is snappy's.
-                own, _, tail = name.rpartition(", ")
-                if own and (rule := rule_of(tail)) and rule.role == "metric":
-                    names[dimension], said = own, f"{rest} {tail}".strip()
-            names |= {"/column": products[place], "/table": title, "/metric": said}
-            second = next((one for one in table.rows[row][place].figures[1:] if one.unit == "%"), beside)
-            deltas = [at for at, one in enumerate(table.columns) if one.role == "delta" and one.unit == "%"]
-            second = second or (table.number(row, deltas[0]) if len(deltas) == 1 else None)
-            found.append(Point(table, row, place, names, said, number, second.value if second else None))
-    return found
-
-
-def said_names(text: str, candidates: Sequence[Point]) -> dict[str, list[tuple[int, str]]]:
-    """Return the names of cells that a text says, by dimension, with their place; the longest name counts."""
-    names = {(dimension, _short(name)) for point in candidates for dimension, name in point.names.items()}
-    masked, found = text, dict[str, list[tuple[int, str]]]()
-    for dimension, name in sorted(names, key=lambda one: (one[0] in {"/table", "/metric"}, -len(one[1]), one)):
-        others = tuple(sorted(other for at, other in names if at == dimension and other != name))
-        pattern = _said(dimension, in_figures(name), others, text)
-        if not pattern:
-            continue
-        for match in re.finditer(pattern, masked, re.IGNORECASE):
-            found.setdefault(dimension, []).append((match.start(), name))
-        if dimension != "/metric":
-            masked = re.sub(pattern, lambda match: "\0" * len(match[0]), masked, flags=re.IGNORECASE)
-    return {dimension: sorted(said) for dimension, said in found.items()}
-
-
-_LOAD = r"(?:threads?|clients?|connections?|concurren\w*|线程|并发)"
-# Behind a number that its noun does not follow: "from 8 to 32 clients", "with 8 threads than with 4".
-_BARE = r"(?=\s*(?:[,.;:)]\s|$|[,.;:)]$|(?:to|and|or|than|with|when|in|for|is|are|has|does)\b))"
-
-
-def _said(dimension: str, name: str, others: tuple[str, ...], text: str) -> str:
-    """Return a pattern of what a text says where it names a level or a product; "" where it cannot be told."""
-    head = _short(dimension).removeprefix("/column").removeprefix("/table").removeprefix("/metric")
-    version = dimension == "/column" and re.fullmatch(r"\d+(?:\.\d+)+", name)
-    if not version and (number := re.fullmatch(r"([\d,.]*\d)(?:\s?([A-Za-z/ ]+))?", name)):
-        noun = (number[2] or head.rpartition(" ")[2]).strip().removesuffix("s")
-        noun = rf"(?:(?:{re.escape(head)}|{re.escape(noun)})s?)" if noun else r"(?!)"
-        if re.search(
-            r"thread|client|connection|concurren|线程|并发", f"{dimension}{number[2] or ''}", re.IGNORECASE
-        ) or (dimension == "/column" and not number[2]):
-            noun = _LOAD
-        digits = (
-            re.escape(f"{int(number[1].replace(',', '')):,}").replace(",", ",?")
-            if re.fullmatch(r"[\d,]+", number[1])
-            else re.escape(number[1])
-        )
-        bare = rf"|{_BARE}" if re.search(rf"\d\s?-?{noun}|\b{noun}", text, re.IGNORECASE) else ""
-        between = rf"|(?:(?<=from )|(?<=to )|(?<=between )){digits}(?![\w%]|[.,]\d)(?=\s[a-z])" if bare else ""
-        return rf"(?<![\d.,A-Za-z]){digits}(?![\d%]|[.,]\d)(?:(?:\s|-|个|concurrent )*{noun}(?![a-z]){bare})|{noun}\W{{0,3}}(?:数|is|was|of|=|为|at|\s){{0,2}}\s?{digits}(?![\d,.]*\d|\s?[%％x×]){between}"
-    if len(name) == 1 and name.isupper():
-        before = [rf"(?<={re.escape(word)} )" for word in ("of", "than", "and", "vs", "for", "with", head) if word]
-        return rf"(?:{'|'.join(before)})(?-i:{name})(?![\w'’])"
-    if len(name) < 2:
-        return ""
-    # point_select, Point select and point-select; scans of Scan.
-    words = [re.escape(word) for word in re.split(r"[\s_-]+", name) if word]
-    written = r"[\s_-]?".join(words)
-    if len(name) > 3 and name[-1].isalpha() and name.isascii():
-        written = f"{written.removesuffix('s')}(?:s|es)?"
-    if _NO_NAME.fullmatch(name) and len(head) > 3:
-        written = rf"(?:{written}|(?:no|without|un)[\s-]?{re.escape(head[:8])}\w*)"
-    first = name.split(maxsplit=1)[0].strip(",;")
-    if (
-        len(first) > 3
-        and first[0].isupper()
-        and dimension not in {"/table", "/metric"}
-        and not any(other.startswith(first) for other in others)
-    ):
-        written = f"{written}|{re.escape(first)}"
-    return rf"(?<![\w.]){'v?' if version else ''}(?:{written})(?![\w]|\.\d)"
-
-
-def _at(points: list[Point], names: dict[str, list[tuple[int, str]]], but: str = "") -> list[Point]:
-    """Return the points of the names that a sentence says, where it says one alone of a dimension."""
-    for dimension, said in names.items():
-        if dimension not in {but, "/metric"} and len({name for _, name in said}) == 1:
-            points = [one for one in points if _short(one.names.get(dimension, "")) == said[0][1]] or points
-    return points
-
-
-def _among(points: list[Point], names: dict[str, list[tuple[int, str]]], but: str = "") -> list[Point]:
-    """Return the points of the names that a sentence says, of any number of them."""
-    for dimension, places in names.items():
-        if dimension not in {but, "/metric"}:
-            said = {name for _, name in places}
-            points = [one for one in points if _short(one.names.get(dimension, "")) in said] or points
-    return points
-
-
-def _all_named(points: list[Point], names: dict[str, list[tuple[int, str]]]) -> bool:
-    """Return whether every name that a sentence says is one of these points'."""
-    return all(
-        name in {_short(one.names[dimension]) for one in points}
-        for dimension, places in names.items()
-        for _, name in places
-    )
-
-
 def _sides(
     text: str, said: list[tuple[int, str]], values: list[str], *, implied: bool
 ) -> Iterator[tuple[str, str, bool]]:
@@ -641,104 +486,7 @@ def _sides(
         subject = names[0] if names and names[0] in values else values[1]
         yield subject, next(one for one in values if one != subject), False
     elif implied and names:
-        yield from ((names[0], one, False) for one in values if _NO_NAME.fullmatch(one) and one != names[0])
-
-
-_BY_SPEED = 0.5
-"""The score of a metric of which a text says no more than "faster"."""
-
-
-def _score(text: str, point: Point) -> float:
-    """Return how much a text says of the metric of a cell: the words of its heading, else of its quantity."""
-    column = point.table.columns[point.place]
-    score = 0.0
-    ranks = re.findall(
-        r"\b(?:p|tp)\s?(\d\d(?:\.\d+)?)\b|\b(\d\d(?:\.\d+)?)(?:th|%?\s(?:percentile|latenc))", text, re.IGNORECASE
-    )
-    if ranks:
-        # One percentile is not another one.
-        if column.percent is None or f"{column.percent:g}" not in {a or b for a, b in ranks}:
-            return 0.0
-        score += 2
-    for word in re.findall(r"[A-Za-z]{3,}", _METRIC_STOP.sub(" ", _short(point.rest))):
-        stem = word[: max(4, len(word) - 2)]
-        score += bool(re.search(rf"(?<![A-Za-z]){re.escape(stem)}", text, re.IGNORECASE))
-    words = METRIC_WORDS.get(column.quantity, "")
-    if words and re.search(words, text, re.IGNORECASE):
-        score += 0.75
-    elif column.quantity in _GENERAL and column.better and _SPEED.search(text):
-        score += _BY_SPEED if column.quantity in {"throughput", "time"} else _BY_SPEED / 2
-    return score
-
-
-_METRIC_STOP = re.compile(r"\b(?:per|sec|second|seconds|min|hour|the|and|with|for|ops)\b", re.IGNORECASE)
-
-
-def metric_of(text: str, points: Sequence[Point]) -> list[Point]:
-    """Return the cells of the metric that a text says most of; none where it says nothing of any."""
-    scores = {(one.table.id, one.place): _score(text, one) for one in points}
-    most = max(scores.values(), default=0.0)
-    return [one for one in points if most > 0 and scores[one.table.id, one.place] == most]
-
-
-# What a comparison may be "of", "with" or "than" without being of other things than a table has.
-_ANYWHERE = re.compile(
-    r"(?:the|an?|all|each|every|both|its|their|our|this|that|those|these|same|before|it|in|at|with|for|of|on|from|to|when|however|only|case|once|just)$"
-    r"|latenc|throughput|time|quer|transaction|request|operation|thread|client|connection|worker|node|version|release|run|test|result|total|average|mean|percentile|p\d|workload"
-    r"|comparison|contrast|factor|concurren|~?\d|(?:go|grow|doubl|mov|switch|chang|us|add|rais|increas|reduc|load|build|insert|writ|read)ing$|(?:tps|qps|ops)\b",
-    re.IGNORECASE,
-)
-# Words that any comparison may have. Any other word may be of something that no table has, or deny what it names.
-_COMPARING = set(
-    "a about above across ahead all almost also always an and any approximately are around as at average be beats been below "
-    "best better between both by case cases compared comparison consistently count counts deliver delivered delivers "
-    "difference does each even every fast faster fastest few fewer fewest finishes for from gap get gets give gives had "
-    "handles has have high higher highest in is it its itself just keep keeps large larger largest latency least less long "
-    "longer longest low lower lowest many margin mean more most much nearly need needs of on one only or our outperform "
-    "outperforms over overall per percent perform performs reach reached reaches relative remain remains responses roughly "
-    "runs sec second seconds serve serves set short shorter shortest show shows slow slower slowest small smaller smallest "
-    "stay stays sustains take takes than that the their these this those through throughout times to took total under "
-    "uniformly up uses versus vs was we were when where which while with within worst x".split()
-)
-_NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?!\s?[%％])")
-_WORD = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z][A-Za-z0-9]*(?:\.\d+)*")
-
-
-def _speaks_of_others(text: str, table: Table, names: dict[str, list[tuple[int, str]]]) -> bool:
-    """Return whether a sentence speaks of something that a table does not have, or of a level of it that no name binds."""
-    said = {number for places in names.values() for _, name in places for number in _NUMBER.findall(name)}
-    levels = {
-        cells[place].text for place, one in enumerate(table.columns) if one.role == "level" for cells in table.rows
-    }
-    loads = re.findall(rf"(?<![\w.,])(\d[\d,]*)\s{_LOAD}", text, re.IGNORECASE)
-    if (set(_NUMBER.findall(text)) & levels | set(loads)) - said:
-        return True
-    # Of the cells, what is said as a name: "all reads" are some rows, read_only and point_select say.
-    known = " ".join(
-        [
-            table.section,
-            table.caption,
-            *(one.heading for one in table.columns),
-            *(name for places in names.values() for _, name in places),
-        ]
-    )
-    known = re.sub(r"[\s_-]+", " ", known.lower())
-    metrics = "|".join(METRIC_WORDS[one] for one in {each.quantity for each in table.columns} if one in METRIC_WORDS)
-    if re.search(r"\bper (?!s|min|hour)|\beach (?:of|node|core|server|machine|host)\b", text, re.IGNORECASE):
-        return True
-    for match in _WORD.finditer(text):
-        if (version := re.match(r"\s(\d+(?:\.\d+)+)", text[match.end() :])) and version[1] in said:
-            continue  # "AcmeDB 4.2" where a column is headed 4.2
-        word = match[0].lower()
-        stem = re.escape(word[: max(4, len(word) - 2)]) + (r"\b" if len(word) < 4 else "")
-        if (
-            word not in _COMPARING
-            and not _ANYWHERE.match(word)
-            and not re.search(rf"\b{stem}", known)
-            and not re.search(rf"{metrics or '$^'}|^(?:{UP}|{DOWN}|{APART})", word)
-        ):
-            return True
-    return False
+        yield from ((names[0], one, False) for one in values if NO_NAME.fullmatch(one) and one != names[0])
 
 
 def _order(text: str, said: list[tuple[int, str]]) -> tuple[str, str, bool]:
@@ -762,7 +510,7 @@ def _pairs(kept: Sequence[Point], dimension: str, subject: str, base: str) -> li
     for strictly in (True, False):
         groups: dict[tuple[object, ...], dict[str, list[Point]]] = {}
         for one in kept:
-            name = _short(one.names.get(dimension, ""))
+            name = short_name(one.names.get(dimension, ""))
             if name in {subject, base}:
                 others = tuple(
                     each

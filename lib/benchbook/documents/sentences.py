@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator
 from itertools import permutations
 from typing import NamedTuple
 
-from benchbook.documents.comparisons import Cells, Point
+from benchbook.documents.comparisons import Cells
 from benchbook.documents.findings import Finding, Kind, Passed, Severity
 from benchbook.documents.findings import figure as shown
 from benchbook.documents.formats import Block
+from benchbook.documents.named_cells import Point
 from benchbook.documents.numerals import UNITS, Figure, figures
 from benchbook.documents.tables import SAID, Reading, Table
 from benchbook.documents.units import factor

@@ -1,0 +1,141 @@
+"""Percentiles in their order, shares within their whole, and points along a curve."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
+from math import log
+
+from benchbook.documents.cell_findings import Outcome, finding, is_ladder
+from benchbook.documents.findings import Passed
+from benchbook.documents.tables import Table
+
+_RANK_WORDS = re.compile(
+    r"(?:p|tp)\s?\d+(?:\.\d+)?|\d+(?:\.\d+)?\s?(?:th|%|rd)?(?:\s?percentile)?|\b(?:avg|average|mean|median|min(?:imum)?|max(?:imum)?|slowest|fastest|"
+    r"latency|lat|percentile|response|time|pct)\b|平均|最大|最小|延迟|[()\[\]_,.:/%-]|\b(?:us|ms|s|ns|sec)\b",
+    re.IGNORECASE,
+)
+
+
+def _rank(quantity: str, percent: float | None, heading: str) -> float | None:
+    if quantity == "percentile":
+        return percent
+    return {"min": 0.0, "max": 100.0}.get(quantity)
+
+
+def percentiles(table: Table) -> Iterator[Outcome]:
+    """Yield the rows (or columns) in which a higher percentile is the smaller one, or a mean lies above the maximum."""
+    stems: dict[tuple[str, str], list[tuple[float, int]]] = {}
+    for place, column in enumerate(table.columns):
+        rank = _rank(column.quantity, column.percent, column.heading)
+        if rank is not None:
+            stem = (" ".join(_RANK_WORDS.sub(" ", column.heading).lower().split()), column.unit)
+            stems.setdefault(stem, []).append((rank, place))
+    for group in stems.values():
+        for (low, one), (high, other) in combinations(sorted(group), 2):
+            if low < high:
+                for row in range(len(table.rows)):
+                    yield from _ordered(table, (row, one), (row, other))
+    ranked = table.columns[0].quantity == "rank"
+    ranks = [(_row_rank(cells[0].text, bare=ranked), row) for row, cells in enumerate(table.rows)]
+    known = [(rank, row) for rank, row in ranks if rank is not None]
+    if len(known) >= 2 and len(known) == len({rank for rank, _ in known}) and len(known) >= 0.6 * len(table.rows):
+        for place in range(1, len(table.columns)):
+            for (_, one), (_, other) in pairwise(sorted(known)):
+                yield from _ordered(table, (one, place), (other, place))
+
+
+def _row_rank(text: str, *, bare: bool) -> float | None:
+    found = re.fullmatch(
+        r"\W*(?:p|tp)?\s?(50|75|80|90|95|99(?:\.\d+)?)(?:th|%|\s?(?:th )?percentile|%?-tile)?(?:\s?latency)?\s?(?:\(\w+\))?\W*",
+        text.strip(),
+        re.IGNORECASE,
+    )
+    return float(found[1]) if found and (bare or not text.strip().isdigit()) else None
+
+
+def _ordered(table: Table, small: tuple[int, int], large: tuple[int, int]) -> Iterator[Outcome]:
+    one, other = table.number(*small), table.number(*large)
+    if one is None or other is None or one.unit != other.unit:
+        return
+    if one.low <= other.high:
+        yield Passed("percentiles", 1)
+        return
+    names = [
+        table.columns[place].heading if small[0] == large[0] else table.rows[row][0].text
+        for row, place in (small, large)
+    ]
+    sentence = [f"{names[0]} {one.printed} > {names[1]} {other.printed}"]
+    lines = 0.85
+    yield finding(
+        table,
+        *small,
+        "percentiles",
+        "contradiction",
+        f"{names[0]} is above {names[1]} for {table.label(small[0]) if small[0] == large[0] else table.columns[small[1]].heading}, which cannot be.",
+        sentence,
+        lines,
+    )
+
+
+_SHARE = re.compile(
+    r"hit (?:ratio|rate)|success\w* ?(?:rate|ratio|share|\(?%)|命中率|成功率|error rate|availability|accuracy",
+    re.IGNORECASE,
+)
+
+
+def shares(table: Table) -> Iterator[Outcome]:
+    """Yield shares of a whole that are above 100% (CPU in percent of one core may be), and those below 0."""
+    for place, column in enumerate(table.columns):
+        if column.unit == "%" and _SHARE.search(column.heading):
+            for row in range(len(table.rows)):
+                number = table.number(row, place)
+                if number and (number.low > 100 or number.high < 0):
+                    sentence = (
+                        f"{column.heading} of {table.label(row)} is {number.printed}: a share is between 0 and 100%."
+                    )
+                    lines = [f"{number.printed} of a whole"]
+                    yield finding(table, row, place, "impossible", "contradiction", sentence, lines, 0.9)
+                elif number:
+                    yield Passed("impossible", 1)
+
+
+def curves(table: Table) -> Iterator[Outcome]:
+    """Yield a point that lies far off both of its neighbours along a ladder of levels, where these are alike."""
+    if len(table.rows) < 4 or not is_ladder(table):
+        return
+    level = next(place for place, column in enumerate(table.columns) if column.role == "level")
+    x = [number.value if (number := table.number(row, level)) else 0.0 for row in range(len(table.rows))]
+    if x == list(range(1, len(x) + 1)) and table.columns[level].quantity != "concurrency":
+        return  # batch 1, 2, 3: numbers of parts, along which nothing need be smooth
+    for place, column in enumerate(table.columns):
+        y = [table.number(row, place) for row in range(len(table.rows))]
+        numbers = [one for one in y if one and one.low > 0]
+        if column.role != "metric" or column.unit == "%" or len(numbers) < len(y):
+            continue
+        for row in range(1, len(y) - 1):
+            before, here, after = numbers[row - 1 : row + 2]
+            off, others = _off_curve(x, [one.value for one in numbers], row)
+            if off > (5 if len(y) == 4 else max(2 if len(y) < 8 else 1.5, others**5)):
+                sentence = (
+                    f"{column.heading} of {table.label(row)} is {here.printed}, {off:.1f} times off what its neighbours let expect; "
+                    f"no other point is by more than {others:.2f}: a digit or a unit may have slipped."
+                )
+                lines = [f"{here.printed} between {before.printed} and {after.printed}"]
+                yield finding(table, row, place, "outlier", "suspicious", sentence, lines, 0.75)
+        yield Passed("outlier", len(y) - 2)
+
+
+def _off_curve(x: Sequence[float], y: Sequence[float], row: int) -> tuple[float, float]:
+    """Return how many times a point is off the line between its neighbours, and the most that any other point is, without it."""
+
+    def off(rows: Sequence[int], at: int) -> float:
+        before, here, after = rows[at - 1 : at + 2]
+        share = (x[here] - x[before]) / (x[after] - x[before])
+        share = log(x[here] / x[before]) / log(x[after] / x[before]) if min(x) > 0 else share
+        expected = float(y[before] ** (1 - share) * y[after] ** share)
+        return max(y[here] / expected, expected / y[here])
+
+    others = [one for one in range(len(y)) if one != row]
+    return off(range(len(y)), row), max(off(others, at) for at in range(1, len(others) - 1))

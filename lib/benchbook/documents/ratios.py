@@ -1,0 +1,246 @@
+"""Products and ratios of columns that are the same in all rows, whole multiples, and two columns that look exchanged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, permutations, product
+from math import log10
+from statistics import median
+
+from benchbook.documents.cell_findings import CONSTANT, Outcome, finding, is_ladder
+from benchbook.documents.columns import Column
+from benchbook.documents.findings import Kind, Passed, Severity
+from benchbook.documents.findings import figure as shown
+from benchbook.documents.tables import Table
+from benchbook.documents.units import factor, is_rate
+
+# Of 120 errors planted in benchmarks/documents, 100 are found; beside each, what other values find.
+SAME = 0.004
+"""How far from a constant a row is, of itself, before it is off it, beyond rounding: 100 from 0.002 to 0.01."""
+LITTLE = 0.05
+"""The same of Little's law, as clients wait between calls: 100 from 0.025 to 0.1."""
+
+
+def constants(table: Table) -> Iterator[Outcome]:
+    """Yield the row in which a product or ratio of columns is not what it is in all others: rate x time, QPS / TPS.
+
+    Where clients and a mean latency are printed, Little's law is tried: clients / (throughput x latency).
+    """
+    places = [
+        place for place, column in enumerate(table.columns) if column.role in {"metric", "level"} and column.unit != "%"
+    ]
+    places = places[:16]
+    related: set[tuple[int, int]] = set()
+    timed = any(column.quantity == "time" for column in table.columns)
+    for a, b in combinations(places, 2):
+        one, other = table.columns[a], table.columns[b]
+        # Cores and memory of machines for sale are a ratio in most of them, and need not be in all.
+        if "level" in {one.role, other.role} and not {one.quantity, other.quantity} & _MEASURED:
+            continue
+        for words, of in (("{} x {}", lambda x, y: x * y), ("{} / {}", lambda x, y: x / y)):
+            if words == "{} x {}" and not _is_work(table.columns[a], table.columns[b]):
+                continue
+            # A count over a rate is a time: where times are printed, that they differ is no slip.
+            if words == "{} / {}" and timed and is_rate(one.unit) != is_rate(other.unit):
+                continue
+            rows = _products(table, (a, b), of)
+            off = _odd_one(rows, SAME)
+            if off is None or not _varies(table, (a, b), [row for row, *_ in rows]):
+                continue
+            related.add((a, b))
+            yield from _odd(table, (a, b), words, rows, off, "ratio", "contradiction")
+    for whole, first, second in _triples(table, places, related):
+        rows = _products(table, (whole, first, second), lambda x, y, z: x / (y * z))
+        off = _odd_one(rows, SAME)
+        if off is not None:
+            yield from _odd(table, (whole, first, second), "{} / ({} x {})", rows, off, "ratio", "contradiction")
+    for clients, rate, latency in permutations(places, 3):
+        law = table.columns[clients].quantity == "concurrency" and is_rate(table.columns[rate].unit)
+        scale = factor(table.columns[latency].unit, "s")
+        if (
+            not law
+            or scale is None
+            or table.columns[latency].quantity not in {"mean", "latency"}
+            or (min(rate, latency), max(rate, latency)) in related
+        ):
+            continue
+        rows = _products(table, (clients, rate, latency), lambda n, x, t, s=scale: n / (x * t * s))
+        off = _odd_one(rows, LITTLE)
+        if off is not None and len({table.rows[row][clients].text for row, *_ in rows}) > 1:
+            words = "{} against {} against {}"
+            yield from _odd(table, (clients, rate, latency), words, rows, off, "Little's law", "suspicious")
+
+
+def _triples(table: Table, places: Sequence[int], related: set[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+    """Yield columns of which one may be the product of two others, times a constant: work, rate and time; sum, count and mean."""
+    values = {
+        place: [
+            number.value if (number := table.number(row, place)) and number.low > 0 else None
+            for row in range(len(table.rows))
+        ]
+        for place in places
+        if _varies(table, (place,), range(len(table.rows)))
+    }
+    for whole, wholes in values.items():
+        for one, other in combinations([place for place in values if place != whole], 2):
+            if any((min(pair), max(pair)) in related for pair in combinations((whole, one, other), 2)):
+                continue
+            found = [x / (y * z) for x, y, z in zip(wholes, values[one], values[other], strict=True) if x and y and z]
+            if len(found) <= CONSTANT:
+                continue
+            middle = median(found)
+            meant = any(abs(middle / unit / 10 ** round(log10(middle / unit)) - 1) < 0.005 for unit in _UNITY)
+            if meant and sum(abs(ratio / middle - 1) < 0.02 for ratio in found) >= 0.8 * len(found):
+                yield whole, one, other
+
+
+_UNITY = (1.0, 6.0, 1 / 6, 3.6, 1 / 3.6, *(1.024**power for power in (-3, -2, -1, 1, 2, 3)))
+"""What units make of 1, but for powers of ten: minutes, hours, KiB, MiB and GiB."""
+_MEASURED = {"throughput", "time", "latency", "mean", "percentile"}
+
+
+def _is_work(one: Column, other: Column) -> bool:
+    """Return whether the product of two columns is an amount of work: a rate over a time."""
+    return any(is_rate(rate.unit) and factor(time.unit, "s") is not None for rate, time in ((one, other), (other, one)))
+
+
+Product = tuple[int, float, float, float]
+
+
+def _products(table: Table, places: Sequence[int], of: Callable[..., float]) -> list[Product]:
+    rows = []
+    for row in range(len(table.rows)):
+        numbers = [number for place in places if (number := table.number(row, place)) and number.low > 0]
+        if len(numbers) == len(places):
+            # A level was set: 1 client is no 0.5 to 1.5 of them.
+            ends = [
+                (number.value,) if table.columns[place].role == "level" else (number.low, number.high)
+                for place, number in zip(places, numbers, strict=True)
+            ]
+            corners = [of(*values) for values in product(*ends)]
+            rows.append((row, min(corners), of(*(number.value for number in numbers)), max(corners)))
+    return rows
+
+
+def _odd_one(rows: list[Product], room: float) -> list[Product] | None:
+    """Return the rows that are off what all others share, at most one in five; None where nothing is shared."""
+    if len(rows) < CONSTANT + 1:
+        return None
+    middle = median(value for _, _, value, _ in rows)
+    sharp = [one for one in rows if one[3] - one[1] < 0.1 * abs(middle)]
+    if len(sharp) < CONSTANT + 1:
+        return None
+    middle = median(value for _, _, value, _ in sharp)
+    off = [one for one in sharp if one[1] > middle * (1 + room) or one[3] < middle * (1 - room)]
+    far = [one for one in off if not middle * (1 - 4 * room) <= one[2] <= middle * (1 + 4 * room)]
+    if len(off) != len(far) or len(off) > max(1, len(sharp) // 8):
+        return None
+    # Eight times what it is elsewhere is another set-up: all of a run beside its eight parts.
+    if any(
+        abs(times / round(times) - 1) < 0.005 for one in off if (times := max(one[2] / middle, middle / one[2])) > 1.9
+    ):
+        return None
+    return off if len(sharp) - len(off) >= CONSTANT else None
+
+
+def _varies(table: Table, places: Sequence[int], rows: Sequence[int]) -> bool:
+    """Return whether both columns take several values, so that a constant of them is a relation."""
+    for place in places:
+        values = [number.value for row in rows if (number := table.number(row, place))]
+        counted = sorted(values)
+        if len(set(values)) < CONSTANT or counted[-2] < 1.3 * counted[1]:
+            return False
+    return True
+
+
+def _odd(
+    table: Table,
+    places: Sequence[int],
+    words: str,
+    rows: list[Product],
+    off: list[Product],
+    kind: Kind,
+    severity: Severity,
+) -> Iterator[Outcome]:
+    yield Passed(kind, len(rows) - len(off))
+    middle = median(value for _, _, value, _ in rows)
+    heads = words.format(*(table.columns[place].heading for place in places))
+    for row, low, value, high in off:
+        printed = words.format(*(table.rows[row][place].text for place in places))
+        sentence = f"{heads} is {shown(middle)} in {len(rows) - len(off)} rows, but {shown(value)} for {table.label(row)}: one of its figures is wrong."
+        lines = [
+            f"{printed} = {shown(value)} ({shown(low)} to {shown(high)} within rounding); elsewhere {shown(middle)}"
+        ]
+        yield finding(table, row, places[-1], kind, severity, sentence, lines, 0.8)
+
+
+def multiples(table: Table) -> Iterator[Outcome]:
+    """Yield the rows in which QPS is not a whole multiple of TPS, as it is where each transaction has its statements."""
+    qps, tps = (
+        [
+            place
+            for place, column in enumerate(table.columns)
+            if re.search(rf"\b{name}\b", column.heading, re.IGNORECASE)
+        ]
+        for name in ("qps", "tps")
+    )
+    if len(qps) != 1 or len(tps) != 1:
+        return
+    rows = _products(table, (qps[0], tps[0]), lambda x, y: x / y)
+    sharp = [one for one in rows if one[3] - one[1] < 0.1 and one[2] > 1.5]
+    off = [one for one in sharp if abs(one[2] - round(one[2])) > max(0.01 * one[2], (one[3] - one[1]) / 2)]
+    if len(sharp) - len(off) < CONSTANT - 1 or len(off) > max(1, len(sharp) // 5) or len(sharp) < len(rows):
+        return
+    yield Passed("ratio", len(sharp) - len(off))
+    for row, _, value, _ in off:
+        sentence = f"{table.columns[qps[0]].heading} is a whole multiple of {table.columns[tps[0]].heading} in {len(sharp) - len(off)} rows, but {shown(value)} times it for {table.label(row)}."
+        lines = [f"{table.rows[row][qps[0]].text} / {table.rows[row][tps[0]].text} = {shown(value)}"]
+        yield finding(table, row, qps[0], "ratio", "suspicious", sentence, lines, 0.75)
+
+
+def swapped(table: Table) -> Iterator[Outcome]:
+    """Yield the row in which two columns look exchanged: both figures are as the other column's are in all other rows."""
+    places = [
+        place
+        for place, column in enumerate(table.columns)
+        if column.role == "metric" and column.quantity and column.unit
+    ]
+    for a, b in combinations(places[:16], 2):
+        rows = [
+            (row, mine.value, theirs.value)
+            for row in range(len(table.rows))
+            if (mine := table.number(row, a)) and (theirs := table.number(row, b))
+        ]
+        if len(rows) < CONSTANT or any(x <= 0 or y <= 0 for _, x, y in rows):
+            continue
+        alike = factor(table.columns[a].unit, table.columns[b].unit) is not None
+        for at, (row, x, y) in enumerate(rows):
+            rest = [(one, other) for place, (_, one, other) in enumerate(rows) if place != at]
+            ratios = [one / other for one, other in rest]
+            near = [one for place, one in enumerate(rows) if abs(place - at) == 1]
+            # Exchanged back, the row has the ratio of all the others, which are alike; or lies between its neighbours on a ladder.
+            fits = min(ratios) / 1.05 <= y / x <= max(ratios) * 1.05 and max(ratios) < 1.15 * min(ratios)
+            beside = (
+                not alike
+                and len(near) == 2
+                and is_ladder(table)
+                and _between(y, [one for _, one, _ in near])
+                and _between(x, [other for *_, other in near])
+            )
+            more = all(ratio > 1.5 for ratio in ratios) and x / y < 1 / 1.5
+            less = all(ratio < 1 / 1.5 for ratio in ratios) and x / y > 1.5
+            strange = _outside(x, [one for one, _ in rest]) and _outside(y, [other for _, other in rest])
+            if (more or less) and (fits or beside) and (alike or strange):
+                heads = f"{table.columns[a].heading} and {table.columns[b].heading}"
+                sentence = f"{heads} of {table.label(row)} look exchanged: in the {len(rest)} other rows the first is {'more' if more else 'less'} than the second by far."
+                lines = [f"{x:g} and {y:g}; elsewhere {shown(rest[0][0])} and {shown(rest[0][1])}"]
+                yield finding(table, row, a, "ratio", "suspicious", sentence, lines, 0.75)
+
+
+def _outside(value: float, others: Sequence[float]) -> bool:
+    return value < min(others) / 1.5 or value > max(others) * 1.5
+
+
+def _between(value: float, others: Sequence[float]) -> bool:
+    return min(others) / 1.3 <= value <= max(others) * 1.3
