@@ -339,6 +339,8 @@ def looks(ledgers: int, seed: int, counts: Sequence[int] = range(3, 11)) -> dict
 # -- verdicts against the truth ---------------------------------------------------------------------------------------
 
 PUBLISHED = Site(64, {n: n for n in (50, 100, 200, 400)})
+# So few clients that small machines are idle, partly busy and full in turn.
+FEW = Site(64, {n: n for n in (1, 2, 4, 8, 16)})
 
 
 def sites() -> list[tuple[Site, LevelScaling | None]]:
@@ -368,16 +370,17 @@ def judged(
     places: Sequence[tuple[Site, LevelScaling | None]],
     n: int,
     rng: np.random.Generator,
+    published: Site,
 ) -> list[dict[str, Any]]:
     """Return a line per claim of one report on each machine, with the system as printed and with a broken one."""
     works = drawn(rng, limit)
-    report = printed({name: frame(work, PUBLISHED) for name, work in works.items()})
+    report = printed({name: frame(work, published) for name, work in works.items()})
     claims = claims_of(report)
     shows = [hold(claims, works, site, report) for site, _ in places]
     forecasts = [foretold(claims, report, *place) for place in places]
     lines = []
     for system, real in (("as printed", works), broken(works, rng, limit)):
-        there = hold(claims, real, PUBLISHED, report)
+        there = hold(claims, real, published, report)
         for (site, scaling), noise, as_printed, before in zip(places, noises, shows, forecasts, strict=False):
             found = judge.judge(
                 ledger.Ledger(report="r", claims=claims),
@@ -421,7 +424,13 @@ def _busy(table: str, level: int, clients: int, site: Site, share: float) -> Bus
     return BusyCell(table, "s", {"threads": level}, [machine], ran={"threads": clients})
 
 
-def verdicts(reports: int, seed: int, places: Sequence[tuple[Site, LevelScaling | None]], n: int = 4) -> pd.DataFrame:
+def verdicts(
+    reports: int,
+    seed: int,
+    places: Sequence[tuple[Site, LevelScaling | None]],
+    n: int = 4,
+    published: Site = PUBLISHED,
+) -> pd.DataFrame:
     """Return a line per claim of so many reports of either limit, each on every machine, under the noises in turn.
 
     Classes: A is true and shows here, B is true and cannot show here, C is false and fails here, D is false and holds
@@ -431,7 +440,8 @@ def verdicts(reports: int, seed: int, places: Sequence[tuple[Site, LevelScaling 
     noises = [*NOISES.values()] * 2
     for number, limit in product(range(reports), ("cores", "locks and disks")):
         rng = np.random.default_rng([seed, number, limit == "cores"])
-        lines += [{"report": number, **each} for each in judged(limit, noises[number % len(NOISES) :], places, n, rng)]
+        mine = noises[number % len(NOISES) :]
+        lines += [{"report": number, **each} for each in judged(limit, mine, places, n, rng, published)]
     found = pd.DataFrame(lines)
     names = {(True, True): "A", (True, False): "B", (False, True): "D"}
     found["class"] = [
@@ -585,6 +595,8 @@ def measure(
     pairs = pd.DataFrame([{"apart there": apart(found, "true"), "apart here": apart(found, "here true")}])
     show(console, "of like claims, how much oftener nothing is said of those that fail, in points", pairs)
     show(console, "verdicts that speak both ways, by the system that ran", by_system(found))
+    few = verdicts(reports, seed, [(Site(cores, FEW.clients), None) for cores in (2, 4, 8)], published=FEW)
+    show(console, "1 to 16 clients: what is said of the report, in %", says(few))
     for name, figure_of in (
         ("answers", draw_answers),
         ("withheld", draw_withheld),
@@ -593,7 +605,8 @@ def measure(
         if folder:
             figure_of().savefig(folder / f"verdict-{name}.png", dpi=110)
     return {"errors": found_errors.to_dict("records"), "looks": looked, "says": says(found).to_dict("records"),
-            "wrong here": int(found["wrong here"].sum()), "claims": len(found)}  # fmt: skip
+            "few": says(few).to_dict("records"), "wrong here": int(found["wrong here"].sum() + few["wrong here"].sum()),
+            "claims": len(found) + len(few)}  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -65,6 +65,33 @@ def test_what_full_cores_withhold_by_hand(of_threads: Published) -> None:
     assert capacity.withheld(contrast, figures.log_mean) == pytest.approx((0.0, math.log(8 * 100 / 350)), abs=1e-6)
 
 
+def test_a_full_lower_level_bounds_no_higher_one_by_what_it_showed(of_threads: Published) -> None:
+    # Of 2 cores 95% at 1 thread: 10.26 times 100 is possible there, 8 x 1026 / 350 = 23.4 at 8, where 99% leave 50.3.
+    figures = SystemFigures(of_threads, measured(RISE, cv=1e-12), "s")
+    capacity = Capacity(figures, busy(0.95, 0.95, 0.95, 0.99))
+    most = 100 / (1 - 0.95**2)
+    assert capacity.log_withheld(at(1), figures.log_mean) == pytest.approx(math.log(most / 100))
+    assert capacity.log_withheld(at(8), figures.log_mean) == pytest.approx(math.log(8 * most / 350), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("cores", "client", "published", "speaks"),
+    [(1, True, 64, "nothing"), (1, True, None, "nothing"), (1, True, 1, "both ways"), (1, False, 64, "both ways"),
+     (2, True, 64, "both ways")],
+)  # fmt: skip
+@pytest.mark.parametrize("truth", [FLAT, RISE])
+def test_a_core_that_client_and_servers_share_says_nothing_of_several(
+    of_threads: Published, cores: int, client: bool, published: int | None, speaks: str, truth: list[float]
+) -> None:
+    cells = busy(0.5, 0.6, 0.7, 0.8, cores=cores, client=client)
+    how: dict[str, Any] = {"busy": cells, "published_cores": published}
+    (found,) = judge.judge(ledger(RISES), of_threads, measured(truth), judge.JudgedSystem("s"), **how)
+    assert found.speaks == speaks
+    if speaks == "nothing":
+        assert found.reason == "client and servers share one core: what it costs to wake another one is not seen"
+        assert found.verdict == "needs a bigger machine"
+
+
 def test_what_is_withheld_does_not_shrink_with_more_clients(of_threads: Published) -> None:
     """Full at both ends: the ratio of the higher to the lower level may be larger on more cores, and not smaller."""
     figures = SystemFigures(of_threads, measured(RISE), "s")

@@ -9,15 +9,18 @@ figures as far beyond its bound refute it? So the answer cannot depend on what w
 The published cores are held to the same rule. Where a machine with more of them used as many as the report's servers
 had, the published figures are the bound: these would show a rate between X / W and X, U their share that was used here.
 
-    W = 1                                                          below FULL
-    W = min(1 / (1 - U^m), N max over k < N of X(k) / k / X(N))    of a rate with N clients on m cores
-    W = min(1 / (1 - U^m), R(N) / min over k < N of R(k))          of a time
+    W(N) = 1                                                               below FULL
+    W(N) = min(1 / (1 - U^m), N max over k < N of X(k) W(k) / k / X(N))    of a rate with N clients on m cores
+    W(N) = min(1 / (1 - U^m), R(N) / min over k < N of R(k) / W(k))        of a time
+
+More cores may also be slower, where one wakes another: on virtual ones two processes take turns 6 to 100 times as fast
+on one core as on two (`benchmarks/fewer_cores.py`). So a single core that client and servers share bounds nothing.
 """
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 import numpy as np
 from scipy import optimize
@@ -101,6 +104,9 @@ class Capacity:
             if not self._machines(term):
                 said = f"how busy the servers' CPU was at {counted(term.rows) or term.table} is not known"
                 yield Scope("nothing", said, "servers that can be logged in to, so that their CPU is seen", "open")
+            if self.published_cores != 1 and any(m.client and m.server and m.cores == 1 for m in self._machines(term)):
+                said = "client and servers share one core: what it costs to wake another one is not seen"
+                yield Scope("nothing", said, "two cores, or more")
 
     def withheld(self, contrast: Contrast, log_value: LogValue | None = None) -> tuple[float, float]:
         """Return the least and the most that the published machine would add to an effect, in logs.
@@ -138,30 +144,33 @@ class Capacity:
 
     def log_withheld(self, term: Term, log_value: LogValue | None = None) -> float:
         """Return the log of W of one figure; 0 where nothing was withheld."""
-        power = time_power(term, self.figures.published)
-        full = max((_log_waiting(machine) for machine in self._machines(term)), default=0.0)
-        if power == 0 or full == 0:
-            return 0.0
-        return min(full, self._asymptotic(term, power, log_value) if log_value else math.inf)
+        most = self._log_waiting_in(term)
+        return min(most, self._asymptotic(term, log_value)) if most and log_value else most
 
-    def _asymptotic(self, term: Term, power: int, log_value: LogValue) -> float:
-        """Rates rise no faster than clients, times do not fall with them.
+    def _log_waiting_in(self, term: Term) -> float:
+        """What waiting for CPU may have cost on the busiest machine; 0 of what a slow one leaves as it is."""
+        slowed = time_power(term, self.figures.published)
+        return max(map(_log_waiting, self._machines(term)), default=0.0) if slowed else 0.0
+
+    def _asymptotic(self, term: Term, log_value: LogValue) -> float:
+        """Rates rise no faster than clients, times do not fall with them, from what fewer clients may have at most.
 
         Denning & Buzen (1978), ACM Computing Surveys 10(3); Lazowska, Zahorjan, Graham & Sevcik (1984), *Quantitative
         System Performance*, ch. 5: no constant demand is asked for.
         """
-        clients = self.clients(term)
-        lower = [(k, other) for k, other in self._curve(term) if k < clients]
-        if not clients or not lower:
+        clients, sign = self.clients(term), -time_power(term, self.figures.published)
+        if not clients:
             return math.inf
+        best, most = -math.inf, math.inf
         try:
-            here = log_value(term)
-            if power > 0:
-                return max(0.0, here - min(log_value(other) for _, other in lower))
-            rate = max(log_value(other) - math.log(k) for k, other in lower)
-            return max(0.0, rate + math.log(clients) - here)
+            for k, other in sorted([*self._lower(term), (clients, term)], key=itemgetter(0)):
+                # Rates are per client; less is withheld than a lower level leaves.
+                speed = sign * log_value(other) - (math.log(k) if sign > 0 else 0.0)
+                most = max(0.0, best - speed) if math.isfinite(best) else math.inf
+                best = max(best, speed + min(most, self._log_waiting_in(other)))
         except NotMeasured:
             return math.inf
+        return most
 
     def clients(self, term: Term) -> float:
         """Return how many clients the term's cell was run with; 0 where its levels name none."""
@@ -169,14 +178,15 @@ class Capacity:
         ran = {name: cell.ran.get(name, value) for name, value in term.rows.items()} if cell else term.rows
         return clients_in(ran)
 
-    def _curve(self, term: Term) -> Iterator[tuple[float, Term]]:
-        """The same figure with other numbers of clients: how many, and the term."""
+    def _lower(self, term: Term) -> Iterator[tuple[float, Term]]:
+        """The same figure with fewer clients: how many, and the term."""
         apart = {name: value for name, value in term.rows.items() if not _counts_clients(name)}
         for cell in self.busy:
             same = all(cell.levels.get(name) == value for name, value in apart.items())
             if cell.table == term.table and cell.system == self.figures.system_of(term) and same:
                 other = term._replace(rows={name: cell.levels.get(name, value) for name, value in term.rows.items()})
-                yield self.clients(other), other
+                if 0 < self.clients(other) < self.clients(term):
+                    yield self.clients(other), other
 
     def _at_least_as_withheld(self, one: Term, other: Term) -> bool:
         if one.table != other.table or self.figures.system_of(one) != self.figures.system_of(other):
@@ -222,15 +232,14 @@ class Capacity:
         return Machine(share, self.published_cores or 0, client=False, server=True)
 
     def _full(self, speaks: Speaks, terms: Sequence[Term]) -> Scope:
-        """Because of the cell whose cores were fullest."""
+        """Because of the cell whose cores were fullest, or which would have filled the published ones."""
         found = [(machine, term) for term in terms for machine in self._machines(term) if machine.share >= FULL]
-        if not found:
-            machine, term = max(((self._of_published(t), t) for t in terms), key=lambda each: each[0].share)
-            at = f" at {said}" if (said := counted(self._ran(term))) else ""
-            return Scope(speaks, f"{self._of_theirs(machine)}{at}", f"servers with {machine.cores} cores", "open")
-        machine, term = max(found, key=lambda each: _log_waiting(each[0]))
-        clients = int(self.clients(term))
+        theirs = ((self._of_published(term), term) for term in terms)
+        machine, term = max(found or theirs, key=lambda each: _log_waiting(each[0]))
         at = f" at {said}" if (said := counted(self._ran(term))) else ""
+        if not found:
+            return Scope(speaks, f"{self._of_theirs(machine)}{at}", f"servers with {machine.cores} cores", "open")
+        clients = int(self.clients(term))
         because = f"{machine.share:.0%} of {machine.cores} cores {self._were} busy{at}"
         cores = f"more than {math.ceil(clients / FULL)} cores" if clients else "more cores"
         return Scope(speaks, because, f"{cores} for these levels, or hosts of their own for what shares these")
