@@ -12,7 +12,7 @@ import re
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -474,15 +474,20 @@ def check(
 
 def _check_report(name: str) -> int:
     from benchbook import draft, published
+    from benchbook.audit import report_audit
     from benchbook.audit.unused_checks import refuse_dead
-    from benchbook.claims import ledger
+    from benchbook.claims import ledger, transcription
     from benchbook.reports import planning
 
     found = published.validate(name)
     refuse_dead(found)
-    planning.check(found, ledger.load(found))
+    known = ledger.load(found)
+    planning.check(found, known)
     rows = sum(len(table.frame) for table in found.tables.values())
     console.print(f"{name}: {counted(len(found.tables), 'table')}, {counted(rows, 'row')}, valid")
+    _print_doubts(name, "look again", transcription.slips(found, known))
+    audited = [one.sentence for one in report_audit.audit(found).findings if one.severity != "note"]
+    _print_doubts(name, f"the audit has findings (benchbook audit {name}): misprints, or slips of yours", audited)
     for file, lines in planning.placeholders(name).items():
         console.print(f"{name}: {counted(lines, 'line')} of {file} still {'says' if lines == 1 else 'say'} PLACEHOLDER")
     guesses = draft.unconfirmed(name)
@@ -494,6 +499,13 @@ def _check_report(name: str) -> int:
             said + (f" “{guess.printed[:80]}”" if guess.printed else ""), markup=False, highlight=False, soft_wrap=True
         )
     return 0
+
+
+def _print_doubts(name: str, what: str, doubts: Sequence[str], most: int = 10) -> None:
+    if doubts:
+        console.print(f"{name}: {what}:")
+    for doubt in [*doubts[:most], *([f"and {len(doubts) - most} more"] if len(doubts) > most else [])]:
+        console.print(f"  {doubt}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _check_probe(name: str) -> int:

@@ -75,6 +75,8 @@ def bad_input(
         said, fix = "Input should be keys and values", "write `key: value` lines below it"
     elif first["type"] == "tuple_type":
         said = "Input should be a list"
+    elif first["type"] == "extra_forbidden":
+        said = "there is no such key"
     more = f" ({len(found) - 1} more like it)" if len(found) > 1 else ""
     # Of what a key is missing in, its other keys tell where that is.
     value = first.get("input")
@@ -136,7 +138,27 @@ def _fix(error: Any, model: type[BaseModel]) -> str:
         return "put it in quotes"
     if kind.startswith("int_") and isinstance(value, float) and value.is_integer() and abs(value) < 10**15:
         return f"write {int(value)}"
+    if kind in _LIMITS:
+        return _within(_LIMITS[kind], *error["ctx"].values(), value)
     return _FIXES.get(kind.split("_")[0], "give a value of this kind")
+
+
+_LIMITS = {
+    "greater_than_equal": "{:g} or more",
+    "greater_than": "a number above {:g}",
+    "less_than_equal": "{:g} or less",
+    "less_than": "a number below {:g}",
+}
+
+
+def _within(limit: str, bound: float, value: object) -> str:
+    """Return what to write; a factor that was given as its change, or a share as a percentage, is written out."""
+    wanted = f"write {limit.format(bound)}"
+    if bound != 1 or not isinstance(value, int | float):
+        return wanted
+    if "less" not in limit and "below" not in limit:
+        return f"{wanted}: a factor, as {1 + value:g} for {value:.0%} more" if 0 < value < 1 else wanted
+    return f"{wanted}: a share, as {value / 100:g} for {value:g}%" if 1 < value <= 100 else wanted
 
 
 def _siblings(loc: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:

@@ -150,7 +150,7 @@ class Whole(yamlfile.Strict):
         ("levels: [1,\n      x]", "line 4, parts.one.levels.1: Input should be a valid integer, unable to parse"),
         (
             "tls: true\n    prot: 1",
-            "line 4, parts.one.prot: Extra inputs are not permitted (got 1). Fix: did you mean port?",
+            "line 4, parts.one.prot: there is no such key (got 1). Fix: did you mean port?",
         ),
         (
             "settings:\n      a: 1\n      b: {c: 1}",

@@ -484,7 +484,7 @@ def test_malformed_yaml_and_json(copy: Path):
 def test_yaml_keys(copy: Path):
     file = copy / "tidb_v7_1_3_sysbench" / "report.yaml"
     replace(file, "nodes: 2", "node: 2")
-    assert "report.yaml: line 13, systems.0.node: Extra inputs are not permitted (got 2)" in refusal(copy)
+    assert "report.yaml: line 13, systems.0.node: there is no such key (got 2)" in refusal(copy)
     replace(file, "node: 2", "nodes: two")
     assert "report.yaml: line 13, systems.0.nodes: Input should be a valid integer" in refusal(copy)
     replace(file, "nodes: two", "nodes: 2")
@@ -525,3 +525,33 @@ def test_identities_are_arithmetic_over_columns(copy: Path, left: str):
 def test_folder_and_names_agree(copy: Path):
     (copy / "dm_1_0_alpha").rename(copy / "mine")
     assert "name: is not the folder's name (got 'dm_1_0_alpha')" in refusal(copy, "mine")
+
+
+def test_what_every_table_has_is_written_once(copy: Path) -> None:
+    """The tables of the TiDB report, with the schema of all and what is fixed in all under `defaults`."""
+    before = load("tidb_v7_1_3_sysbench", copy)
+    file = copy / "tidb_v7_1_3_sysbench" / "datapackage.json"
+    held = json.loads(file.read_text())
+    schema = held["resources"][0]["schema"]
+    held["defaults"] = {"schema": schema, "fixed": {"tables": 32, "table_size": 10000000, "time_s": 1200}}
+    for table in held["resources"]:
+        # Fewer statements are counted by the others; only their own schema says how many.
+        if table["schema"] == schema:
+            del table["schema"]
+        del table["path"]
+        for name in held["defaults"]["fixed"]:
+            del table["fixed"][name]
+    file.write_text(json.dumps(held))
+    after = validate("tidb_v7_1_3_sysbench", copy)
+    assert {id: table.fixed for id, table in after.tables.items()} == {i: t.fixed for i, t in before.tables.items()}
+    assert {id: table.meta for id, table in after.tables.items()} == {i: t.meta for i, t in before.tables.items()}
+
+
+def test_a_design_is_what_its_table_says_where_it_leaves_that_out(copy: Path) -> None:
+    before = load("tidb_v7_1_3_sysbench", copy)
+    file = copy / "tidb_v7_1_3_sysbench" / "report.yaml"
+    head = file.read_text().partition("\ndesign:")[0]
+    options = before.report.design[0].options
+    designs = "".join(f"  - {{name: {each.name}}}\n" for each in before.report.design)
+    file.write_text(f"{head}\noptions: {json.dumps(options)}\ndesign:\n{designs}")
+    assert load("tidb_v7_1_3_sysbench", copy).report.design == before.report.design

@@ -101,7 +101,8 @@ def name(figure: Figure, published: Published) -> str:
     if figure.called:
         return figure.called
     field = published.tables[figure.table].fields.get(figure.metric)
-    plain = field.title[:1].lower() + field.title[1:] if field else figure.metric
+    title = field.title if field else figure.metric
+    plain = title if title[1:2].isupper() else title[:1].lower() + title[1:]
     if figure.over is not None and figure.over.rows != figure.rows:
         return f"{plain}{_at(figure.rows)} over {figure.over.metric or 'that'}{_at(figure.over.rows)}"
     return plain + _at(figure.rows)

@@ -45,7 +45,7 @@ FORMS = [
     ]
 ]
 _HOW_FAR = re.compile(r"\d\s?(?:%|％|percent|[x×X](?![A-Za-z])|times|倍)", re.IGNORECASE)
-_COUNTS = "one two three four five six seven eight nine ten eleven twelve".split()
+COUNTS = "one two three four five six seven eight nine ten eleven twelve".split()
 _PARTS = {
     "half": 0.5,
     "a third": 0.333,
@@ -71,8 +71,8 @@ IN_FIGURES: list[tuple[str, Words]] = [
     (r"\btripl(?:es?|ed)\b", "has ~3 times the"),
     (r"\bquadrupl(?:es?|ed)\b", "has ~4 times the"),
     (
-        rf"(?<=\b(?:with|from) )one\b|(?<=\b(?:of|to|by|at|on) )one\b|\b(?:{'|'.join(_COUNTS[1:])})(?=\b|fold)",
-        lambda m: str(_COUNTS.index(m[0].lower()) + 1),
+        rf"(?<=\b(?:with|from) )one\b|(?<=\b(?:of|to|by|at|on) )one\b|\b(?:{'|'.join(COUNTS[1:])})(?=\b|fold)",
+        lambda m: str(COUNTS.index(m[0].lower()) + 1),
     ),
     (r"\b(\d+(?:\.\d+)?)-?fold\b", r"\1 times the"),
     (r"\bfactor of (\d+(?:\.\d+)?)", r"\1 times the"),

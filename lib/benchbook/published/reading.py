@@ -20,7 +20,7 @@ from benchbook.errors import BadInput
 from benchbook.given import user_file
 from benchbook.given.choices import one_of
 from benchbook.published import arithmetic
-from benchbook.published.report_file import FieldMeta, PackageMeta, Report, ResourceMeta, TableDesign
+from benchbook.published.report_file import FieldMeta, PackageMeta, Report, ResourceMeta, TableDesign, package_json
 
 Cell = str | int | float | None
 Row = dict[str, Cell]
@@ -141,7 +141,7 @@ def frictionless_check(descriptor: Path) -> None:
     from frictionless import FrictionlessException, Package  # noqa: PLC0415 - slow, see the head of this module
 
     try:
-        report = Package(str(descriptor)).validate()
+        report = Package.from_descriptor(package_json(descriptor), basepath=str(descriptor.parent)).validate()
     except FrictionlessException as error:
         reasons = "; ".join(dict.fromkeys(reason.note for reason in error.reasons if reason.note)) or error.error.note
         problem = f"{error.error.message}: {reasons}" if reasons not in error.error.message else error.error.message
@@ -184,7 +184,9 @@ def _check_header(resource: ResourceMeta, header: list[str], path: Path) -> None
     wanted = [field.name for field in _fields(resource)]
     for name in wanted:
         if name not in header:
-            raise BadInput("a column is missing", file=path, key=f"row 1, {name}", value=header, fix=f"add {name}")
+            alike = next((other for other in header if other.strip().lower() == name.lower()), "")
+            fix = f"write {name} for {alike}" if alike else f"add {name}"
+            raise BadInput("a column is missing", file=path, key=f"row 1, {name}", value=header, fix=fix)
     if header != wanted:
         fix = f"use {', '.join(wanted)}"
         raise BadInput("the columns are not those of the schema", file=path, key="row 1", value=header, fix=fix)

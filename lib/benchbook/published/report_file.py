@@ -9,7 +9,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictBool, model_validator
 
@@ -107,7 +107,8 @@ class EnvironmentFact(Strict):
 class TextFact(Strict):
     """A fact in prose or in a command: the words, where they stand, the numbers in them, the tables they are about.
 
-    `unchecked` lists the values that are no column of these tables, on purpose; any other is taken for a slip.
+    `tables: [all]` are all of them. `unchecked` lists the values that are no column of these tables, on purpose; any
+    other is taken for a slip.
     """
 
     id: str
@@ -123,14 +124,15 @@ class TableDesign(Strict):
     """The published design of one table: its factors and their levels, what was held fixed, the command's options.
 
     `pairs` lists the combinations that were run, in the order of `factors`, where that is not every combination. `load`
-    names the load generator that runs it.
+    names the load generator that runs it. A `table` that is not named is the one of this name; `workload`, `factors`
+    and `fixed` are then what that table says.
     """
 
     name: Text
-    table: Id
-    workload: Text
+    table: Id = ""
+    workload: Text = ""
     load: Text = "sysbench"
-    factors: dict[Id, list[Scalar]]
+    factors: dict[Id, list[Scalar]] = {}
     fixed: dict[Id, Scalar] = {}
     options: list[Text] = []
     pairs: list[list[Scalar]] | None = None
@@ -143,6 +145,8 @@ class TableDesign(Strict):
 
 class Report(Strict):
     """All of `report.yaml`; `identities` hold between numbers of the text facts, named `fact.value`.
+
+    `options` are those of each design that names none.
 
     `restaged_by` names the kind of experiment that runs it; None: so far nothing does.
     """
@@ -157,6 +161,7 @@ class Report(Strict):
     hosts: list[HostFact]
     environment: list[EnvironmentFact]
     text_facts: list[TextFact]
+    options: list[Text] = []
     design: list[TableDesign]
     identities: list[Identity] = []
 
@@ -187,7 +192,7 @@ class FieldMeta(Strict):
 
     name: Id
     type: Literal["string", "integer", "number"]
-    title: str
+    title: str = ""
     unit: str
     role: Role
     heading: str | None = None
@@ -220,7 +225,7 @@ class ResourceMeta(Strict):
 
     name: Id
     type: Literal["table"] = "table"
-    path: Csv
+    path: Csv = ""
     format: Literal["csv"] = "csv"
     mediatype: str = "text/csv"
     encoding: Literal["utf-8"] = "utf-8"
@@ -238,7 +243,7 @@ class ResourceMeta(Strict):
 
 
 class PackageMeta(Strict):
-    """All of `datapackage.json`."""
+    """All of `datapackage.json`; what `defaults` held of every table has gone into the tables."""
 
     name: str
     title: str
@@ -266,7 +271,28 @@ def read_report(path: Path) -> Report:
 
 def read_package(path: Path) -> PackageMeta:
     """The model of a `datapackage.json`. Raises BadInput naming the file, the key, the value and the fix."""
+    return yamlfile.validate(PackageMeta, package_json(path), path)
+
+
+def package_json(path: Path) -> dict[str, Any]:
+    """A `datapackage.json` with its `defaults` in each table that does not say otherwise. Raises BadInput.
+
+    Of `fixed`, a table's own entries are laid over those of all; a table without a `path` is in NAME.csv.
+    """
     held = json_text(user_file.text(path), path)
     if not isinstance(held, dict):
         raise BadInput("expected an object", file=path, key="top level", value=held, fix='write {"name": ...}')
-    return yamlfile.validate(PackageMeta, held, path)
+    defaults, tables = held.pop("defaults", {}), held.get("resources")
+    if not isinstance(defaults, dict):
+        fix = 'write {"fixed": {...}, "schema": {...}}: what every table has'
+        raise BadInput("expected an object", file=path, key="defaults", value=defaults, fix=fix)
+    if isinstance(tables, list) and all(isinstance(table, dict) for table in tables):
+        held["resources"] = [_with_defaults(table, defaults) for table in tables]
+    return held
+
+
+def _with_defaults(table: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    common, own = defaults.get("fixed", {}), table.get("fixed", {})
+    fixed = {**common, **own} if isinstance(common, dict) and isinstance(own, dict) else own
+    path = {"path": f"{table['name']}.csv"} if isinstance(table.get("name"), str) else {}
+    return {**path, **defaults, **table, **({"fixed": fixed} if fixed else {})}

@@ -8,6 +8,7 @@ facts outside the tables and the published design). Both are checked when they a
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,7 +32,15 @@ from benchbook.published.reading import (
     read_rows,
     resolution,
 )
-from benchbook.published.report_file import PackageMeta, Report, ResourceMeta, Role, read_package, read_report
+from benchbook.published.report_file import (
+    PackageMeta,
+    Report,
+    ResourceMeta,
+    Role,
+    TableDesign,
+    read_package,
+    read_report,
+)
 from benchbook.published.validity import check_declarations
 
 # A folder's name, and nothing that leads elsewhere.
@@ -176,10 +185,32 @@ def load(report: str, root: Path | None = None) -> Published:
         rows[resource.name], texts = read_rows(resource, folder / resource.path)
         check_printed(resource, texts, folder / resource.path)
         tables[resource.name] = _table(resource, rows[resource.name], texts)
+    completed = [_completed(one, tables, facts.options) for one in facts.design]
+    about = [f.model_copy(update={"tables": list(tables)}) if f.tables == ["all"] else f for f in facts.text_facts]
+    facts = facts.model_copy(update={"design": completed, "text_facts": about})
     levels = {id: table.levels for id, table in tables.items()}
     fixed = {id: table.fixed for id, table in tables.items()}
     check_design(facts, levels, fixed, rows, folder / "report.yaml")
     return Published(facts, tables)
+
+
+def _completed(design: TableDesign, tables: Mapping[str, PublishedTable], options: list[str]) -> TableDesign:
+    """Return the design with what its table says of it, and the options of all, where it leaves that out."""
+    design = design.model_copy(update={"options": design.options or options, "table": design.table or design.name})
+    table = tables.get(design.table)
+    if table is None:
+        return design
+    workload = str(table.fixed.get("workload", table.id))
+    keys = table.meta.table_schema.primary_key
+    rows = [[row[name] for name in keys] for row in table.cells]
+    factors = {name: list(dict.fromkeys(row[i] for row in rows)) for i, name in enumerate(keys)}
+    said: dict[str, object] = {"workload": design.workload or workload}
+    if not design.factors:
+        every = len(rows) == math.prod(map(len, factors.values()))
+        said |= {"factors": factors} if every else {"factors": factors, "pairs": rows}
+    if not design.fixed:
+        said["fixed"] = {name: value for name, value in table.fixed.items() if name != "workload"}
+    return design.model_copy(update=said)
 
 
 def facts(report: str, root: Path | None = None) -> Report:
@@ -213,7 +244,10 @@ def _named_alike(report: str, facts: Report, package: PackageMeta, folder: Path)
 
 def _table(resource: ResourceMeta, rows: list[Row], texts: list[dict[str, str]]) -> PublishedTable:
     meta = resource.table_schema.fields
-    fields = {field.name: Field(field.title, field.unit, field.role, field.heading) for field in meta}
+    fields = {
+        field.name: Field(field.title or field.heading or field.name, field.unit, field.role, field.heading)
+        for field in meta
+    }
     frame = pd.DataFrame(rows).astype({field.name: _DTYPES[field.type] for field in meta})
     whole = {name: "int64" for name in frame.columns if frame[name].dtype == "Int64" and frame[name].notna().all()}
     metrics = [name for name, field in fields.items() if field.role == "metric"]

@@ -103,7 +103,7 @@ SIZES: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
     ("a probe that nobody knows", {"probes": ["../../x"]}, ("probes: no such probe", "(got '../../x')")),
     ("probes that are a word", {"probes": "own"}, ("probes: ", "(got 'own')")),
     ("a section that is a list", {"sysbench": []}, ("sysbench: ", "(got [])")),
-    ("a key of 100,000 letters", {"x" * 100_000: 1}, ("Extra inputs", "...")),
+    ("a key of 100,000 letters", {"x" * 100_000: 1}, ("there is no such key", "...")),
     ("a value of 100,000 letters", {"reset": "x" * 100_000}, ("reset: ", "...")),
 ]
 PROFILES = [Row(name, with_profile(**changes), ("own.yaml", *said, "Fix: ")) for name, changes, said in SIZES]

@@ -1,0 +1,209 @@
+"""Slips of whoever transcribes a report, which no rule refuses: words that disagree with the numbers beside them."""
+
+import difflib
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from benchbook.claims import ledger
+from benchbook.claims.figures import Term
+from benchbook.claims.hypothesis import Hypothesis
+from benchbook.documents.amounts import COUNTS, DOWN, UP
+from benchbook.documents.numerals import NO_FIGURE, UNITS, Figure, figures
+from benchbook.documents.units import SECONDS, is_rate, is_time
+from benchbook.given.choices import slip_of
+from benchbook.published.arithmetic import names
+from benchbook.published.tables import Published
+
+_SIZES = (1.0, 1e3, 1e6, 1e9, 2.0**10, 2.0**20, 2.0**30)
+_LATENCY = re.compile(r"\b(latenc\w+|response times?|delays?|duration\w*)\b", re.IGNORECASE)
+_RATE = re.compile(r"\b(throughput|tps|qps|ops|tpmc?|transactions per second|queries per second)\b", re.IGNORECASE)
+_LOWEST_FIRST = re.compile(rf"\b(?:{DOWN}|lowest|least|fewest|slowest)\b", re.IGNORECASE)
+_PERCENTILE = re.compile(r"\bp(\d{2,3})\b|\b(\d{2}(?:\.\d+)?)(?:th\b|% ?(?:latency|percentile))", re.IGNORECASE)
+_DIGITS = re.compile(r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?")
+_LETTER_FOR_DIGIT = re.compile(r"\d[OlI]|[OlI]\d")
+_AMOUNTS = [*UNITS, "CPU", "CPUs", "processors"]
+_AMOUNT = re.compile(r"\d\s?([A-Za-z]+)")
+
+
+def slips(published: Published, known: "ledger.Ledger | None") -> list[str]:
+    """Return each as "file: key: what is odd", in the order of the files; nothing where all agree."""
+    return [*_tables(published), *_facts(published), *_hosts(published), *_claims(published, known)]
+
+
+def _tables(published: Published) -> Iterator[str]:
+    run = {design.table for design in published.report.design}
+    run |= {name for table in published.tables.values() if table.id in run for name in table.meta.restates}
+    for table in published.tables.values():
+        if run and table.id not in run:
+            yield f"report.yaml: design: none runs table {table.id}"
+        for name, field in table.fields.items():
+            parts = name.split("_")
+            ends = (
+                {unit for end in (parts[-1], "/".join(parts[-2:])) if (unit := UNITS.get(end))} if parts[1:] else set()
+            )
+            if field.role == "metric" and ends and field.unit in UNITS.values() and field.unit not in ends:
+                yield f"datapackage.json: {table.id}.{name}: its unit is {field.unit}, its name ends in {parts[-1]}"
+
+
+def _facts(published: Published) -> Iterator[str]:
+    for fact in published.report.text_facts:
+        for name, value in fact.values.items():
+            for one in value if isinstance(value, list) else [value]:
+                if isinstance(one, int | float) and name not in fact.unchecked and not _printed(one, fact.printed):
+                    yield f"report.yaml: text_facts.{fact.id}.values.{name}: {one:,} does not stand in what is printed"
+
+
+def _printed(value: float, words: str) -> bool:
+    """Whether a text has a number, in any unit of time or size, or as a word."""
+    words = re.sub(
+        rf"\b({'|'.join(COUNTS)})\b", lambda m: str(COUNTS.index(m[0].lower()) + 1), words, flags=re.IGNORECASE
+    )
+    return any(math.isclose(abs(value), one, rel_tol=1e-9) for one in _numbers(words))
+
+
+def _numbers(words: str) -> Iterator[float]:
+    for style in ("point", "comma"):
+        for figure in figures(words.replace("=", " "), style):
+            ends = (figure.low, figure.high) if figure.kind == "range" else (abs(figure.value),)
+            for one in ends:
+                yield one
+                if seconds := SECONDS.get(figure.unit):
+                    yield from (one * seconds / other for other in SECONDS.values())
+    for digits in _DIGITS.findall(words):
+        number = float(digits.replace(",", ""))
+        yield from (part for size in _SIZES for part in (number * size, number / size))
+
+
+def _hosts(published: Published) -> Iterator[str]:
+    report = published.report
+    systems = [system.name for system in report.systems]
+    loads = {design.load for design in report.design}
+    ran = {name for host in report.hosts for name in host.runs}
+    for host in report.hosts:
+        for name in host.runs:
+            if near := slip_of(name, [*systems, *loads]):
+                yield f"report.yaml: hosts.{host.name or host.address}.runs: {name} is none of the systems; {near}?"
+        for key in ("cpu", "memory", "disk"):
+            for unit in _AMOUNT.findall(getattr(host, key) or ""):
+                near = difflib.get_close_matches(unit, _AMOUNTS, n=1, cutoff=0.8)
+                if unit not in _AMOUNTS and near:
+                    yield f"report.yaml: hosts.{host.name or host.address}.{key}: {unit} is no unit; {near[0]}?"
+    for system in report.systems:
+        if _LETTER_FOR_DIGIT.search(system.version or ""):
+            yield f"report.yaml: systems.{system.name}.version: {system.version} has a letter between its digits"
+    for year in re.findall(r"\b2\d{3}\b", report.published):
+        if int(year) > datetime.now(UTC).year:
+            yield f"report.yaml: published: {year} is yet to come"
+    for name in systems:
+        if (near := slip_of(name, ran)) and near not in loads:
+            yield f"report.yaml: systems: no host runs {name}; {near}?"
+
+
+def _claims(published: Published, known: "ledger.Ledger | None") -> Iterator[str]:
+    places = {table.where: id for id, table in published.tables.items()}
+    for fact in published.report.text_facts:
+        if near := _near(fact.where, places):
+            yield f"report.yaml: text_facts.{fact.id}.where: “{fact.where}”; {near}?"
+    for claim in known.claims if known else []:
+        terms = [term for _, term in claim.speaks_of(published)]
+        tables = {*claim.in_tables(), *(term.table for term in terms)}
+        other = places.get(claim.where)
+        if other and tables and other not in tables:
+            about = ", ".join(sorted(tables))
+            yield f"claims.yaml: {claim.id}.where: that is table {other}, the claim is about {about}"
+        elif other is None and (near := _near(claim.where, places)):
+            yield f"claims.yaml: {claim.id}.where: “{claim.where}” is no table's section; {near}?"
+        yield from (f"claims.yaml: {claim.id}.statement: {odd}" for odd in _statement(claim, terms, published))
+
+
+def _near(where: str, places: Iterable[str]) -> str:
+    """The section that differs from this one by a slip in one word."""
+    for place in places:
+        pairs = [pair for pair in zip(where.split(), place.split(), strict=False) if pair[0] != pair[1]]
+        if len(pairs) == 1 and len(where.split()) == len(place.split()) and slip_of(pairs[0][0], [pairs[0][1]]):
+            return place
+    return ""
+
+
+def _statement(claim: Hypothesis, terms: Sequence[Term], published: Published) -> Iterator[str]:
+    said = claim.statement
+    held = list(_held(claim, terms, published))
+    systems = " ".join(f"{one.name} {one.version}" for one in published.report.systems)
+    for figure in figures(said):
+        if not (_stands(figure, held, said) or figure.printed in systems or figure.printed in claim.where):
+            yield f"{figure.printed} is none of the claim's levels, bounds and published figures"
+    rising, falling = (bool(re.search(rf"\b(?:{way})\b", said, re.IGNORECASE)) for way in (UP, DOWN))
+    against = {"increases": falling and not rising, "decreases": rising and not falling}
+    if against.get(claim.hypothesis):
+        yield f"its words go the other way than the hypothesis, {claim.hypothesis}"
+    units = {published.tables[t.table].fields[name].unit for t in terms for name in _columns(t, published)}
+    if units and _LATENCY.search(said) and not _RATE.search(said) and all(map(is_rate, units)):
+        yield "it speaks of a time, the claim's metric is a rate"
+    if units and _RATE.search(said) and not _LATENCY.search(said) and all(map(is_time, units)):
+        yield "it speaks of a rate, the claim's metric is a time"
+    metrics = {digits for t in terms for digits in re.findall(r"p(\d{2,3})", t.metric)}
+    for match in _PERCENTILE.finditer(said) if metrics else ():
+        if (match[1] or match[2].replace(".", "")) not in metrics:
+            yield f"{match[0]} is not the claim's metric, {terms[0].metric}"
+    yield from _ordered(claim, said)
+
+
+def _columns(term: Term, published: Published) -> list[str]:
+    table = published.tables[term.table]
+    return [name for name in names(term.metric) if name in table.metrics]
+
+
+def _ordered(claim: Hypothesis, said: str) -> Iterator[str]:
+    called = [one.called or "" for one in getattr(claim, "figures", ())]
+    places = [said.lower().find(name.lower()) if name else -1 for name in called]
+    if len(places) > 1 and min(places) >= 0 and places != sorted(places) and not _LOWEST_FIRST.search(said):
+        yield f"it names its figures in another order than the claim, {', '.join(called)}"
+
+
+def _held(claim: Hypothesis, terms: Sequence[Term], published: Published) -> Iterator[float]:
+    """The numbers that a statement can speak of: the claim's own, its levels, its figures and what it computes."""
+    yield from _leaves(claim.model_dump(exclude={"statement", "where", "id", "own_table", "not_run"}))
+    for term in terms:
+        yield from _leaves(term.rows)
+        table = published.tables[term.table]
+        yield from _leaves(table.fixed)
+        for row in table.matching({k: v for k, v in term.rows.items() if k in [*table.levels, *table.fixed]}):
+            yield from _leaves([table.cells[row][name] for name in _columns(term, published)])
+        yield from (float(digits) for digits in re.findall(r"\d+", f"{term.metric} {term.table}"))
+    about = {term.table for term in terms}
+    for fact in published.report.text_facts:
+        if about & set(fact.tables) or not fact.tables:
+            levels = {level for id in about for level in published.tables[id].levels}
+            yield from _leaves([value for name, value in fact.values.items() if name not in levels])
+    for contrast in ledger.as_printed(claim, published):
+        shown = contrast.shown(contrast.mean)
+        yield from (shown, 1 / shown if shown else shown) if contrast.scale == "ratio" else (shown,)
+
+
+def _leaves(found: Any) -> Iterator[float]:
+    if isinstance(found, dict):
+        for each in found.values():
+            yield from _leaves(each)
+    elif isinstance(found, list | tuple):
+        for each in found:
+            yield from _leaves(each)
+    elif isinstance(found, int | float) and not isinstance(found, bool):
+        yield float(found)
+
+
+def _stands(figure: Figure, held: Sequence[float], said: str) -> bool:
+    """Whether one of these would be printed so: as it is, as a change in percent, in another unit, rounded."""
+    if figure.kind == "range":
+        return all(any(math.isclose(end, one) for one in held) for end in (figure.low, figure.high))
+    if NO_FIGURE.search(figure.printed):
+        return True
+    low, high = sorted((abs(figure.low), abs(figure.high)))
+    room = 0.05 * high if figure.kind != "number" else 0.0
+    as_printed = [one for x in held for one in (x, 100 * x, 100 * abs(x - 1), *(x / size for size in _SIZES[1:4]))]
+    as_printed += (
+        [x * a / b for x in held for a in SECONDS.values() for b in SECONDS.values()] if figure.unit in SECONDS else []
+    )
+    return any(low - room <= abs(one) <= high + room for one in as_printed)

@@ -1,0 +1,80 @@
+"""Slips in a transcription that no rule refuses: each is made in a copy of the TiDB report, and said with its place."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from benchbook import paths, published
+from benchbook.claims import ledger, transcription
+
+NAME = "tidb_v7_1_3_sysbench"
+
+SLIPS = {
+    "a digit that the fact's words do not have": (
+        "report.yaml", "values: {tables: 32, rows: 10000000}", "values: {tables: 32, rows: 1000000}",
+        "report.yaml: text_facts.data.values.rows: 1,000,000 does not stand in what is printed",
+    ),
+    "a system that no host runs": (
+        "report.yaml", "runs: [TiKV]", "runs: [TiVK]", "hosts.TiKV nodes.runs: TiVK is none of the systems; TiKV?",
+    ),
+    "a unit of memory": ("report.yaml", "memory: 32 GiB", "memory: 32 GiBB", "memory: GiBB is no unit; GiB?"),
+    "a letter for a digit": ("report.yaml", "1.0.20", "1.0.2O", "1.0.2O has a letter between its digits"),
+    "a design that was left out": (
+        "report.yaml", "    table: oltp_insert\n", "    table: oltp_update_index\n",
+        "report.yaml: design: none runs table oltp_insert",
+    ),
+    "falls, over a hypothesis that rises": (
+        "claims.yaml", "Inserts: throughput rises", "Inserts: throughput falls",
+        "rises-insert.statement: its words go the other way than the hypothesis, increases",
+    ),
+    "a level that the claim does not have": (
+        "claims.yaml", "throughput rises with threads from 50", "throughput rises with threads from 60",
+        "rises-point-select.statement: 60 to 200 is none of the claim's levels, bounds and published figures",
+    ),
+    "the section of another table": (
+        "claims.yaml", "where: Test results > Insert performance", "where: Test results > Point select performance",
+        "rises-insert.where: that is table oltp_point_select, the claim is about oltp_insert",
+    ),
+    "a section with a slip": (
+        "claims.yaml", "where: Test results > Insert performance", "where: Test results > Insret performance",
+        "“Test results > Insret performance” is no table's section; Test results > Insert performance?",
+    ),
+    "another percentile": (
+        "claims.yaml", "The 95% latency of point selects", "The 99% latency of point selects",
+        "99% latency is not the claim's metric, p95_ms",
+    ),
+    "a rate for a time": (
+        "claims.yaml", "Inserts: throughput rises", "Inserts: latency rises",
+        "it speaks of a time, the claim's metric is a rate",
+    ),
+    "a unit that the name denies": (
+        "datapackage.json", '"unit": "ms"', '"unit": "s"',
+        "oltp_point_select.p95_ms: its unit is s, its name ends in ms",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(paths.published_dir(NAME), tmp_path / NAME))
+
+
+def said(folder: Path) -> list[str]:
+    found = published.load(NAME, folder.parent)
+    return transcription.slips(found, ledger.load(found, folder.parent))
+
+
+@pytest.mark.parametrize("report", published.known_reports())
+def test_the_kits_own_reports_have_none(report: str) -> None:
+    found = published.load(report)
+    assert transcription.slips(found, ledger.load(found)) == []
+
+
+@pytest.mark.parametrize("case", SLIPS)
+def test_a_slip_is_said_with_its_place(case: str, folder: Path) -> None:
+    file, right, wrong, sentence = SLIPS[case]
+    text = (folder / file).read_text()
+    assert right in text
+    (folder / file).write_text(text.replace(right, wrong, 1))
+    assert any(sentence in one for one in said(folder)), said(folder)
