@@ -19,11 +19,11 @@ from pydantic import Field
 
 from benchbook import paths, yamlfile
 from benchbook.documents.columns import AT_LEVEL, Column, concurrency_of
-from benchbook.documents.numerals import Figure, is_empty
+from benchbook.documents.numerals import Figure, figures, is_empty
 from benchbook.documents.sentences import Sentence, split
 from benchbook.documents.setups import Command, commands
 from benchbook.documents.tables import Cell, Reading, Table, table_in_sentences
-from benchbook.documents.units import factor
+from benchbook.documents.units import SECONDS, factor
 from benchbook.given import user_file
 from benchbook.yamlfile import Strict
 
@@ -64,7 +64,8 @@ class Draft:
     claims: list[dict[str, Any]]
     guesses: list[Guess]
     load: str = ""
-    versions: bool = False
+    versions: int = 0
+    """How many versions (or systems) stand beside each other in every design."""
 
 
 def unconfirmed(report: str) -> list[Guess]:
@@ -79,13 +80,17 @@ def draft(read: Reading, name: str) -> Draft:
     """Return the files of report `name` as its document says them."""
     guesses = _Noted()
     runs = [run for command in commands(read) if (run := _run(command))]
+    if not any(run.load and run.settings for run in runs) and (told := _told(read)):
+        runs = [told]
     in_sentences = table_in_sentences(read)
     printed = [*_joined(_measured(read)), *([in_sentences] if in_sentences else [])]
-    tables = [part for each in printed if (table := _long(each)) for part in _by_workload(table)]
+    tables = [
+        part for each in printed if (table := _long(each)) for part in _by_workload(table, {run.load for run in runs})
+    ]
     _name_tables(tables)
     design = [entry for table in tables if (entry := _design(read, table, runs, guesses))]
     loads = {entry["load"] for entry in design}
-    versions = bool(design) and all(len(entry["factors"].get("version", [])) == 2 for entry in design)
+    versions = _of_one_list(design, guesses)
     for table in tables:
         _guess_columns(table, guesses)
     systems = _systems(read, guesses)
@@ -128,6 +133,16 @@ def draft(read: Reading, name: str) -> Draft:
     }
     csvs = {f"{table.name}.csv": table.text() for table in tables}
     return Draft(package, csvs, report, claims, guesses, next(iter(loads)) if len(loads) == 1 else "", versions)
+
+
+def _of_one_list(design: list[dict[str, Any]], guesses: _Noted) -> int:
+    """Keep the designs that list the same versions as the first one, where it lists any; return how many versions."""
+    first = next((entry["factors"]["version"] for entry in design if "version" in entry["factors"]), [])
+    for entry in [entry for entry in design if entry["factors"].get("version", []) != first]:
+        design.remove(entry)
+        words = f"not run: it does not list {', '.join(map(str, first))}"
+        guesses.add("report.yaml", f"design.{entry['name']}", words, 1, 0.3)
+    return len(first)
 
 
 def _title(read: Reading) -> str:
@@ -348,17 +363,22 @@ def _long(table: Table) -> _LongTable | None:
     return made
 
 
-def _by_workload(table: _LongTable) -> list[_LongTable]:
+def _by_workload(table: _LongTable, loads: set[str]) -> list[_LongTable]:
     """Return a table for each workload, where a column has them: each is a load of its own."""
-    of = next((one for one in table.levels if one.name == "workload"), None)
-    names = list(dict.fromkeys(row[of.name] for row in table.rows)) if of else []
-    if of is None or not all(re.fullmatch(r"oltp_[a-z_]{1,40}", name) for name in names):
+    for of in [one for one in table.levels if one.type == "string" and one.name not in {"version", "system"}]:
+        names = list(dict.fromkeys(row[of.name] for row in table.rows))
+        called = {name: {_called(load, name) for load in loads & set(_WORKLOADS)} for name in names}
+        if all(len(one) == 1 and ("", "") not in one for one in called.values()) and len(
+            set().union(*called.values())
+        ) == len(names):
+            break
+    else:
         return [table]
     return [
         _LongTable(
             "",
             replace(table.source, section=f"{table.source.section} > {name}".lstrip("> "), caption=""),
-            [column for column in table.columns if column is not of],
+            [replace(column) for column in table.columns if column is not of],
             [{key: text for key, text in row.items() if key != of.name} for row in table.rows if row[of.name] == name],
         )
         for name in names
@@ -622,28 +642,44 @@ def _seconds(value: str) -> int | None:
     )
 
 
-_WORKLOADS = [
-    (r"point[ _-]?selects?|点查", "oltp_point_select"),
-    (r"update[ _-]?non[ _-]?index", "oltp_update_non_index"),
-    (r"update[ _-]?index", "oltp_update_index"),
-    (r"read[ _-]?write|读写", "oltp_read_write"),
-    (r"read[ _-]?only|只读", "oltp_read_only"),
-    (r"write[ _-]?only|只写", "oltp_write_only"),
-    (r"inserts?\b|插入", "oltp_insert"),
-    (r"deletes?\b", "oltp_delete"),
-]
+_WORKLOADS = {
+    "sysbench": [
+        (r"\b(oltp_(?!common)[a-z_]{1,40})", ""),
+        (r"point[ _-]?selects?|点查", "oltp_point_select"),
+        (r"update[ _-]?non[ _-]?index", "oltp_update_non_index"),
+        (r"update[ _-]?index", "oltp_update_index"),
+        (r"read[ _-]?write|读写", "oltp_read_write"),
+        (r"read[ _-]?only|只读", "oltp_read_only"),
+        (r"write[ _-]?only|只写", "oltp_write_only"),
+        (r"inserts?\b|插入", "oltp_insert"),
+        (r"deletes?\b", "oltp_delete"),
+    ],
+    "pgbench": [
+        (r"select[ _-]?only|read[ _-]?only|\bselects?$|只读", "select_only"),
+        (r"simple[ _-]?update", "simple_update"),
+        (r"tpc[ _-]?b|read[ _-]?write|\bstandard\b|\bdefault\b|\bprepared\b|读写", "tpcb_like"),
+    ],
+}
+_PROTOCOL = re.compile(r"\b(prepared|extended)\b", re.IGNORECASE)
+
+
+def _called(load: str, words: str) -> tuple[str, str]:
+    """Return the workload of a load generator that words call, and the query protocol of pgbench; "" for none."""
+    for pattern, name in _WORKLOADS[load]:
+        if found := re.search(pattern, words, re.IGNORECASE):
+            protocol = _PROTOCOL.search(words) if load == "pgbench" else None
+            return name or found[1].lower(), protocol[1].lower() if protocol else ""
+    return "", ""
 
 
 def _workload(table: Table, runs: Sequence[_Run]) -> tuple[str, float]:
     """Return the workload of a table and how sure that is: as it is named in its text, called there, or run at all."""
     about = f"{table.caption} {table.section.rpartition(' > ')[2]}"
-    if runs[-1].load != "sysbench":
+    load = runs[-1].load
+    if load in _WORKLOADS and (name := _called(load, about)[0]):
+        return name, 0.95 if name in about else 0.8
+    if load != "sysbench":
         return runs[-1].workload, 0.7
-    if found := re.search(r"\boltp_[a-z_]{1,40}", about):
-        return found[0], 0.95
-    for pattern, name in _WORKLOADS:
-        if re.search(pattern, about, re.IGNORECASE):
-            return name, 0.8
     scripts = {
         run.workload for run in runs if re.fullmatch("oltp_[a-z_]+", run.workload) and run.workload != "oltp_common"
     }
@@ -668,8 +704,12 @@ def _design(read: Reading, table: _LongTable, runs: Sequence[_Run], guesses: _No
     if looped and looped.threads and "threads" not in {column.name for column in table.columns}:
         _rounds(table, looped, guesses)
         fixed = {name: value for name, value in fixed.items() if name not in {one.name for one in table.levels}}
+    options = list(last.options)
+    if not workload or "threads" not in {column.name for column in table.levels} | set(fixed):
+        return None
+    _settle(table, last, fixed, options, guesses)
     levels = {column.name for column in table.levels}
-    if not workload or not levels <= {"threads", "version", "system"} or "threads" not in levels | set(fixed):
+    if not levels <= {"threads", "version"}:
         return None
     table.fixed = {"workload": workload, **fixed} if "workload" not in {c.name for c in table.columns} else dict(fixed)
     rows = [[table.level(row, column) for column in table.levels] for row in table.rows]
@@ -693,9 +733,114 @@ def _design(read: Reading, table: _LongTable, runs: Sequence[_Run], guesses: _No
         "load": last.load,
         "factors": factors,
         "fixed": fixed,
-        "options": list(last.options),
+        "options": options,
         **({"pairs": rows} if len(rows) < len(list(product(*factors.values()))) else {}),
     }
+
+
+# What stands above the names of what was run, rather than of what it was run against.
+_OF_LOADS = re.compile(
+    r"test|workload|operation|quer(?:y|ies)|case|scenario|benchmark|command|^op|phase|\brun\b|round|trial|iteration|场景|测试|类型|操作|轮次",
+    re.I,
+)
+
+
+def _settle(table: _LongTable, run: _Run, fixed: dict[str, int | str], options: list[str], guesses: _Noted) -> None:
+    """Make a setting of each level that is the same in all rows, and the system of the one that has names."""
+    for column in [one for one in table.levels if one.type == "integer" and one.name != "threads"]:
+        values = {row[column.name] for row in table.rows}
+        if len(values) == 1 and column.name != "row":
+            column.role, column.needed = "note", False
+            if column.name in _TOOLS[run.load.replace("_", "-")].settings.values():
+                fixed[column.name] = int(values.pop())
+            elif column.name == "worker_threads" and run.load == "pgbench":
+                options += [f"--jobs={values.pop()}"] if not any("--jobs" in one for one in options) else []
+    about = f"{table.source.caption} {table.source.section}"
+    rates = re.findall(r"\b(tps|qps)\b", about.lower())
+    for column in table.columns:
+        if column.name == "throughput" and len(set(rates)) == 1 and rates[0] not in table.rows[0]:
+            column.name = rates[0]
+            for row in table.rows:
+                row[column.name] = row.pop("throughput", "")
+    named = [one for one in table.levels if one.name not in {"threads", "version"}]
+    protocol = _called(run.load, table.source.section.rpartition(" > ")[2])[1] if run.load in _WORKLOADS else ""
+    if protocol and not any("--protocol" in one for one in options):
+        options.append(f"--protocol={protocol}")
+    arms = [one for one in table.levels if one.name == "system"] or named
+    if len(arms) == 1 and arms[0].type == "string" and not _OF_LOADS.search(arms[0].heading):
+        if any(one.name == "version" for one in table.levels):
+            return
+        # Systems of ours take their places, as those of versions.
+        old, arms[0].name = arms[0].name, "version"
+        for row in table.rows:
+            row["version"] = row.pop(old)
+        words = ", ".join(dict.fromkeys(row["version"] for row in table.rows))
+        guesses.add("datapackage.json", f"{table.name}.version", words, table.source.line, 0.5, arms[0].heading)
+
+
+# How a text says what a load generator was told: "Clients: 20", "scaling factor: 100", "duration: 600 s".
+_SETTINGS = [
+    (r"(?:scale|scaling)[ _]?factor|scale", "scale"),
+    (r"(?:number of )?(?:concurrent )?(?:clients|connections|users)|concurrency|并发数?|客户端数?", "clients"),
+    (r"(?:number of )?(?:worker )?threads|线程数?", "threads"),
+    (r"(?:test |run )?duration(?:_s)?|time", "time_s"),
+    (r"(?:number of )?tables", "tables"),
+    (r"table[ _-]?size|rows per table", "table_size"),
+    (r"query mode|protocol", "protocol"),
+    (r"transaction type", "workload"),
+]
+_PAIR = re.compile(r"[\s>*_`#•-]*([^\W\d][\w ]{2,40}?)[\s*_`]*[:：=][\s*_`]*(\S.*)")
+
+
+def _told(read: Reading) -> _Run | None:
+    """Return the settings that a document tells in words or prints as an output, where it prints no command."""
+    load = next((one for one in ("pgbench", "sysbench") if re.search(rf"\b{one}", read.text)), "")
+    pairs = [
+        (match[1], match[2], block.line + number)
+        for block in read.blocks
+        if block.kind in {"item", "paragraph", "code"}
+        for number, line in enumerate(block.text.split("\n"))
+        if (match := _PAIR.match(line))
+    ]
+    pairs += [(a.text, b.text, a.line) for table in read.tables if len(table.columns) == 2 for a, b in table.rows]
+    said: dict[str, list[tuple[str, int]]] = {}
+    for name, value, line in pairs:
+        key = next((key for pattern, key in _SETTINGS if re.fullmatch(pattern, name.strip("*_` "), re.IGNORECASE)), "")
+        said.setdefault(key, []).append((value, line))
+    settings: dict[str, int | str] = {}
+    for key in ("scale", "clients", "threads", "time_s", "tables", "table_size"):
+        numbers = [_whole(value) for value, _ in said.get(key, [])]
+        if known := [one for one in numbers if one]:
+            settings[key] = max(set(known), key=known.count)
+    options = []
+    jobs = settings.pop("threads", None) if load == "pgbench" or "clients" in settings else None
+    if load == "pgbench" and jobs:
+        options.append(f"--jobs={jobs}")
+    threads = settings.pop("clients", jobs)
+    if not load or not threads:
+        return None
+    protocol = _PROTOCOL.search(said["protocol"][0][0]) if "protocol" in said else None
+    options += [f"--protocol={protocol[1].lower()}"] if protocol else []
+    workload = _called(load, said["workload"][0][0])[0] if "workload" in said else ""
+    first = min(line for key, places in said.items() if key for _, line in places)
+    settings = {"threads": threads, **settings}
+    words = ", ".join(f"{name} {value}" for name, value in settings.items())
+    return _Run(
+        load,
+        workload or ("tpcb_like" if load == "pgbench" else ""),
+        {"threads": threads, **settings},
+        options,
+        first,
+        words,
+        [],
+    )
+
+
+def _whole(text: str) -> int | None:
+    """Return the number that a text begins with, a time in seconds."""
+    found = figures(text)[:1]
+    scale = factor(found[0].unit, "s") if found and found[0].unit in SECONDS else 1.0
+    return int(found[0].value * (scale or 1)) if found and found[0].start < 3 else None
 
 
 def _rounds(table: _LongTable, run: _Run, guesses: _Noted) -> None:

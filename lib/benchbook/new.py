@@ -154,6 +154,7 @@ def _values(name: str) -> dict[str, str]:
         "caveat": f"PLACEHOLDER numbers: the tables were laid down by `benchbook new` and belong to no report. Replace the CSV files in `data/published/{name}`, describe them in `datapackage.json` and the rest in `report.yaml`, then run `benchbook check {name}`.",
         "system": "mariadb",
         "load": "sysbench",
+        "systems": json.dumps(json.dumps(_SIDE_BY_SIDE["sysbench"][:2]))[1:-1],
     }
 
 
@@ -169,6 +170,12 @@ def _rendered(layout: str, template: str, values: dict[str, str]) -> str:
 
 # The system that a load generator drives in a drafted report, unless sysbench drives the TiDB of the document.
 _DRIVES = {"sysbench": "mariadb", "pgbench": "postgresql", "go_tpc": "tidb"}
+# Those that can take the places of the versions that stand side by side, by load generator.
+_SIDE_BY_SIDE = {
+    "sysbench": ["mysql57", "mysql8", "mariadb"],
+    "pgbench": ["postgresql", "pgbouncer"],
+    "go_tpc": ["tidb"],
+}
 _PRODUCTS = {"mariadb": "MariaDB", "postgresql": "PostgreSQL", "tidb": "TiDB"}
 
 
@@ -202,8 +209,9 @@ def _drafted(name: str, source: str) -> dict[Path, str]:
         + as_yaml({"guesses": guesses}),
         **{published / file: text for file, text in made.tables.items()},
     }
-    if not made.load:
-        return contents
+    systems = _SIDE_BY_SIDE.get(made.load, [])[: made.versions]
+    if not made.load or len(systems) < made.versions:
+        return contents  # its tables and claims are read and audited; nothing here takes all of its places
     layout = LAYOUTS["versions" if made.versions else "sysbench"]
     # The title goes into a cell of Markdown, inside JSON.
     title = json.dumps(re.sub(r"[<>`\[\]]", "", made.report["title"]), ensure_ascii=False)[1:-1]
@@ -212,6 +220,7 @@ def _drafted(name: str, source: str) -> dict[Path, str]:
         "caveat": f"Tables, design and claims were read from the document; `benchbook check {name}` lists what nobody has confirmed.{stand_in}",
         "system": system,
         "load": made.load,
+        "systems": json.dumps(json.dumps(systems))[1:-1],
     }
     return contents | {
         paths.notebook(name): _rendered(layout, "notebook.ipynb.j2", values),

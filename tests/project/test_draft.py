@@ -230,7 +230,7 @@ def test_workloads_down_and_threads_across_are_a_design_for_each_workload(tmp_pa
     assert [(one["workload"], one["factors"]) for one in made.report["design"]] == [
         ("oltp_point_select", {"threads": [8, 16]}), ("oltp_read_write", {"threads": [8, 16]}),
     ]  # fmt: skip
-    assert made.tables["oltp_read_write.csv"].splitlines() == ["threads,throughput", "8,500", "16,900"]
+    assert made.tables["oltp_read_write.csv"].splitlines() == ["threads,tps", "8,500", "16,900"]
 
 
 def test_versions_in_headings_stay_versions_where_all_ran_at_one_level_of_threads(tmp_path: Path) -> None:
@@ -309,3 +309,61 @@ def test_a_system_that_stands_in_for_the_document_s_is_said_and_a_kind_beside_a_
     assert "MariaDB stands in for MySQL." in paths.notebook("my_mysql").read_text()
     with pytest.raises(BadInput, match="a document tells its kind by its tables"):
         new.create_report("my_other", "versions", str(source))
+
+
+PROXIES = """# Proxies
+
+```
+sysbench oltp_read_only --threads=xx --time=30 --tables=10 --table_size=1000000 run
+```
+
+| Proxy | Threads | qps | avg(ms) |
+|--|--|--|--|
+| mysql | 4 | 12211.27 | 5.24 |
+| gate-2.3 | 4 | 7733.67 | 8.27 |
+| mysql | 8 | 23983.90 | 5.33 |
+| gate-2.3 | 8 | 14864.06 | 8.61 |
+"""
+
+
+def test_systems_in_a_column_take_the_places_of_versions(home: Home) -> None:
+    laid_down(home, PROXIES)
+    (design,) = published.load("mine").report.design
+    assert design.factors == {"version": ["mysql", "gate-2.3"], "threads": [4, 8]}
+    assert design.fixed == {"time_s": 30, "tables": 10, "table_size": 1_000_000}
+    assert parameters.defaults("mine")["systems"] == ["mysql57", "mysql8"]
+
+
+TOLD = """# PostgreSQL 13 against 18 by pgbench
+
+- **Scale Factor**: 50 (~750MB data)
+- **Clients**: 20
+- **Threads**: 4
+- **Duration**: 5 minutes per test
+
+## Throughput (TPS)
+
+| Test Type | PostgreSQL 13 | PostgreSQL 18 |
+|--|--|--|
+| standard | 3669.87 | 3520.14 |
+| readonly | 35711.27 | 33298.31 |
+| prepared | 3352.99 | 3277.25 |
+"""
+
+
+def test_settings_in_words_and_workloads_of_pgbench_in_a_column_are_designs(home: Home) -> None:
+    laid_down(home, TOLD)
+    designs = published.load("mine").report.design
+    assert [(one.workload, one.options) for one in designs] == [
+        ("tpcb_like", ["--jobs=4"]),
+        ("select_only", ["--jobs=4"]),
+        ("tpcb_like", ["--jobs=4", "--protocol=prepared"]),
+    ]
+    assert {tuple(one.fixed.items()) for one in designs} == {(("threads", 20), ("scale", 50), ("time_s", 300))}
+    assert parameters.defaults("mine")["systems"] == ["postgresql", "pgbouncer"]
+
+
+def test_what_was_run_again_is_no_system(tmp_path: Path) -> None:
+    rows = "| Phase | TPS |\n|--|--|\n| Warmup | 3952.08 |\n| Run 1 | 3976.44 |\n"
+    made = drafted(tmp_path, f"# pgbench\n\n- Clients: 32\n\n{rows}")
+    assert (made.load, next(iter(made.tables.values())).splitlines()[0]) == ("", "phase,tps")

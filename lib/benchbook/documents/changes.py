@@ -20,13 +20,15 @@ class Formula(NamedTuple):
     words: str
     of: Callable[[float, float], float]
     percent: bool
+    alike: float = 0.0
+    """What it gives of two figures that are alike."""
 
 
 FORMULAS = [
     Formula("({b} / {a} - 1) x 100", lambda a, b: (b / a - 1) * 100, True),
     Formula("(1 - {b} / {a}) x 100", lambda a, b: (1 - b / a) * 100, True),
-    Formula("{b} / {a} x 100", lambda a, b: b / a * 100, True),
-    Formula("{b} / {a}", lambda a, b: b / a, False),
+    Formula("{b} / {a} x 100", lambda a, b: b / a * 100, True, 100),
+    Formula("{b} / {a}", lambda a, b: b / a, False, 1),
     Formula("{b} / {a} - 1", lambda a, b: b / a - 1, False),
     Formula("{b} - {a}", lambda a, b: b - a, False),
 ]
@@ -86,7 +88,12 @@ def percentages(table: Table) -> Iterator[Outcome]:
 
 def _cut_off(table: Table, place: int, printed: dict[int, Figure], pairs: list[Pairs]) -> Iterator[Finding]:
     """Yield a column of percentages with decimals, each of which is cut to a whole one: -6.00% for -6.76%."""
-    if any(number.place >= 1 or number.value != int(number.value) for number in printed.values()):
+    whole = {number.value for number in printed.values() if number.place < 1 and number.value == int(number.value) != 0}
+    if (
+        table.columns[place].role != "delta"
+        or len(whole) < 2
+        or len(printed) != sum(number.value in whole for number in printed.values())
+    ):
         return
     for rows, way in product(pairs, [one for one in FORMULAS if one.percent]):
         values = [(row, a, b, way.of(a.value, b.value)) for row, a, b in rows if a.low > 0]
@@ -148,8 +155,9 @@ def _judged(formula: Formula, pairs: Pairs, printed: dict[int, Figure]) -> tuple
         corners = [formula.of(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
         low, high, place = min(corners), max(corners), number.place or 1.0
         if low - place <= number.value <= high + place:
-            # What is as wide as the figure itself, or is 0 or 1 for all formulas, shows nothing.
-            if high - low + place < 0.5 * abs(value) + 1e-12 and number.value not in {0, 1, 100}:
+            # What is as wide as the figure itself, or as how far a ratio is from that of like figures, shows nothing.
+            apart = min(abs(value), abs(value - formula.alike)) if formula.alike else abs(value)
+            if high - low + place < 0.5 * apart + 1e-12 and number.value not in {0, 1, 100}:
                 held.append(row)
         elif abs(number.value) != abs(value) and not low - place <= -number.value <= high + place:
             broken.append(Broken(row, formula, a, b, low, value, high))

@@ -238,7 +238,8 @@ def concurrency_of(heading: str) -> str:
 
 def rule_of(heading: str) -> Rule | None:
     """Return the first rule that a heading matches."""
-    return next((rule for pattern, rule in _COMPILED if pattern.search(heading)), None)
+    words = heading.replace("_", " ")
+    return next((rule for pattern, rule in _COMPILED if pattern.search(words)), None)
 
 
 def unit_of(heading: str) -> str:

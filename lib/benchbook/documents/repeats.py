@@ -4,13 +4,43 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
+from math import isclose
 from typing import NamedTuple
 
 from benchbook.documents.cell_findings import finding
 from benchbook.documents.findings import Finding, Severity
 from benchbook.documents.tables import Reading, Table
+
+
+def _telling(row: _Row, names: Sequence[str]) -> list[float]:
+    """Return the figures that two runs would hardly share: of three digits, and no other figure of the row again."""
+    found = list[float]()
+    for name in names:
+        place, text = row.texts[name]
+        value = number.value if (number := row.table.rows[row.row][place].figure) else 0.0
+        if len(re.sub(r"\D", "", text).strip("0")) >= 3 and not any(isclose(value, one, rel_tol=1e-3) for one in found):
+            found.append(value)
+    return found
+
+
+def _is_other_load(one: _Row, other: _Row) -> bool:
+    """Return whether two rows of a table were run differently, and are not two runs: PostgreSQL-1-1 and PostgreSQL-1-2."""
+    for place, column in enumerate(one.table.columns):
+        texts = [each.table.rows[each.row][place].text for each in (one, other)]
+        if column.role == "level" and texts[0] != texts[1]:
+            if not _RUNS.search(column.heading) and column.quantity in {"concurrency", "setting"}:
+                return True
+            first, second = (re.sub(r"\d+", "0", text) for text in texts)
+            if first != second or (not _RUNS.search(column.heading) and first == "0"):
+                return True
+    return False
+
+
+_RUNS = re.compile(
+    r"\brun|run\b|experiment|\bids?\b|_id\b|iteration|trial|repetition|\brep\b|round|轮|次数", re.IGNORECASE
+)
 
 
 class _Row(NamedTuple):
@@ -70,13 +100,13 @@ def _repeated(read: Reading) -> Iterator[Finding]:
         place = other.texts[same[0]][0]
         if len(same) == len(common) and len(same) >= (3 if one.table is other.table else 2):
             severity: Severity = (
-                "suspicious" if one.table is other.table and one.label != other.label and len(same) >= 3 else "note"
+                "suspicious" if one.table is other.table and _is_other_load(one, other) and len(same) >= 3 else "note"
             )
             sentence = (
                 f"{places} have the same {len(same)} figures: one may be a copy, or one measurement is printed twice."
             )
             yield finding(other.table, other.row, place, "repeated figures", severity, sentence, lines, 0.8)
-        elif len(same) >= 3 and one.label == other.label:
+        elif len(_telling(one, same)) >= 3 and one.label == other.label:
             odd = next(name for name in common if name not in same)
             column = other.table.columns[other.texts[odd][0]]
             if not column.quantity and not column.unit:

@@ -8,6 +8,7 @@ from itertools import combinations, product
 from statistics import fmean, geometric_mean, median
 
 from benchbook.documents.cell_findings import CONSTANT, FEWEST, Outcome, finding
+from benchbook.documents.columns import Column
 from benchbook.documents.findings import Passed
 from benchbook.documents.findings import figure as shown
 from benchbook.documents.numerals import Figure, figures
@@ -77,7 +78,11 @@ def sums(table: Table) -> Iterator[Outcome]:
     places = [place for place, column in enumerate(table.columns) if column.role == "metric" and column.unit != "%"]
     for total in places:
         others = [
-            place for place in places if place != total and table.columns[place].unit == table.columns[total].unit
+            place
+            for place in places
+            if place != total
+            and table.columns[place].unit == table.columns[total].unit
+            and (table.columns[total].unit or _is_countlike(table.columns[place], table.columns[total]))
         ]
         if len(others) > 12:
             continue
@@ -105,6 +110,11 @@ def sums(table: Table) -> Iterator[Outcome]:
                         f"{' + '.join(number.printed for number in numbers)} = {shown(value)}; printed {printed.printed}"
                     ]
                     yield finding(table, row, total, "sum", "contradiction", sentence, lines, 0.85)
+
+
+def _is_countlike(one: Column, other: Column) -> bool:
+    """Return whether columns without a unit may be added: of one quantity, or counts."""
+    return one.quantity == other.quantity or {one.quantity, other.quantity} <= {"", "count", "errors"}
 
 
 # -- amount / time = rate -----------------------------------------------------------------------------------------------
