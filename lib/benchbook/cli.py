@@ -913,7 +913,9 @@ def _value(name: str, text: str) -> object:
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError) as problem:
-        raise BadInput("not a value for a notebook", key=key, value=text, fix=fix) from problem
+        raise BadInput(
+            "not a value for a notebook", key=key, value=text, fix="write a number, a text or a list"
+        ) from problem
     return "" if value is None else value
 
 

@@ -53,6 +53,7 @@ def test_plain_values(text: str, value: object) -> None:
         ("0x" + "f" * 200, "write a decimal number, or"),
         ("1_000", "write 1000, or"),
         ("1_0.5", "write 10.5, or"),
+        ("-0_1", "write -1, or"),
         ("1:30", "write a decimal number, or"),
         ("12:30:45", "write a decimal number, or"),
         ("yes", "write true, or"),
@@ -76,6 +77,25 @@ def test_what_readers_of_yaml_do_not_agree_on(written: str, fix: str) -> None:
 @pytest.mark.parametrize("text", ["1" + "_" * 90_000 + "x", "_1", "_", "1:" + "0" * 90_000 + "x"])
 def test_what_only_begins_as_a_number_is_a_text(text: str) -> None:
     assert yaml_text(f"a: {text}") == {"a": text}
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (".inf", "`.inf` is no number that can be counted with"),
+        ("-.INF", "`-.INF` is no number"),
+        (".nan", "`.nan` is no number"),
+        ("1e400", "`1e400` is no number"),
+        ("=", "a sign that YAML keeps for itself"),
+        ("!!python/object:os.system x", "a tag that is not known"),
+    ],
+)
+def test_what_is_no_value_is_refused_in_plain_words(written: str, said: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        yaml_text(f"a: 1\nb: {written}\n", file="lab.yaml")
+    assert str(caught.value).startswith("lab.yaml: line 2, column 4")
+    assert said in str(caught.value)
+    assert "tag:yaml.org" not in str(caught.value)
 
 
 @pytest.mark.parametrize("blank", ["\u00a0", "\u3000", "\u200b"])

@@ -8,6 +8,7 @@ them, is the number that it looks like.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from io import StringIO
@@ -16,6 +17,7 @@ from typing import Any, NoReturn
 
 from ruamel.yaml import YAML
 from ruamel.yaml.composer import MaxDepthExceededError
+from ruamel.yaml.constructor import ConstructorError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
@@ -57,7 +59,7 @@ def yaml_text(text: str, *, file: object = None, key: str = "", fix: str = _SYNT
         _weigh(node, {})
         for scalar, under in _scalars(node, key):
             _check_spelling(scalar, under)
-            _check_value(scalar, reader)
+            _check_value(scalar, under, reader)
         return reader.constructor.construct_document(node)
     # Without their cause: it quotes the text, in which a password may stand.
     except (YAMLError, _Refused) as problem:
@@ -206,7 +208,7 @@ def _unclear(text: str) -> tuple[str, str] | None:
         meant = str(int(text.replace("_", ""), 0)) if len(text) < 100 else ""
         return "is a number that is not decimal", meant
     if "_" in text and _GROUPED.fullmatch(text):
-        return "is a number with _ in it", text.replace("_", "")
+        return "is a number with _ in it", re.sub(r"^([-+]?)0+(?=[0-9])", r"\1", text.replace("_", ""))
     if _ZEROS.fullmatch(text):
         meant = text[: text[0] in "+-"] + re.sub(r"^0+(?=[0-9])", "", text.lstrip("+-"))
         return "is a number that begins with 0, which some readers of YAML take for octal", meant
@@ -236,14 +238,21 @@ def as_yaml(value: object) -> str:
     return text.getvalue()
 
 
-def _check_value(node: ScalarNode, reader: YAML) -> None:
+def _check_value(node: ScalarNode, under: str, reader: YAML) -> None:
     """Raise _Refused for what only looks like a value: the 30th of February, a number of 5,000 digits."""
     if node.tag == _MERGE:
         return
     try:
-        reader.constructor.construct_object(node)
+        value = reader.constructor.construct_object(node)
     except (ValueError, OverflowError) as problem:
         raise _Refused(f"not a value ({problem})", mark=node.start_mark) from problem
+    except ConstructorError as problem:
+        # It tells of tags, of which nobody has written one where = stands.
+        said = "a sign that YAML keeps for itself" if node.value == "=" else "a tag that is not known"
+        raise _Refused(said, fix="put it in quotes, without a tag", mark=node.start_mark, value=node.value) from problem
+    if isinstance(value, float) and not math.isfinite(value):
+        said, fix = "is no number that can be counted with", "write a number"
+        raise _Refused(f"`{node.value}` {said}", fix=fix, mark=node.start_mark, key=under, value=node.value)
 
 
 def _not_yaml(problem: YAMLError | _Refused, text: str, file: object, key: str, fix: str) -> BadInput:
