@@ -15,7 +15,7 @@ from benchbook.documents.columns import RULES, column, rule_of, unit_of
 from benchbook.documents.frames import frame
 from benchbook.documents.numerals import figures, style_of
 from benchbook.documents.tables import reading, table_in_sentences
-from benchbook.documents.tool_output import TOOLS
+from benchbook.documents.tool_output import TOOLS, tables_of
 from benchbook.documents.units import factor
 from benchbook.errors import BadInput
 
@@ -101,6 +101,20 @@ def test_a_comma_is_a_decimal_one_only_where_the_whole_document_says_so() -> Non
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.example)
 def test_each_rule_of_headings_reads_its_example(rule) -> None:
     assert rule_of(rule.example) is rule
+
+
+@pytest.mark.parametrize(
+    ("tool", "lines"),
+    [
+        ("hey", "Summary:\n  Total:\t0.02 secs\n  Average:\t0.0035 secs\n  Requests/sec:\t10022.9\n"),
+        ("etcd benchmark", "  Average:\t0.0035 secs.\n  Stddev:\t0.001 secs.\n  Requests/sec:\t10022.9\n"),
+        ("wrk", "  Thread Stats   Avg  Stdev\n    Latency   3.5ms  1ms\n\nRequests/sec:  10022.9\n"),
+    ],
+)
+def test_who_printed_requests_per_second(tool: str, lines: str) -> None:
+    (table,) = tables_of(formats.Block("code", lines, 1))
+    assert table.text == f"{tool} output"
+    assert "10022.9" in table.rows[1]
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)

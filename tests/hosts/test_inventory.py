@@ -436,7 +436,7 @@ def test_malformed_yaml_is_shown_by_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [("a: 1\na: 2\n", "'a' stands twice"), ("a: {b: 1, b: 2}\n", "'b' stands twice"), ("[1]\n", "keys and values"),
-     ("", "keys and values"), ("a: !!python/object:os.system 1\n", "malformed YAML"), ("a:\tb\n- c", "malformed YAML")],
+     ("", "keys and values"), ("a: !!python/object:os.system 1\n", "a tag that is not known"), ("a:\tb\n- c", "malformed YAML")],
 )  # fmt: skip
 def test_yaml_that_does_not_say_what_it_seems_to(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "a.yaml"
@@ -529,7 +529,7 @@ def _route(home: Home, config: str) -> Route:
         ('User "a b"', {"user": "a b"}),
         ("Port 2301\r\n User me\r", {"port": 2301, "user": "me"}),
         ("IdentityFile ${KEYS_OF_MINE}/%r@%n_%k", {"keys": (Path("/keys/me@db1_other"),)}),
-        ("IdentityFile none\n IdentitiesOnly yes", {"keys": (), "agent": False}),
+        ("IdentityFile none\n IdentitiesOnly yes", {"keys": (), "only": True}),
         ("HostName 1.2.3.4\n ProxyCommand nc -X 5 %h %p %n %r %%", {"gateway": "nc -X 5 1.2.3.4 22 db1 me %"}),
     ],
 )

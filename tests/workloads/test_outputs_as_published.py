@@ -176,12 +176,16 @@ def test_jmh_s_results_as_csv_and_json() -> None:
     _check(own, {"workload": "C.own", "mode": "sample", "threads": 1, "params": 100}, {"p50_ms": 1.962})
     create, listed = generator_output.runs(JMH_JSON)
     levels = {"workload": "ClientSimple.createUser", "mode": "sample", "threads": 4,
-              "params": "params.kind_hash_params.size_16"}  # fmt: skip
+              "params": "hash_16"}  # fmt: skip
     _check(create, levels, {"latency_mean_ms": 2.105, "latency_error_ms": 0.024, "p50_ms": 1.962, "p999_ms": 16.394})
     _check(listed, {"workload": "ClientSimple.listUser", "mode": "thrpt", "threads": 1}, {"tps": 155_000})
     assert (create.version, "tps_error" in listed.figures) == ("1.21", False)
     (cut,) = generator_output.runs(JMH_JSON[: JMH_JSON.rindex('"rawData"')])
     assert cut.problem == "the output of JMH is cut: it has no end"
+    one = JMH_JSON.replace('"kind" : "hash", ', "")
+    assert generator_output.runs(one)[0].levels["params"] == 16, "as in its CSV"
+    (first,) = generator_output.runs(one[: one.index("    {", 10)])
+    assert first.problem == "the output of JMH is cut: it has no end", "others were to follow"
 
 
 def test_other_json_that_names_a_benchmark_is_not_jmh_s() -> None:
@@ -190,6 +194,13 @@ def test_other_json_that_names_a_benchmark_is_not_jmh_s() -> None:
     assert (run.program, run.problem) == ("sysbench", "")
     with pytest.raises(OutputNotParseable, match="not the output of a load generator"):
         generator_output.runs('{"benchmark": "mine", "score": 3}')
+
+
+def test_ten_numbers_in_a_row_are_not_sysbench_s() -> None:
+    with pytest.raises(OutputNotParseable, match="not the output of a load generator that is known"):
+        generator_output.runs("1,8,100,200,3,4,5,6,7,8\n2,8,101,202,3,4,5,6,7,8\n")
+    with pytest.raises(OutputNotParseable, match="the output of sysbench is cut"):
+        generator_output.runs("1,8,99.00,1980.05,1386.00,396.00,198.05,12.30,0.00,0.00\n")
 
 
 # -- wrk, fio, HammerDB -----------------------------------------------------------------------------------------------

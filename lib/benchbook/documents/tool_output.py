@@ -24,6 +24,13 @@ class Tool(NamedTuple):
 
 _N = r"([\d,]*\.?\d+)"
 _U = rf"({_N[1:-1]}\s?(?:us|µs|ms|s|m|ns|msec|usec|sec)?)"
+_SUMMARY = [
+    (rf"Total:\s+{_N} secs", ["total time (s)"]),
+    (rf"Slowest:\s+{_N} secs", ["max latency (s)"]),
+    (rf"Fastest:\s+{_N} secs", ["min latency (s)"]),
+    (rf"Average:\s+{_N} secs", ["avg latency (s)"]),
+    (rf"Requests/sec:\s+{_N}", ["requests/s"]),
+]
 TOOLS = [
     Tool(
         "sysbench",
@@ -176,18 +183,14 @@ TOOLS = [
         "Requests per second:    935.11 [#/sec] (mean)",
     ),
     Tool(
-        "etcd benchmark",
-        r"^\s*Requests/sec:.*",
-        [
-            (rf"Total:\s+{_N} secs", ["total time (s)"]),
-            (rf"Slowest:\s+{_N} secs", ["max latency (s)"]),
-            (rf"Fastest:\s+{_N} secs", ["min latency (s)"]),
-            (rf"Average:\s+{_N} secs", ["avg latency (s)"]),
-            (rf"Requests/sec:\s+{_N}", ["requests/s"]),
-            (rf"Latency\s+{_U}", ["avg latency"]),
-        ],
-        "  Requests/sec:\t12345.6",
+        "wrk",
+        r"^\s*Thread Stats\s+Avg",
+        [(rf"Requests/sec:\s+{_N}", ["requests/s"]), (rf"Latency\s+{_U}", ["avg latency"])],
+        "    Latency     1.36ms  663.56us  13.28ms   72.13%",
     ),
+    # Alike but for the line of the deviation.
+    Tool("etcd benchmark", r"^\s*Stddev:.*\n\s*Requests/sec:", _SUMMARY, "  Requests/sec:\t12345.6"),
+    Tool("hey", r"^\s*Requests/sec:", _SUMMARY, "  Requests/sec:\t12345.6"),
     Tool(
         "fio",
         r"\biops=|IOPS=",

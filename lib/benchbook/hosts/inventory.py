@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated, Literal, Protocol, cast
 
-from pydantic import AfterValidator, Field, StrictBool, model_validator
+from pydantic import AfterValidator, Field, StrictBool, field_validator, model_validator
 
 from benchbook import paths, plugins
 from benchbook.errors import HIDDEN, BadInput
@@ -251,6 +251,16 @@ class SystemSettings(Login):
     peer_port: Port | None = None
     binary: Location | None = None
     settings: dict[Setting, bool | int | float | str | list[str]] = {}
+
+    @field_validator("settings")
+    @classmethod
+    def _filled_in(cls, settings: dict[str, object]) -> dict[str, object]:
+        for name, value in settings.items():
+            # As templates of topologies have them.
+            if isinstance(value, str) and re.fullmatch(r"<[^<>]+>|\{\{.*\}\}|\$\{.+\}", value.strip()):
+                fix = "Fix: write the value that it stands for, or take the line out"
+                raise ValueError(f"`{name}: {value.strip()}` is a placeholder. {fix}")
+        return settings
 
 
 class EndpointSettings(Login):

@@ -41,7 +41,9 @@ _SHOWN = 100
 # Beside these, a level stands in the cells only where it varies.
 _ALWAYS = ("workload", "threads")
 _NUMERIC = ("threads", "rate")
-_PASSWORD = re.compile(r"(-{1,2}\S*pass\w*[= ]|\bPGPASSWORD=|://[^:/\s]+:)[^\s@]+", re.IGNORECASE)
+_PASSWORD = re.compile(
+    r"(-{1,2}\S*(?:pass|authenticate)\w*[= ]|\bPGPASSWORD=|\bauthenticate = |://[^:/\s]*:)[^\s@]+", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)

@@ -46,11 +46,15 @@ Patterns = Annotated[list[Pattern], BeforeValidator(_listed)]
 
 
 class LevelPattern(Strict):
-    """Where a level stands: `names` are other words for what is printed, `times` a number to multiply it by."""
+    """Where a level stands: `names` are other words for what is printed, `times` a number to multiply it by.
+
+    With `every` it is all that the pattern finds, one behind the other.
+    """
 
     pattern: Pattern
     names: dict[str, str] = {}
     times: Pattern | None = None
+    every: bool = False
 
 
 class FigurePattern(Strict):

@@ -189,12 +189,15 @@ def _plain(text: str) -> str:
 
 def _flat(text: str) -> str:
     """All JSON in a text as a line per value, as a program prints it or Python; "" where there is none."""
-    lines, at = list[str](), 0
+    lines, at, first = list[str](), 0, 0
     while begin := re.compile(r"""\{(?=\s*u?["'])""").search(text, at):
         at = begin.end()
         with suppress(ValueError, RecursionError):
             value, at = json.JSONDecoder().raw_decode(text, begin.start())
+            first = first or begin.start()
             lines += _lines(value, "")
+    if lines and text[:first].rstrip().endswith("[") and "]" not in text[at:]:
+        lines.append("a list = that does not end")
     for printed in re.findall(r"^[^{\n]*(\{u?'(?s:.*)\})", text, re.MULTILINE) if not lines else []:
         with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
             lines += _lines(ast.literal_eval(printed), "")
@@ -302,6 +305,8 @@ def _levels(form: Form, *texts: str) -> dict[str, Level]:
             printed = _first([place.pattern], *texts)
             if printed is None:
                 continue
+            if place.every:
+                printed = " ".join(re.findall(place.pattern, "\n".join(texts), re.MULTILINE))
             times = _first([place.times], *texts) if place.times else None
             value = as_level(place.names.get(printed, printed))
             found[level] = value * int(times) if times and isinstance(value, int) else value

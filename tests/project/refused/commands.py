@@ -45,7 +45,7 @@ PARAMETERS = [
     ("a long value", [f"campaign={LONG}"], ("campaign: ", "...")),
     ("a password", [f"password={SECRET}"], ("there is no such parameter (got 'password')",)),
     ("a token in no YAML", [f"token=[{SECRET}"], ("-p token: ", "not shown")),
-    ("an object of Python", ["seed=!!python/name:os.system"], ("-p seed: ", "could not determine a constructor")),
+    ("an object of Python", ["seed=!!python/name:os.system"], ("-p seed: ", "a tag that is not known")),
     ("a surrogate", ['system="\\uD800"'], ("system",)),
     ("levels nobody has", ["levels=some"], ("levels: ", "(got 'some')")),
 ]

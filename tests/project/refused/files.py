@@ -63,7 +63,7 @@ YAML = [
     ("a bell", "a: \x07\n", "a character that YAML does not allow"),
     ("nothing", "", "expected keys and values (got None)"),
     ("a list", "[1]\n", "expected keys and values (got [1])"),
-    ("an object of Python", "a: !!python/object/apply:os.system [x]\n", "could not determine a constructor"),
+    ("an object of Python", "a: !!python/object/apply:os.system [x]\n", "a tag that is not known"),
 ]
 DOCUMENTS = [
     Row(f"{file} with {name}", holding(file, text), (leaf(file), said, "Fix: "))
