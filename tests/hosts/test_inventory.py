@@ -436,7 +436,8 @@ def test_malformed_yaml_is_shown_by_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [("a: 1\na: 2\n", "'a' stands twice"), ("a: {b: 1, b: 2}\n", "'b' stands twice"), ("[1]\n", "keys and values"),
-     ("", "keys and values"), ("a: !!python/object:os.system 1\n", "a tag that is not known"), ("a:\tb\n- c", "malformed YAML")],
+     ("", "keys and values"), ("a: !!python/object:os.system 1\n", "a tag that is not known"),
+     ("a:\tb\n- c", "malformed YAML")],
 )  # fmt: skip
 def test_yaml_that_does_not_say_what_it_seems_to(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "a.yaml"

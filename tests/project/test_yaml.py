@@ -86,8 +86,8 @@ def test_what_only_begins_as_a_number_is_a_text(text: str) -> None:
         ("-.INF", "`-.INF` is no number"),
         (".nan", "`.nan` is no number"),
         ("1e400", "`1e400` is no number"),
-        ("=", "a sign that YAML keeps for itself"),
-        ("!!python/object:os.system x", "a tag that is not known"),
+        ("=", "malformed YAML: a tag that is not known, or a sign (=)"),
+        ("!!python/object:os.system x", "malformed YAML: a tag that is not known"),
     ],
 )
 def test_what_is_no_value_is_refused_in_plain_words(written: str, said: str) -> None:

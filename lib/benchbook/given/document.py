@@ -17,7 +17,6 @@ from typing import Any, NoReturn
 
 from ruamel.yaml import YAML
 from ruamel.yaml.composer import MaxDepthExceededError
-from ruamel.yaml.constructor import ConstructorError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
@@ -246,10 +245,6 @@ def _check_value(node: ScalarNode, under: str, reader: YAML) -> None:
         value = reader.constructor.construct_object(node)
     except (ValueError, OverflowError) as problem:
         raise _Refused(f"not a value ({problem})", mark=node.start_mark) from problem
-    except ConstructorError as problem:
-        # It tells of tags, of which nobody has written one where = stands.
-        said = "a sign that YAML keeps for itself" if node.value == "=" else "a tag that is not known"
-        raise _Refused(said, fix="put it in quotes, without a tag", mark=node.start_mark, value=node.value) from problem
     if isinstance(value, float) and not math.isfinite(value):
         said, fix = "is no number that can be counted with", "write a number"
         raise _Refused(f"`{node.value}` {said}", fix=fix, mark=node.start_mark, key=under, value=node.value)
@@ -280,6 +275,8 @@ def _where(problem: YAMLError | _Refused, text: str) -> tuple[str, int, int]:
     if not isinstance(problem, MarkedYAMLError) or problem.problem_mark is None:
         return "it cannot be read", 0, 0
     said = _TOO_DEEP if isinstance(problem, MaxDepthExceededError) else problem.problem
+    if said and "could not determine a constructor" in said:
+        said = "a tag that is not known, or a sign (=) that stands for one"
     return said or "it cannot be read", problem.problem_mark.line, problem.problem_mark.column
 
 

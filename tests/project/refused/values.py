@@ -29,7 +29,7 @@ HOSTS = [
 INVENTORIES = [
     Row("hosts that are a list", with_inventory(hosts=["a"]), ("hosts: ", "(got ['a'])")),
     Row("a lease without end", with_inventory(ssh={"lease_s": float("inf")}), ("ssh.lease_s: ", "(got inf)")),
-    Row("a lease that is no number", with_inventory(ssh={"lease_s": float("nan")}), ("ssh.lease_s: ", "(got nan)")),
+    Row("a lease that is no number", with_inventory(ssh={"lease_s": float("nan")}), ("ssh.lease_s: ", "(got '.nan')")),
     Row("a wait without end", with_inventory(ssh={"connect_timeout_s": float("inf")}), ("ssh.connect_timeout_s: ",)),
     Row("an empty program", with_inventory(programs={"sysbench": ""}), ("programs.sysbench: ", "(got '')")),
     Row("a program that is an option", with_inventory(programs={"sysbench": "-c"}), ("programs.sysbench: ",)),
@@ -93,7 +93,7 @@ SIZES: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
     ("threads beyond all", sysbench(prepare_threads=10**20), ("sysbench.prepare_threads: ",)),
     ("a rate below 0", sysbench(rate=-1), ("sysbench.rate: ", "(got -1)")),
     ("disk without end", {"disk_gb": float("inf")}, ("disk_gb: ", "(got inf)")),
-    ("disk that is no number", {"disk_gb": float("nan")}, ("disk_gb: ", "(got nan)")),
+    ("disk that is no number", {"disk_gb": float("nan")}, ("disk_gb: ", "(got '.nan')")),
     ("10^20 MB", {"buffer_pool_mb": 10**20}, ("buffer_pool_mb: ",)),
     ("no budget", {"repeat": {"budget_min": float("nan")}}, ("repeat.budget_min: ",)),
     ("clients in no number", {"saga": {"concurrency": []}}, ("saga.concurrency: ", "(got [])")),
