@@ -66,6 +66,28 @@ def test_what_cannot_be_matched_is_said_and_is_no_finding(tmp_path: Path) -> Non
     assert {one.why for one in figures} == {"it does not say which threads its figures are of"}
 
 
+@pytest.mark.parametrize(
+    ("heading", "cells"),
+    [
+        ("Phase", ("Run 1", "run #3")),
+        ("Run", ("1", "3")),
+        ("Iteration no.", ("1", "3")),
+        ("轮次", ("第1轮", "第 3 轮")),
+    ],
+)
+def test_a_row_may_be_one_of_the_repetitions(tmp_path: Path, heading: str, cells: tuple[str, str]) -> None:
+    """As github.com/serverscamp/pgbench-aws-vs-serverscamp prints them; at 4 threads they are 100, 110 and 120."""
+    first, third = cells
+    status, figures = audited(
+        tmp_path, f"| {heading} | Threads | TPS |\n|---|---|---|\n| {first} | 4 | 100 |\n| {third} | 4 | 110 |\n"
+    )
+    assert [(one.given_by, one.statistics) for one in figures] == [
+        (["the only run"], {"the only run": 100}),
+        ([], {"the only run": 120}),
+    ]
+    assert status == 1
+
+
 def test_a_run_that_does_not_print_a_figure_is_none_of_its_runs(tmp_path: Path) -> None:
     """Without the first of 100, 110 and 120 at 4 threads the mean latency is that of 36.36 and 33.33 ms: 34.845."""
     first = write(tmp_path / "some") / "insert" / "4-1.txt"

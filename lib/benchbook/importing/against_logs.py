@@ -37,6 +37,8 @@ _NAMES = {
     "time": r"total_time_s",
     "count": r"events|transactions",
 }
+# How a table calls a repetition: "Run 2", or the number below such a heading.
+_RUN = r"(?:run|trial|repetition|iteration|round|attempt|第)"
 _CLIENTS = re.compile(r"thread|client|concurren|connection|users?\b|线程|并发", re.IGNORECASE)
 
 
@@ -134,6 +136,10 @@ def _of_row(table: Table, row: int, column: Column, logs: Sequence[Log]) -> tupl
 def _fitting(heading: str, text: str, logs: Sequence[Log]) -> list[Log]:
     """Return the logs of which a level, or the system, is what a cell says: alike, else the one level that holds it."""
     number, word = re.fullmatch(r"\D{0,3}(\d[\d,]*)(?: ?[A-Za-z]+)?", text.strip()), _plain(text)
+    said = f"run {text}" if re.fullmatch(rf"{_RUN}(?: *(?:no\.?|number|#))?", heading, re.IGNORECASE) else text
+    repetition = re.fullmatch(rf"{_RUN} *#? *(\d+) *[轮次]?", said.strip(), re.IGNORECASE)
+    if repetition and any(log.repetition for log in logs):
+        return [log for log in logs if log.repetition == int(repetition[1])]
     if number:
         value = int(number[1].replace(",", ""))
         # Of a heading that is no level's name, eight nodes say, nothing tells which level it is.
