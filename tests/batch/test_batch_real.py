@@ -156,8 +156,8 @@ def is_alike(both: Sequence[Campaign]) -> None:
 
 
 def sampled(campaign: Campaign, trial: str) -> dict[str, set[tuple[str, ...]]]:
-    """What was sampled, by source, beside the programs of others, who come and go."""
-    series = campaign.series(trial).query("source != 'others'")
+    """What was sampled, by source, beside the programs of others, who come and go, and a clock that was set."""
+    series = campaign.series(trial).query("source != 'others' and metric != 'clock.step_s'")
     return {
         str(source): set(part[["metric", "unit"]].astype(str).itertuples(index=False, name=None))
         for source, part in series.groupby("source", observed=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from kit import INVENTORY, OFFERED, REPORT, Home
+from kit import INVENTORY, OFFERED, REPORT
 
 from benchbook import published
 from benchbook.campaign import design, record, run, store, validity
@@ -74,19 +75,35 @@ def _let_others(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(validity, name, math.inf)
 
 
-def _measured(listen: Listener, what: LoadParameters = WHAT) -> store.Campaign:
+@pytest.fixture
+def measured() -> Iterator[Callable[..., store.Campaign]]:
+    """Measures; what it has recorded goes with the test, for others of this lab count the records that they find."""
+    begun: list[store.Campaign] = []
+
+    def measure(listen: Listener, what: LoadParameters = WHAT) -> store.Campaign:
+        begun.append(_planned(what))
+        experiment = LoadKind().experiment(
+            published.load(REPORT), what, load_profile("tiny"), load_inventory(INVENTORY)
+        )
+        run.run(begun[-1], experiment, listen)
+        return begun[-1]
+
+    yield measure
+    for campaign in begun:
+        shutil.rmtree(campaign.folder)
+
+
+def _planned(what: LoadParameters) -> store.Campaign:
     report, profile = published.load(REPORT), load_profile("tiny")
     inventory: Inventory = load_inventory(INVENTORY)
     asked = LoadKind().asked(report, what, profile, inventory)
     trials = design.plan(LoadKind().cells(report, what), 1, seed=1, asked=asked)
-    campaign = store.start_or_continue(REPORT, asked, trials, seed=1)
-    run.run(campaign, LoadKind().experiment(report, what, profile, inventory), listen)
-    return campaign
+    return store.start_or_continue(REPORT, asked, trials, seed=1)
 
 
 @pytest.mark.usefixtures("lab")
 def test_a_load_whose_clock_is_set_back_by_more_than_it_lasts_is_disturbed_and_run_again(
-    lab_home: Home, set_back: Path
+    set_back: Path, measured: Callable[..., store.Campaign]
 ) -> None:
     """It ended before it began, which no record may, and the campaign with it."""
 
@@ -95,17 +112,16 @@ def test_a_load_whose_clock_is_set_back_by_more_than_it_lasts_is_disturbed_and_r
             set_back.touch()
 
     # Long enough that a rate is told of before it ends, however busy this machine is.
-    campaign = _measured(listen, WHAT.model_copy(update={"time_s": 8}))
+    campaign = measured(listen, WHAT.model_copy(update={"time_s": 8}))
     assert [record.status for record in campaign.records()] == ["done"]
     assert campaign.disturbed() != []
     assert [record.id for record in campaign.disturbed() if record.ended <= record.started] == []
-    shutil.rmtree(campaign.folder)
 
 
 @pytest.mark.usefixtures("lab", "ahead")
-def test_a_load_beside_a_host_whose_clock_is_ahead_counts(lab_home: Home) -> None:
+def test_a_load_beside_a_host_whose_clock_is_ahead_counts(measured: Callable[..., store.Campaign]) -> None:
     """It was refused; without the refusal it was disturbed: no sample of db1 came while it ran."""
-    campaign = _measured(lambda said: None)
+    campaign = measured(lambda said: None)
     (done,) = campaign.records()
     assert campaign.disturbed() == []
     series = record.load_series(campaign.folder / "trials" / done.id)
@@ -113,5 +129,3 @@ def test_a_load_beside_a_host_whose_clock_is_ahead_counts(lab_home: Home) -> Non
     assert {"db1", "executor"} <= set(inside[inside.source == "host"].host)
     named = [(one.host, one.found) for one in campaign.environment().findings if one.what.startswith("clock against")]
     assert named == [("db1", "+100.0 s")]
-    # Other tests of this lab count the records that they find.
-    shutil.rmtree(campaign.folder)

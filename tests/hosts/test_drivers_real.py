@@ -124,7 +124,8 @@ def test_the_command_refuses_early_and_leaves_the_others_lab_alone(
         check_reachable(lab, ["db1"])
     assert labs.in_use(lab)
     pipeline._sweep(lab, ["db1"], Console())
-    assert len(loads(first)) == 1, "what an interrupted run sweeps up is not another's"
+    # A command that has begun a moment ago is its supervisor's copy until it is executed.
+    until(lambda: len(loads(first)) == 1, "what an interrupted run sweeps up is not another's")
     holder.kill()
     assert not labs.in_use(lab), "its process is known to be dead"
 
@@ -135,11 +136,12 @@ def test_the_command_refuses_early_and_leaves_the_others_lab_alone(
 def test_a_driver_stalled_for_less_than_its_lease_keeps_its_hosts(
     first: Home, second: Home, drive: Callable[..., Driver], net: str
 ) -> None:
-    first.write(f"env/hosts/{SHORT}.yaml", short(net, first, lease_s=10))
+    first.write(f"env/hosts/{SHORT}.yaml", short(net, first, lease_s=16))
     stalled = drive(first, SHORT, "db1").loading()
     os.kill(stalled.pid, signal.SIGSTOP)
     arriving = drive(second, ELSEWHERE, "db1")
-    until(lambda: silent_s(stalled) > 8, "16 of 20 s of silence, to scale")
+    # Half of its lease: what else this machine does must not stall this test for the other half.
+    until(lambda: silent_s(stalled) > 8, "8 of 16 s of silence")
     assert arriving.process.is_alive(), "it watches"
     os.kill(stalled.pid, signal.SIGCONT)
     assert f"process {stalled.pid}" in arriving.hear()

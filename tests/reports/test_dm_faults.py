@@ -31,7 +31,7 @@ from benchbook.reports.dm.replication import DmReplication
 from benchbook.reports.dm.task import TASK
 from benchbook.systems.dm_config import META
 from benchbook.systems.dm_server import DM
-from benchbook.systems.sql import connection, query
+from benchbook.systems.sql import connection, queries, query
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
@@ -124,8 +124,10 @@ def test_a_target_whose_disk_is_full_is_blamed_for_a_load_that_stands_still(dm_h
 
 
 def _drop_table(experiment: DmReplication) -> None:
-    target = experiment.pipeline.target
+    """And write to it upstream: on a busy machine DM may have applied the whole load before the table goes."""
+    target, upstream = experiment.pipeline.target, experiment.pipeline.upstream
     query(target.hosts[0], target.endpoints()[0], "DROP TABLE dm_sync.sbtest1")
+    queries(upstream.hosts[0], upstream.endpoints()[0], ["DELETE FROM dm_sync.sbtest1 ORDER BY id LIMIT 1"])
 
 
 def test_what_breaks_is_recorded_in_dms_own_words_and_the_next_run_is_whole(dm_home: Home) -> None:

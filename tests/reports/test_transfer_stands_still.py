@@ -33,6 +33,10 @@ class Faulty(Transfer):
     faults: dict[int, Callable[[], None]] = field(default_factory=dict)
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
+        # Where a fault is to end it, it is not to be given up before.
+        stall_s = 600 if trial.repetition in self.faults else 2
+        patient = self.profile.transfer.model_copy(update={"stall_s": stall_s})
+        self.profile = self.profile.model_copy(update={"transfer": patient})
         beside = threading.Thread(target=self.faults.pop(trial.repetition, lambda: None))
         beside.start()
         try:
@@ -55,7 +59,7 @@ def moving_home(home: Home, net: str) -> Iterator[Home]:
         "systems": {"mongo": {"port": 27017}}, "programs": {"java": str(java)},
     }  # fmt: skip
     home.write(f"env/hosts/{WHERE}.yaml", lab)
-    home.write("env/profiles/tiny.yaml", {**PROFILE, "transfer": {"documents": 100, "stall_s": 2}})
+    home.write("env/profiles/tiny.yaml", {**PROFILE, "transfer": {"documents": 100}})
     labs.up(load_inventory(WHERE), by_hand=True)
     yield home
     labs.down(load_inventory(WHERE))

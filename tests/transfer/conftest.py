@@ -109,6 +109,10 @@ def serve(programs: Path) -> Iterator[Callable[[str, Path], Server]]:
     started: list[Server] = []
 
     def start(host: str, folder: Path) -> Server:
+        for left in started:
+            # Of a test that failed, and runs again.
+            if left.host == host and left.process is not None and left.process.returncode is None:
+                left.kill()
         started.append(Server(programs / "ferret-server", host, folder).start())
         return started[-1]
 

@@ -68,5 +68,3 @@ def test_a_server_killed_in_mid_copy_and_restarted(
     assert report["status"] == "complete"
     assert report["documents"] + report["already_there"] == DOCUMENTS, "none counts twice"
     prove(servers["source"].endpoint, servers["target"].endpoint, databases=database)
-    for server in servers.values():
-        server.kill()
