@@ -43,6 +43,18 @@ def test_a_host_that_only_drives_loads_carries_the_engine_where_there_is_no_serv
     assert [machine.server for machine in capacity.machines(elsewhere, ["client"])] == [False]
 
 
+def test_hosts_that_are_bound_to_other_cores_have_a_machine_each(home: Home) -> None:
+    known = load_inventory(INVENTORY)
+
+    def bound(**cpus: tuple[int, ...]) -> list[tuple[int, bool, bool]]:
+        hosts = {name: host.model_copy(update={"cpus": cpus[name]}) for name, host in known.hosts.items()}
+        found = capacity.machines(known.model_copy(update={"hosts": hosts}), list(hosts))
+        return [(machine.cores, machine.client, machine.server) for machine in found]
+
+    assert bound(executor=(0,), db1=(1, 2)) == [(1, True, False), (2, False, True)]
+    assert bound(executor=(1, 2), db1=(2, 1)) == [(2, True, True)]
+
+
 def test_every_inventory_and_profile_of_the_project_is_valid() -> None:
     assert known_inventories() == sorted(p.stem for p in (ROOT / "env" / "hosts").glob("*.yaml"))
     assert [load_inventory(name).name for name in known_inventories()] == known_inventories()

@@ -28,7 +28,7 @@ class Capacity:
 
 @dataclass(frozen=True)
 class MachineCores:
-    """A machine by its boot id, the fewest cores that any of its hosts may use, and what runs there."""
+    """A machine by its boot id, the cores of it that some hosts may use, and what runs on these."""
 
     boot: str
     cores: int
@@ -37,16 +37,19 @@ class MachineCores:
 
 
 def machines(inventory: Inventory, names: Sequence[str]) -> list[MachineCores]:
-    """Return the machines that these hosts are on. Raise HostUnusable where a host does not answer at once."""
+    """Return the machines that these hosts are on, and of one whose hosts are bound to other cores each such part.
+
+    Raise HostUnusable where a host does not answer at once.
+    """
     hosts, found, serving = inventory.hosts, _located(inventory, gather), _serving(inventory)
     return [
         MachineCores(
             boot,
-            min(len(set(hosts[name].cpus)) or found[name][1] for name in mine),
+            len(cpus) or min(found[name][1] for name in mine),
             any(LOAD in hosts[name].roles for name in mine),
             not serving.isdisjoint(mine),
         )
-        for boot, mine in grouped(names, lambda name: found[name][0]).items()
+        for (boot, cpus), mine in grouped(names, lambda name: (found[name][0], frozenset(hosts[name].cpus))).items()
     ]
 
 
