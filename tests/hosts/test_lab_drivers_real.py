@@ -23,7 +23,7 @@ from benchbook.hosts import lab
 from benchbook.hosts.agent import Command
 from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import load_inventory
-from benchbook.hosts.lab_host import why_no_network
+from benchbook.hosts.lab_host import has_own_network, why_no_network
 from benchbook.hosts.session import Session, check_reachable
 
 pytestmark = pytest.mark.real
@@ -201,11 +201,17 @@ def test_a_lab_has_a_network_of_its_own_where_its_user_may_make_one(
     try:
         assert host.run(["echo", "hello"]).stdout == "hello\n"
         assert started.enter()[0] == "nsenter"
+        assert has_own_network(mine)
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection((started.address, started.port), 5)
         assert [each.pid for each in lab.up(mine)] == [started.pid], "it is found there"
     finally:
         host.close()
+        assert lab.down(mine) == 1
+    lab.up(mine)
+    try:
+        assert not has_own_network(mine), "so its ports without a login are named, as of a batch's labs"
+    finally:
         assert lab.down(mine) == 1
 
 

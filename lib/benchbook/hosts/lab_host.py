@@ -135,8 +135,12 @@ def why_no_network() -> str:
 
 
 def has_own_network(inventory: Inventory) -> bool:
-    """Return whether its lab has a network namespace of its own; what `endpoints` name is in that of this machine."""
-    return not inventory.endpoints and not why_no_network()
+    """Return whether its lab has a network namespace of its own, or would have: one that runs tells by itself.
+
+    What `endpoints` name is in the network of this machine.
+    """
+    running = next((host for name in inventory.hosts if (host := lab_host(inventory, name)).pid is not None), None)
+    return bool(running.enter()) if running else not inventory.endpoints and not why_no_network()
 
 
 def ask_agent(*words: str, as_root: bool = False) -> str:
