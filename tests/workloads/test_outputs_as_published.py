@@ -434,6 +434,41 @@ def test_a_second_command_line_counts_for_all_of_its_runs(csv: bool) -> None:
     assert [(run.levels["workload"], run.levels["pipeline"]) for run in found[2:]] == second
 
 
+def test_pgbench_that_connects_for_each_transaction() -> None:
+    """Public runs of pgbench 11 and 9.4 with -C: 10,942 in 60 s are 182.4, and 198 is a rate of no clock."""
+    report = (
+        "transaction type: <builtin: TPC-B (sort of)>\nscaling factor: 10\nquery mode: simple\nnumber of clients: 10\n"
+    )
+    report += "duration: 60 s\nnumber of transactions actually processed: 10942\nlatency average = 54.793 ms\n"
+    report += "tps = 182.504235 (including connections establishing)\n"
+    report += "tps = 198.113048 (excluding connections establishing)\n"
+    levels = {"workload": "tpcb_like", "threads": 10, "scale": 10, "mode": "simple"}
+    for options, tps in (("-c 10 -C -T 60", 182.504235), ("-nC -T 60", 182.504235), ("-c 10 -T 60 -U C", 198.113048)):
+        two = f"root@3c9c:/# pgbench {options} x\nstarting vacuum...end.\n{report}" * 2
+        for run in generator_output.runs(two):
+            _check(run, levels, {"tps": tps, "events": 10942, "tps_connecting": 182.504235})
+    # In a file of both kinds none is taken for the other.
+    both = f"$ pgbench -C -T 60 x\n{report}$ pgbench -T 60 x\n{report.replace('198.', '199.').replace('182.', '183.')}"
+    assert all(run.problem for run in generator_output.runs(both))
+
+
+def test_what_did_nothing_and_what_a_reader_set_in_bold() -> None:
+    """github.com/akopytov/sysbench/issues/176 (memory, 0.4.12) and github.com/wg/wrk/issues/140."""
+    (run,) = generator_output.runs(
+        "sysbench 0.4.12:  multi-threaded system evaluation benchmark\n\nOperations performed: 0 (    0.00 ops/sec)\n"
+        "    total time:                          0.0043s\n    total number of events:              0\n"
+        "         min:                            18446744073709.55ms\n"
+        "    execution time (avg/stddev):   0.0000/0.00\n"
+    )
+    assert run.problem == "sysbench did nothing: it prints 0 events"
+    (run,) = generator_output.runs(
+        "Running 30s test @ http://domain.local/test.php\n  12 threads and 100 connections\n"
+        "  **296** requests in 30.10s, 61.57KB read\n  Socket errors: connect 0, read 0, write 0, timeout **41**\n"
+        "Requests/sec:      9.83\nTransfer/sec:      2.05KB\n"
+    )
+    _check(run, {"workload": "test.php", "threads": 100}, {"tps": 9.83, "events": 296, "failed": 41})
+
+
 def test_transactions_that_pgbench_skipped_or_ended_late() -> None:
     """The example of its documentation; the line of those skipped is of its source (with --rate and a limit)."""
     (run,) = generator_output.runs(

@@ -56,7 +56,8 @@ _CONTAINER = re.compile(
 )
 # Lines as strings of JSON, YAML or a program: `stdout_lines` of Ansible, json-file of Docker.
 _STRINGS = re.compile(r'^\s*(?:- )?(?:\{"log":)?("(?:[^"\\\n]|\\.)*")(?:,"stream":.*\}|,)?$', re.MULTILINE)
-
+# A number that somebody has set in bold type.
+_BOLD = re.compile(r"\*\*(\d[\d.,]*)\*\*")
 
 Level = str | int | float
 # What one second of a load, or of one client's part of it, tells: (second since it began, {figure: value}).
@@ -94,7 +95,7 @@ def runs(text: str) -> list[GeneratorRun]:
 
     Raise OutputNotParseable where no known program printed it.
     """
-    text = as_printed = _plain(text)
+    text = as_printed = _BOLD.sub(r"\1", _plain(text))
     lines = text.count("\n")
     strings = _STRINGS.findall(text)
     if 2 * len(strings) > lines:
@@ -256,6 +257,8 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
         problem = f"the output of {title} is cut: it has no {', '.join(lacking) or f'end{fix}'}"
     elif form.inexact and (order := re.search(form.inexact, report)):
         problem = f"{title} prints the order of its figure, and not the figure: {' '.join(order[0].split())}{fix}"
+    elif "events" in figures and not figures["events"].value:
+        problem = f"{title} did nothing: it prints 0 events"
     elif not any([q.value for q in figures.values() if q.unit.startswith("1/")] or [q.value for q in figures.values()]):
         errors = [
             f"{figures[n].value:g} {n}" for n in ("ignored_errors", "failed") if n in figures and figures[n].value
