@@ -31,6 +31,19 @@ _SUMMARY = [
     (rf"Average:\s+{_N} secs", ["avg latency (s)"]),
     (rf"Requests/sec:\s+{_N}", ["requests/s"]),
 ]
+_RANKS = ("50", "90", "95", "99", "99.9")
+_OF_ALL = [f"{which} latency (us)" for which in ("avg", "min", "max")]
+
+
+def _ranks(unit: str) -> str:
+    """Return the pattern of go-tpc's and go-ycsb's percentiles, of which older versions print fewer."""
+    return "".join(rf"(?:, {re.escape(rank)}th\({unit}\): {_N})?" for rank in _RANKS)
+
+
+def _rank_heads(unit: str) -> list[str]:
+    return [f"{rank}th percentile ({unit})" for rank in _RANKS]
+
+
 TOOLS = [
     Tool(
         "sysbench",
@@ -77,20 +90,8 @@ TOOLS = [
             (rf"tpmC:\s*{_N}", ["tpmC"]),
             (rf"efficiency:\s*{_N}%", ["efficiency (%)"]),
             (
-                rf"\[Summary\] (\S+) - Takes\(s\): {_N}, Count: (\d+), TPM: {_N}, Sum\(ms\): {_N}, Avg\(ms\): {_N}(?:, 50th\(ms\): {_N})?(?:, 90th\(ms\): {_N})?(?:, 95th\(ms\): {_N})?(?:, 99th\(ms\): {_N})?(?:, 99\.9th\(ms\): {_N})?",
-                [
-                    "statement",
-                    "time (s)",
-                    "transactions",
-                    "TPM",
-                    "sum (ms)",
-                    "avg latency (ms)",
-                    "50th percentile (ms)",
-                    "90th percentile (ms)",
-                    "95th percentile (ms)",
-                    "99th percentile (ms)",
-                    "99.9th percentile (ms)",
-                ],
+                rf"\[Summary\] (\S+) - Takes\(s\): {_N}, Count: (\d+), TPM: {_N}, Sum\(ms\): {_N}, Avg\(ms\): {_N}{_ranks('ms')}",
+                ["statement", "time (s)", "transactions", "TPM", "sum (ms)", "avg latency (ms)", *_rank_heads("ms")],
             ),
         ],
         "tpmC: 5120.3, tpmTotal: 11375.9, efficiency: 39.8%",
@@ -101,21 +102,8 @@ TOOLS = [
         r"^\s*(?:READ|UPDATE|INSERT|SCAN|TOTAL)\s+- Takes\(s\):",
         [
             (
-                rf"^\s*(\S+)\s+- Takes\(s\): {_N}, Count: (\d+), OPS: {_N}, Avg\(us\): {_N}, Min\(us\): {_N}, Max\(us\): {_N}(?:, 50th\(us\): {_N})?(?:, 90th\(us\): {_N})?(?:, 95th\(us\): {_N})?(?:, 99th\(us\): {_N})?(?:, 99\.9th\(us\): {_N})?",
-                [
-                    "operation",
-                    "time (s)",
-                    "count",
-                    "OPS",
-                    "avg latency (us)",
-                    "min latency (us)",
-                    "max latency (us)",
-                    "50th percentile (us)",
-                    "90th percentile (us)",
-                    "95th percentile (us)",
-                    "99th percentile (us)",
-                    "99.9th percentile (us)",
-                ],
+                rf"^\s*(\S+)\s+- Takes\(s\): {_N}, Count: (\d+), OPS: {_N}, Avg\(us\): {_N}, Min\(us\): {_N}, Max\(us\): {_N}{_ranks('us')}",
+                ["operation", "time (s)", "count", "OPS", *_OF_ALL, *_rank_heads("us")],
             ),
         ],
         "READ   - Takes(s): 10.0, Count: 5000, OPS: 500.1, Avg(us): 850, Min(us): 300, Max(us): 9000",
