@@ -255,6 +255,8 @@ def test_repetitions_needed():
     assert repetitions_needed(cv=0.1, ratio=math.exp(0.08)) == 26
     assert repetitions_needed(cv=0.1, ratio=math.exp(-0.05)) == 64
     assert repetitions_needed(cv=0.001, ratio=2) == 2
+    # Of 200,000 simulated t tests at 0.001, 79% saw 5% with 4 repetitions that vary by 1%, 97% with 5.
+    assert repetitions_needed(cv=0.01, ratio=0.95, alpha=0.001) == 5
     with pytest.raises(BadInput, match="10,000"):
         repetitions_needed(cv=0.5, ratio=1.0001)
     with pytest.raises(BadInput):

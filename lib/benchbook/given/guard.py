@@ -10,6 +10,7 @@ import threading
 import traceback
 from collections.abc import Callable
 
+from benchbook import plugins
 from benchbook.errors import BenchbookError, one_line
 
 OPTION = "--debug"
@@ -86,9 +87,6 @@ def in_lines(problem: BaseException) -> str:
 def _blamed(problem: BaseException) -> str:
     """Whose code it was that raised it, or that gave another one what it cannot take: a package's, or the kit's."""
     stack = traceback.walk_tb(problem.__traceback__)
-    # Every process of the kit has this guard, and few come to this: it takes a fiftieth of a transfer's CPU to import.
-    from benchbook import plugins  # noqa: PLC0415
-
     place = plugins.blamed((frame.f_code.co_filename, line) for frame, line in stack)
     if place is None or not place.owner or place.owner == plugins.KIT:
         return f"the kit; {OPTION} shows where"

@@ -1,8 +1,8 @@
 """Reads the CSV of a published table against its schema, and checks that a report's files agree with each other.
 
 The schema in `datapackage.json` is the one truth. `read_rows` applies it on every load, in milliseconds.
-`frictionless_check` has the reference implementation apply it, with all of its format rules; that costs seconds of
-imports in a fresh process (a URI grammar is compiled), so only `validate()`, the tests and the command line do it.
+`frictionless_check` has the reference implementation apply it, with all of its format rules: that takes seconds the
+first time (a URI grammar is compiled), so only `validate()`, the tests and the command line do it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from frictionless import FrictionlessException, Package
 
 from benchbook.documents.numerals import Figure, figures
 from benchbook.errors import BadInput
@@ -138,8 +140,6 @@ def check_design(
 
 def frictionless_check(descriptor: Path) -> None:
     """Has Frictionless validate a whole package, metadata and data. Raises BadInput for the first error."""
-    from frictionless import FrictionlessException, Package  # noqa: PLC0415 - slow, see the head of this module
-
     try:
         report = Package.from_descriptor(package_json(descriptor), basepath=str(descriptor.parent)).validate()
     except FrictionlessException as error:
