@@ -7,5 +7,5 @@ choices       a name that must be one of those there are, and which was likely m
 bounds        numbers within what can be meant
 atomic        a file that appears in one step; a folder that one process changes at a time
 
-Kept free of imports: every worker of a transfer imports this package.
+This file imports nothing: every worker of a transfer imports this package.
 """
