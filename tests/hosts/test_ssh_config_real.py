@@ -417,11 +417,11 @@ def test_a_login_shell_that_waits_for_an_answer_is_named(
     shell: str, words: str, tmp_path: Path, net: str, keys: Path
 ) -> None:
     with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, Variant(shell=shell)) as server:
-        host = Host(server.inventory(connect_timeout_s=2), "db")
+        host = Host(server.inventory(connect_timeout_s=4), "db")
         with pytest.raises(HostUnusable) as caught:
             host.connect()
         said = str(caught.value)
-        assert "hosts.db: the login shell of this host waits, and has run nothing within 2 s" in said
+        assert "hosts.db: the login shell of this host waits, and has run nothing within 4 s" in said
         assert words in said
         assert "Fix: let its profile ask in interactive shells only" in said
         shells = psutil.Process(server.process.pid).children(recursive=True)
