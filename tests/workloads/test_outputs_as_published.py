@@ -452,6 +452,23 @@ def test_pgbench_that_connects_for_each_transaction() -> None:
     assert all(run.problem for run in generator_output.runs(both))
 
 
+def test_what_else_a_file_holds_is_told() -> None:
+    """A public exercise holds sysbench, go-ycsb and go-tpc in one text; the README of pika two forms of one."""
+    sysbench = (FIXTURES / "sysbench" / "read_write.txt").read_text()
+    ycsb = (FIXTURES / "logs" / "go_ycsb.txt").read_text()
+    tpc = (FIXTURES / "logs" / "go_tpc.txt").read_text()
+    for text, other in (
+        (f"{sysbench}\n{ycsb}\n{tpc}", "go-tpc and go-ycsb"),
+        (f"{sysbench}\n{ycsb}\n{sysbench}", "go-ycsb"),
+        (f"{sysbench}\n{sysbench}", ""),
+    ):
+        found = generator_output.runs(text)
+        assert ({run.program for run in found}, found[-1].beside) == ({"sysbench"}, other)
+    (_, last) = generator_output.runs("SET: 231830.31 requests per second\nGET: 512163.91 requests per second\n"
+                                      "====== SET ======\n  100 requests completed in 1.00 seconds\n")  # fmt: skip
+    assert last.beside == "redis-benchmark"
+
+
 def test_what_did_nothing_and_what_a_reader_set_in_bold() -> None:
     """github.com/akopytov/sysbench/issues/176 (memory, 0.4.12) and github.com/wg/wrk/issues/140."""
     (run,) = generator_output.runs(

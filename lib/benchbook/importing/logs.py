@@ -255,6 +255,8 @@ def _logs_of(path: Path, text: str, names: Names, system: str, left: list[str]) 
     if problems and not (every[0].alone and runs):
         raise OutputNotParseable("; ".join(problems))
     left += [f"left out: {path}: {problem}" for problem in problems]
+    if also := every[-1].beside:
+        left.append(f"left out: {path}: what it holds of {also} beside that of {every[0].title}: cut it into files")
     told = names.told(path)
     repetition, called = int(told.pop("repetition", 0)), told.pop("system", system)
     if repetition and len(runs) > 1:

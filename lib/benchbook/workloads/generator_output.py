@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from textwrap import dedent
 
@@ -72,7 +72,8 @@ class GeneratorRun:
 
     `cut`: because something is not there that a whole one prints. `alone`: it is a row that says all of a run.
     `seconds` holds (second of the run, {figure: value}), with their units in `units`; `unread` counts the lines of
-    seconds that were wrapped or cut. `histogram` holds (upper bound in ms, count).
+    seconds that were wrapped or cut. `histogram` holds (upper bound in ms, count). `beside`, of the last run of a text:
+    whose reports stand there as well, and are not read.
     """
 
     program: str
@@ -88,6 +89,7 @@ class GeneratorRun:
     cut: bool = False
     alone: bool = False
     unread: int = 0
+    beside: str = ""
 
 
 def runs(text: str) -> list[GeneratorRun]:
@@ -126,7 +128,21 @@ def runs(text: str) -> list[GeneratorRun]:
         titles = ", ".join(program.title for program in programs().values())
         raise OutputNotParseable(f"not the output of a load generator that is known ({titles})", output=text)
     *_, name, form = min(found, key=lambda each: each[:3])
-    return [_run(name, form, *part) for part in _parts(form, flat if form.json_ else text)]
+    parts = _parts(form, flat if form.json_ else text)
+    of_file = [_run(name, form, *part) for part in parts]
+    return [*of_file[:-1], replace(of_file[-1], beside="" if form.json_ else _beside(form, text, parts))]
+
+
+def _beside(read: Form, text: str, parts: Sequence[tuple[str, str, str]]) -> str:
+    """Return whose reports stand between and behind these: a text is read in one form alone."""
+    others = [*(before for before, _, _ in parts), text.rpartition(parts[-1][1])[2]]
+    titles = [
+        program.title
+        for program in programs().values()
+        for form in program.forms
+        if form is not read and not form.json_ and any(re.search(form.begins, each, re.MULTILINE) for each in others)
+    ]
+    return " and ".join(dict.fromkeys(titles))
 
 
 def _tells_of_seconds(program: Program, text: str) -> bool:
