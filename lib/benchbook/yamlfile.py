@@ -73,6 +73,8 @@ def bad_input(
     elif first["type"] in {"model_type", "dict_type"}:
         # pydantic names a class of ours.
         said, fix = "Input should be keys and values", "write `key: value` lines below it"
+    elif first["type"] == "too_short":
+        said, fix = f"it has {first['ctx']['actual_length']} entries, and needs {first['ctx']['min_length']}", "add one"
     elif first["type"] == "tuple_type":
         said = "Input should be a list"
     elif first["type"] == "extra_forbidden":
@@ -99,6 +101,7 @@ _KINDS = {
 }
 _FIXES = {
     "missing": "add this key",
+    "literal": "write one of these",
     "list": "write a list, as in [a, b]",
     "tuple": "write a list, as in [a, b]",
     "bool": "write true or false, without quotes",
@@ -136,6 +139,8 @@ def _fix(error: Any, model: type[BaseModel]) -> str:
     if kind == "string_type" and isinstance(value, (bool, int, float, date)):
         # YAML takes a version for a number, and a day for a date.
         return "put it in quotes"
+    if kind == "string_type":
+        return "write one text"
     if kind.startswith("int_") and isinstance(value, float) and value.is_integer() and abs(value) < 10**15:
         return f"write {int(value)}"
     if kind in _LIMITS:

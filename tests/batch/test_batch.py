@@ -127,7 +127,7 @@ def test_an_inventory_s_name_and_its_file_are_one_place(home: Home) -> None:
     ("change", "key", "words"),
     [
         ({"report": [TIDB]}, "report", "known here: exclude, inventories, parameters, profiles, reports"),
-        ({"reports": []}, "reports", "at least 1 item"),
+        ({"reports": []}, "reports", "needs 1"),
         ({"reports": ["tidb_v7_1_3_sysbnch"]}, "reports.0", f"did you mean {TIDB}"),
         ({"reports": [TIDB, TIDB]}, "reports.1", "named twice"),
         ({"profiles": ["smoke", "smoke"]}, "profiles.1", "named twice"),

@@ -115,14 +115,14 @@ def write(folder: Path, *claims: dict[str, Any], report: str = "tidb_v7_1_3_sysb
          ["factor", "hypotesis", "id", "metric", "statement", "table", "where"], "with one of correlates"),
         ({("factr" if k == "factor" else k): v for k, v in CLAIM.items()}, "claims.rises.factr", "threads", "correct"),
         (CLAIM | {"at_least": 3}, "rises", None, "own_table"),
-        (CLAIM | {"at_least": 0.5}, "at_least", 0.5, "value of this kind"),
+        (CLAIM | {"at_least": 0.5}, "at_least", 0.5, "write 1 or more: a factor"),
         (CLAIM | {"id": "Rises!"}, "id", "Rises!", "value of this kind"),
         ({k: v for k, v in CLAIM.items() if k != "statement"}, "statement", None, "add this key"),
         (RATIO | {"rows": {"threads": 300}}, "rises.rows", 300, "100, 200, 400"),
         (RATIO | {"rows": {"workers": 3}}, "rises.rows", "workers", "threads"),
         (RATIO | {"rows": {}}, "rises.rows", None, "name one row"),
         (RATIO | {"over": {"table": "nowhere"}}, "rises.rows", "nowhere", "oltp_insert"),
-        (RATIO | {"tolerance": 1.5}, "tolerance", 1.5, "value of this kind"),
+        (RATIO | {"tolerance": 1.5}, "tolerance", 1.5, "write a number below 1: a share"),
         (SATURATES | {"at": 300}, "rises.at", 300, "100, 200, 400"),
         (SATURATES | {"at": 100}, "rises.at", 100, "lower level"),
         (SATURATES | {"falls": True}, "rises.at", 200, "after `until`"),
@@ -146,7 +146,7 @@ def test_what_is_wrong_with_the_whole_ledger(tmp_path: Path) -> None:
         ([CLAIM, CLAIM], {}, "two claims have this id"),
         ([CLAIM, {**CLAIM, "id": "copied", "statement": "Other words."}], {}, "two claims test the same"),
         ([CLAIM], {"report": "dm_1_0_ga"}, "not the folder's name"),
-        ([], {}, "at least 1 item"), ([CLAIM], {"alpha": 2}, "less than 1"),
+        ([], {}, "needs 1"), ([CLAIM], {"alpha": 2}, "less than 1"),
     ]:  # fmt: skip
         write(tmp_path, *claims, **more)
         with pytest.raises(BadInput, match=said):

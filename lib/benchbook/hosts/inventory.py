@@ -37,7 +37,7 @@ def _folder_of_its_own(path: str) -> str:
     plain = posixpath.normpath(path)
     plain = plain.replace("//", "/", 1) if plain.startswith("//") else plain
     if plain in _NOT_OURS or plain.startswith("..") or plain == ".":
-        raise ValueError("it must be a folder for the kit alone, such as /srv/benchbook")
+        raise ValueError("it must be a folder for the kit alone. Fix: name one such as /srv/benchbook")
     if "$" in path or (path.startswith("~") and not path.startswith("~/")):
         raise ValueError(
             "no shell reads this path. Fix: write the whole path, or begin it with ~/ for the login's own home"
@@ -82,7 +82,8 @@ def _of_one_host(text: str) -> str:
         except ValueError:
             known = False
     if not known:
-        raise ValueError("must be a host name, or the IP address of one host, without user, port or brackets")
+        what = "must be a host name, or the IP address of one host, without user, port or brackets"
+        raise ValueError(f"{what}. Fix: write it alone, as in db1.example.com or 10.0.0.4")
     return text
 
 
