@@ -67,13 +67,13 @@ def _prefix() -> str:
 
 
 def left_by_killed_runs() -> list[Path]:
-    """Return the temporary folders of runs of this user that are no more. One with an executed notebook is kept."""
+    """Return the temporary folders of runs of this user that are no more; what a run said that it kept is none."""
     found = []
     for folder in Path(tempfile.gettempdir()).glob("benchbook-*-*"):
         pid = re.fullmatch(r"benchbook-(\d+)-.*", folder.name)
         with suppress(FileNotFoundError):
             own = folder.lstat().st_uid == os.geteuid() and folder.is_dir() and not folder.is_symlink()
-            if pid and own and not psutil.pid_exists(int(pid[1])) and not list(folder.glob("*.ipynb")):
+            if pid and own and not psutil.pid_exists(int(pid[1])):
                 found.append(folder)
     return found
 
@@ -120,8 +120,8 @@ def execute(report: str, parameters: Mapping[str, object], console: Console) -> 
         try:
             _move(aside, kept)
         except NotWritten as full:
-            kept, status = aside, status or 1
-            problem = "\n".join(filter(None, (problem, f"{full}. The executed notebook is {aside}")))
+            kept, status = _keep(aside), status or 1
+            problem = "\n".join(filter(None, (problem, f"{full}. The executed notebook is {kept}")))
     return Executed(kept, campaign, status, problem, error)
 
 
@@ -203,12 +203,21 @@ def _written_aside(target: Path) -> Iterator[tuple[Path, Path]]:
         with writing(aside):
             yield target, aside
     except BaseException:
-        with suppress(NotWritten):
+        try:
             _move(aside, target)
+        except NotWritten:
+            _keep(aside)
         raise
     finally:
-        if not aside.exists():
+        # It is gone where the notebook was kept, and not empty where nothing could be moved.
+        with suppress(OSError):
             aside.parent.rmdir()
+
+
+def _keep(aside: Path) -> Path:
+    """Where the notebook stays: in a temporary folder that no later run removes."""
+    kept = aside.parent.rename(aside.parent.with_name(aside.parent.name.replace("benchbook-", "benchbook-kept-", 1)))
+    return kept / aside.name
 
 
 def _move(aside: Path, target: Path) -> None:

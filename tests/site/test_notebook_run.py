@@ -226,9 +226,14 @@ def test_what_a_killed_run_left_in_the_temporary_folder_is_found_and_no_other_s(
     names = (f"benchbook-{gone.pid}-a", f"benchbook-{gone.pid}-b", f"benchbook-{os.getpid()}-c", "benchbook-1x-d")
     for name in names:
         (tmp_path / name).mkdir()
-    (tmp_path / names[1] / "executed.ipynb").touch()
+    told = tmp_path / f"benchbook-{gone.pid}-e" / "executed.ipynb"
+    told.parent.mkdir()
+    told.touch()
+    kept = notebook_run._keep(told)
+    (tmp_path / names[1] / "half.ipynb").touch()
     (tmp_path / f"benchbook-{gone.pid}-link").symlink_to(tmp_path / names[2])
-    assert notebook_run.left_by_killed_runs() == [tmp_path / names[0]]
+    assert sorted(notebook_run.left_by_killed_runs()) == [tmp_path / names[0], tmp_path / names[1]]
+    assert kept.exists(), "a run has told where it lies"
 
 
 def test_a_temporary_folder_whose_path_no_socket_can_have_is_named(
