@@ -327,17 +327,8 @@ def _long(table: Table) -> _LongTable | None:
         made.rows = [{} for _ in range(len(table.rows) * len(names))]
         threads = all(concurrency_of(table.columns[place].heading) == name for place, name in products.items())
         called = "threads" if threads else "version" if all(re.search(r"\d", name) for name in names) else "system"
-        made.columns.append(
-            _Column(
-                called,
-                "integer" if threads else "string",
-                "threads" if threads else "",
-                "level",
-                ", ".join(names),
-                0.7,
-                needed=True,
-            )
-        )
+        kind, unit = ("integer", "threads") if threads else ("string", "")
+        made.columns.append(_Column(called, kind, unit, "level", ", ".join(names), 0.7, needed=True))
         for number, row in enumerate(made.rows):
             row[called] = names[number // len(table.rows)]
     for place, column in enumerate(table.columns):
@@ -403,18 +394,8 @@ def _setting(made: _LongTable, column: Column, cells: Sequence[Cell]) -> None:
     base = "threads" if column.quantity == "concurrency" else _slug(column.heading) or column.quantity or "level"
     unit = "" if not numeric else "threads" if column.quantity == "concurrency" else column.unit or "1"
     name = _free(made, base, _slug(column.heading))
-    level = column.role == "level"
-    made.columns.append(
-        _Column(
-            name,
-            kind,
-            unit,
-            "level" if level else "note",
-            column.heading,
-            column.sure or 0.5,
-            needed=level and not empty,
-        )
-    )
+    role, needed = ("level", not empty) if column.role == "level" else ("note", False)
+    made.columns.append(_Column(name, kind, unit, role, column.heading, column.sure or 0.5, needed=needed))
     texts = [
         (str(int(one.value)) if whole else _digits(one))
         if one and numeric
@@ -522,51 +503,39 @@ class _Tool(NamedTuple):
     private: str
 
 
+def _options(**names: str) -> dict[str, str]:
+    """Return the setting of each option; of a setting, its options are given in one text."""
+    return {option: setting for setting, options in names.items() for option in options.split()}
+
+
 _TOOLS = {
     "sysbench": _Tool(
         "sysbench",
-        {
-            "threads": "threads",
-            "num-threads": "threads",
-            "time": "time_s",
-            "max-time": "time_s",
-            "tables": "tables",
-            "oltp-tables-count": "tables",
-            "table-size": "table_size",
-            "table_size": "table_size",
-            "oltp-table-size": "table_size",
-            "report-interval": "report_interval_s",
-        },
+        _options(
+            threads="threads num-threads",
+            time_s="time max-time",
+            tables="tables oltp-tables-count",
+            table_size="table-size table_size oltp-table-size",
+            report_interval_s="report-interval",
+        ),
         r"(?:mysql|pgsql)-(?:host|port|user|password|db|socket)|test|events|max-requests|config-file|histogram|percentile",
     ),
     "pgbench": _Tool(
         "pgbench",
-        {
-            "c": "threads",
-            "client": "threads",
-            "T": "time_s",
-            "time": "time_s",
-            "s": "scale",
-            "scale": "scale",
-            "j": "jobs",
-        },
+        _options(threads="c client", time_s="T time", scale="s scale", jobs="j"),
         r"[hpUdrPniN]|host|port|username|progress|S|select-only|initialize",
     ),
     "go-tpc": _Tool(
         "go_tpc",
-        {"warehouses": "warehouses", "T": "threads", "threads": "threads", "time": "time_s"},
+        _options(warehouses="warehouses", threads="T threads", time_s="time"),
         r"[HPDUp]|host|port|db|user|password",
     ),
-    "redis-benchmark": _Tool("", {"c": "threads", "n": "requests", "d": "value_bytes", "P": "pipeline"}, "[hpa]"),
+    "redis-benchmark": _Tool("", _options(threads="c", requests="n", value_bytes="d", pipeline="P"), "[hpa]"),
     "benchmark": _Tool(
         "",
-        {
-            "clients": "threads",
-            "conns": "connections",
-            "total": "requests",
-            "val-size": "value_bytes",
-            "key-size": "key_bytes",
-        },
+        _options(
+            threads="clients", connections="conns", requests="total", value_bytes="val-size", key_bytes="key-size"
+        ),
         "endpoints",
     ),
 }
