@@ -22,7 +22,7 @@ from benchbook.parameters import OnSystems, Words
 from benchbook.profiles import Profile, Repeating
 from benchbook.published.reading import known
 from benchbook.published.tables import Published, PublishedTable
-from benchbook.reports import stated
+from benchbook.reports import design_values
 from benchbook.reports.dm.replication import ROLES, DmReplication
 from benchbook.reports.dm.task import LADDER, POOL_SIZE, ROWS, STATEMENT_SIZE, SYNC, databases
 from benchbook.reports.driving import check_probes
@@ -141,33 +141,33 @@ def _levels(published: Published, table: PublishedTable, parameters: DmParameter
     if table.id == "dump":
         return _dump_levels(published, table, separate=parameters.separate_dump_factors)
     if table.id == "load":
-        return [{"item": str(item), "pool_size": POOL_SIZE} for item in stated.column(published, table, "item")]
+        return [{"item": str(item), "pool_size": POOL_SIZE} for item in design_values.column(published, table, "item")]
     if table.id == "load_pool_size":
-        sizes = parameters.pool_sizes or stated.numbers(published, table, "pool_size")
+        sizes = parameters.pool_sizes or design_values.numbers(published, table, "pool_size")
         return [{"pool_size": size} for size in sizes]
-    pool = stated.of_table(published, table, "pool_size")
-    sizes = stated.numbers(published, table, "statement_size", most=1_000_000_000)
+    pool = design_values.of_table(published, table, "pool_size")
+    sizes = design_values.numbers(published, table, "statement_size", most=1_000_000_000)
     return [{"statement_size": n, "pool_size": pool} for n in sizes]
 
 
 def _dump_levels(published: Published, table: PublishedTable, *, separate: bool) -> list[Levels]:
     """As printed, both settings change at once; `separate` crosses them."""
-    split = [str(value) for value in stated.column(published, table, "table_split")]
-    threads = stated.numbers(published, table, "dump_threads")
+    split = [str(value) for value in design_values.column(published, table, "table_split")]
+    threads = design_values.numbers(published, table, "dump_threads")
     pairs = [(a, b) for a in split for b in threads] if separate else list(zip(split, threads, strict=True))
     return [{"table_split": a, "dump_threads": b} for a, b in pairs]
 
 
 def _sync_levels(published: Published, table: PublishedTable, parameters: DmParameters) -> list[Levels]:
     """The upstream load of the one table that states it holds for the others too (see the published design's notes)."""
-    stating = next((e for e in stated.design(published) if "threads" in e.fixed), published.report.design[0])
-    load = {name: stated.fixed(published, stating, name) for name in ("threads", "worker_count", "batch")}
+    stating = next((e for e in design_values.design(published) if "threads" in e.fixed), published.report.design[0])
+    load = {name: design_values.fixed(published, stating, name) for name in ("threads", "worker_count", "batch")}
     base: Levels = {"workload": "oltp_insert", **load}
     if table.id == "sync_worker_count":
-        counts = parameters.worker_counts or stated.numbers(published, table, "worker_count")
+        counts = parameters.worker_counts or design_values.numbers(published, table, "worker_count")
         return [{**base, "worker_count": count} for count in counts]
     if table.id == "sync_distribution":
-        kinds = [str(kind) for kind in stated.column(published, table, "statement_type")]
+        kinds = [str(kind) for kind in design_values.column(published, table, "statement_type")]
         file = paths.published_dir(published.report.name) / table.meta.path
         for kind in kinds:
             known(kind, list(SCRIPTS), "no script writes statements of this type", "column statement_type", file)
@@ -230,7 +230,7 @@ class DmKind(Kind[ReplicationParameters]):
         for role in ROLES:
             inventory.require_one(role)
         check_probes(profile, [*mysql.check(parameters.names(), inventory), systems.find("tidb", inventory)])
-        count = stated.anywhere_fixed(published, "tables")
+        count = design_values.anywhere_fixed(published, "tables")
         self.check_load(published, parameters.allow)
         return DmReplication(
             inventory=inventory,

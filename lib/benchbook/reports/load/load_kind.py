@@ -26,7 +26,7 @@ from benchbook.parameters import OnSystems, Words
 from benchbook.profiles import Profile
 from benchbook.published.report_file import TableDesign
 from benchbook.published.tables import Published
-from benchbook.reports import stated
+from benchbook.reports import design_values
 from benchbook.reports.driving import check_probes
 from benchbook.reports.kind import Kind, common
 from benchbook.reports.load.load_trials import KneeTrials, LoadTrials
@@ -72,7 +72,7 @@ def _offered(load: type[LoadGenerator[Any]], parameters: LoadParameters, profile
 
 def load_of(published: Published) -> type[LoadGenerator[Any]]:
     """The load generator that the report's design names. Raise BadInput for an unknown one, and for several."""
-    named = list(dict.fromkeys(experiment.load for experiment in stated.design(published)))
+    named = list(dict.fromkeys(experiment.load for experiment in design_values.design(published)))
     file = paths.published_dir(published.report.name) / "report.yaml"
     for name in named:
         one_of(name, workloads.names(), "load generator", file=file, key="design.*.load")
@@ -110,9 +110,9 @@ def _points(
     What all rows of a table have in common stands under `fixed`. Raise BadInput for threads that cannot be run.
     """
     if THREADS in experiment.fixed and THREADS not in experiment.factors:
-        stated.fixed(published, experiment, THREADS)
+        design_values.fixed(published, experiment, THREADS)
     else:
-        stated.levels(published, experiment, THREADS)
+        design_values.levels(published, experiment, THREADS)
     rows = [{**experiment.fixed, **dict(zip(experiment.factors, row, strict=True))} for row in experiment.points()]
     found: list[Levels] = [
         {THREADS: number, **{name: value for name, value in row.items() if name in names}}
@@ -379,7 +379,7 @@ def places(published: Published, systems: Sequence[str]) -> dict[str, str]:
 
 def _versions(published: Published) -> list[str]:
     """As the designs list them, all alike. Raise BadInput."""
-    said = {e.name: [str(v) for v in e.factors.get(VERSION, [])] for e in stated.design(published)}
+    said = {e.name: [str(v) for v in e.factors.get(VERSION, [])] for e in design_values.design(published)}
     first = next(iter(said.values()))
     for name, versions in said.items():
         if not versions or versions != first:

@@ -17,7 +17,7 @@ from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.parameters import OnSystems, Words
 from benchbook.profiles import Profile, load_profile
 from benchbook.published.tables import Published
-from benchbook.reports import stated
+from benchbook.reports import design_values
 from benchbook.reports.driving import check_probes
 from benchbook.reports.kind import Kind, common
 from benchbook.reports.saga.ladder import KILLED, ROLES, SYSBENCH, SagaLadder
@@ -46,12 +46,15 @@ def rungs(published: Published, parameters: SagaParameters) -> list[Rung]:
     if parameters.rungs:
         return list(dict.fromkeys(map(Rung.parse, parameters.rungs)))
     table = published.table(LADDER)
-    modes, sql = stated.column(published, table, "mode"), stated.numbers(published, table, "sql_per_branch", least=0)
+    modes, sql = (
+        design_values.column(published, table, "mode"),
+        design_values.numbers(published, table, "sql_per_branch", least=0),
+    )
     return [CEILING, *(Rung(str(mode), number) for mode, number in zip(modes, sql, strict=True))]
 
 
 def _sysbench(published: Published, store: str) -> list[Cell]:
-    threads = stated.of_table(published, published.table(SYSBENCH), "threads")
+    threads = design_values.of_table(published, published.table(SYSBENCH), "threads")
     return [Cell(table=SYSBENCH, system=store, levels={"workload": "oltp_write_only", "threads": threads})]
 
 
@@ -116,10 +119,10 @@ class SagaKind(Kind[SagaParameters]):
         size, alone = profile.saga, published.table(SYSBENCH)
         return {
             **common(parameters.names(), parameters, profile, inventory),
-            "tables": stated.of_table(published, alone, "tables"),
+            "tables": design_values.of_table(published, alone, "tables"),
             "table_size": size.table_size,
             "time_s": parameters.time_s or size.time_s,
-            "threads": stated.of_table(published, alone, "threads"),
+            "threads": design_values.of_table(published, alone, "threads"),
             "branches": 2,
             "report_interval_s": 1,
             "accounts": size.accounts,
@@ -136,7 +139,7 @@ class SagaKind(Kind[SagaParameters]):
         check_probes(profile, mysql.check(parameters.names(), inventory))
         size = profile.sysbench.model_copy(
             update={
-                "tables": stated.of_table(published, published.table(SYSBENCH), "tables"),
+                "tables": design_values.of_table(published, published.table(SYSBENCH), "tables"),
                 "table_size": profile.saga.table_size,
             }
         )
@@ -144,7 +147,7 @@ class SagaKind(Kind[SagaParameters]):
         return SagaLadder(
             inventory=inventory,
             profile=profile,
-            generator=Sysbench(size, stated.design(published)[0].options, parameters.seed),
+            generator=Sysbench(size, design_values.design(published)[0].options, parameters.seed),
             time_s=parameters.time_s or profile.saga.time_s,
             accounts=profile.saga.accounts,
             stores=parameters.names(),
@@ -152,7 +155,7 @@ class SagaKind(Kind[SagaParameters]):
 
     def check_load(self, published: Published, allow: Sequence[str]) -> None:
         """Raise BadInput for an option of sysbench alone, which is the first design, that it does not know."""
-        alone = stated.design(published)[0]
+        alone = design_values.design(published)[0]
         file = paths.published_dir(published.report.name) / "report.yaml"
         option_allowlist.check_options(Sysbench, alone, alone.options, allow, file)
 

@@ -19,7 +19,7 @@ from benchbook.parameters import Parameters, Words
 from benchbook.profiles import Profile, Repeating
 from benchbook.published.report_file import TableDesign
 from benchbook.published.tables import Published
-from benchbook.reports import stated
+from benchbook.reports import design_values
 from benchbook.reports.driving import check_probes
 from benchbook.reports.kind import Kind, common
 from benchbook.reports.transfer import engines
@@ -65,9 +65,9 @@ class TransferParameters(Parameters):
 def _levels(published: Published, experiment: TableDesign) -> list[dict[str, str | int | float]]:
     """The thread pairs of one published experiment with its cache; each pair is a row of its table."""
     names = ("cache_bucket_size", "cache_bucket_num", "data_batch_size")
-    cache = {name: stated.fixed(published, experiment, name) for name in names}
+    cache = {name: design_values.fixed(published, experiment, name) for name in names}
     table = published.table(experiment.table)
-    pairs = (stated.numbers(published, table, name) for name in ("source_threads", "target_threads"))
+    pairs = (design_values.numbers(published, table, name) for name in ("source_threads", "target_threads"))
     return [{"source_threads": a, "target_threads": b, **cache} for a, b in zip(*pairs, strict=True)]
 
 
@@ -120,7 +120,7 @@ class TransferKind(Kind[TransferParameters]):
 
     def cells(self, published: Published, parameters: TransferParameters) -> list[Cell]:
         """Every published combination for each engine that has these knobs, and one cell for the peer."""
-        points = [(e.table, levels) for e in stated.design(published) for levels in _levels(published, e)]
+        points = [(e.table, levels) for e in design_values.design(published) for levels in _levels(published, e)]
         _refuse_unpublished(parameters, [levels for _, levels in points])
         chosen = [(table, levels) for table, levels in points if _wanted(levels, parameters)]
         if not chosen:
