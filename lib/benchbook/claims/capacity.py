@@ -13,8 +13,8 @@ had, the published figures are the bound: these would show a rate between X / W 
     W(N) = min(1 / (1 - U^m), N max over k < N of X(k) W(k) / k / X(N))    of a rate with N clients on m cores
     W(N) = min(1 / (1 - U^m), R(N) / min over k < N of R(k) / W(k))        of a time
 
-More cores may also be slower, where one wakes another: on virtual ones two processes take turns 6 to 100 times as fast
-on one core as on two (`benchmarks/fewer_cores.py`). So a single core that client and servers share bounds nothing.
+More cores may also be slower, where one wakes another: two processes hand a byte to and fro 6 to 100 times as often on
+one virtual core as on two (`benchmarks/fewer_cores.py`). So a core that client and servers share bounds nothing.
 """
 
 import math
