@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,14 +30,17 @@ class RunSigns:
     def jobs(self, host: str, name: str) -> list[Path]:
         """Folders of the jobs of this name that were started, oldest first."""
         pids = (self.home.work(host) / "jobs").glob(f"{name}-*/pid")
-        started = [(pid.stat().st_mtime_ns, pid.parent) for pid in _there(pids) if pid.parent not in self._old_jobs]
-        return [folder for _, folder in sorted(started)]
+        started: list[tuple[int, Path]] = []
+        for pid in pids:
+            # A run removes while we look.
+            with suppress(FileNotFoundError):
+                started.append((pid.stat().st_mtime_ns, pid.parent))
+        return [folder for _, folder in sorted(started) if folder not in self._old_jobs]
 
     def printed(self, host: str, name: str, words: str) -> bool:
         """Has the latest job of this name printed these words?"""
         for folder in self.jobs(host, name)[-1:]:
-            path = folder / "stdout"
-            return path.exists() and words in path.read_text(errors="replace")
+            return words in _text(folder / "stdout")
         return False
 
     def ended(self, host: str, name: str) -> bool:
@@ -54,19 +58,20 @@ class RunSigns:
 
     def progress(self) -> list[dict[str, object]]:
         """What the run has said of its progress so far."""
-        told = [path for path in self.home.path.glob("tmp/*/progress.jsonl") if path not in self._before]
-        lines = [line for path in _there(told) for line in path.read_text().splitlines()]
+        lines = [line for path in self._told() for line in _text(path).splitlines()]
         return [json.loads(line) for line in lines if line.endswith("}")]
 
     def step(self) -> str:
         """The step that the run has named last, read off the end of its progress."""
-        told = [path for path in self.home.path.glob("tmp/*/progress.jsonl") if path not in self._before]
-        for path in _there(told):
-            with path.open("rb") as source:
+        for path in self._told():
+            with suppress(FileNotFoundError), path.open("rb") as source:
                 source.seek(max(0, path.stat().st_size - 2000))
                 last = source.read().decode(errors="replace").splitlines()[-1:]
-            return "".join(last).partition('"step": "')[2].partition('"')[0]
+                return "".join(last).partition('"step": "')[2].partition('"')[0]
         return ""
+
+    def _told(self) -> list[Path]:
+        return [path for path in self.home.path.glob("tmp/*/progress.jsonl") if path not in self._before]
 
     def records(self) -> int:
         """How many trials are recorded."""
@@ -186,6 +191,9 @@ def _attempts(home: RoundHome) -> Iterable[Path]:
     return home.runs.glob("*/*/failed/*/record.json")
 
 
-def _there(found: Iterable[Path]) -> list[Path]:
-    """Of these paths those that are still there: a run removes while we look."""
-    return [path for path in found if path.exists()]
+def _text(path: Path) -> str:
+    """Empty where the file is not there, or not any more: a run removes while we look."""
+    try:
+        return path.read_text(errors="replace")
+    except FileNotFoundError:
+        return ""
