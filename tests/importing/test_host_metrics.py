@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from datetime import datetime
 from pathlib import Path
 
@@ -138,6 +139,16 @@ def test_a_german_clock_of_iostat_is_read_and_a_date_that_is_none_is_refused() -
     assert found.samples[0].t == at(2018, 6, 5, 18, 9, 17)
     with pytest.raises(OutputNotParseable, match="a time that cannot be read"):
         host_metrics.read(IOSTAT.replace("06/07/2018 06:09:17 PM", "46.77.2018 18:09:17"))
+
+
+def test_iostat_without_its_processors_is_not_sar() -> None:
+    """`iostat -xd`, with and without -t: as beside github.com/Percona-Lab-results/2026-mariadb-threadpool."""
+    disks = re.sub(r"avg-cpu:.*\n.*\n\n", "", IOSTAT)
+    found = host_metrics.read(disks)
+    assert found is not None
+    assert (found.tool, {each.metric for each in found.samples if each.value == 300}) == ("iostat", {"disk.sda.w/s"})
+    with pytest.raises(OutputNotParseable, match=r"^iostat without the times of its samples .*-x -t"):
+        host_metrics.read(disks.replace("06/07/2018 06:09:1", "x"))
 
 
 def test_samples_without_times_are_refused_by_name_and_other_text_is_none_of_it() -> None:

@@ -73,7 +73,8 @@ def read(text: str) -> HostMetrics | None:
 
 def _read(text: str) -> HostMetrics | None:
     head = _HEAD.match(text)
-    if head and "avg-cpu:" in text:
+    # With -d it has no avg-cpu.
+    if head and re.search(r"^(?:avg-cpu:|Device)", text, re.MULTILINE):
         return HostMetrics("iostat", head["host"], list(_iostat(text)))
     if head:
         rows = sorted(_sar(text, _date(head["date"])), key=lambda each: each.t)
