@@ -77,11 +77,17 @@ def report(home: Home, monkeypatch: pytest.MonkeyPatch) -> Report:
     return benchbook.open_report(TIDB, repetitions=1, profile="tiny", inventory="lab_test")
 
 
-def test_what_a_run_says_last_is_shown_however_soon_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the view has shown, in HTML."""
+    said: list[str] = []
+    for verb in ("display", "update"):
+        monkeypatch.setattr(DisplayHandle, verb, lambda _, content: said.append(content.data))
+    return said
+
+
+def test_what_a_run_says_last_is_shown_however_soon_it_comes(shown: list[str]) -> None:
     """A run that ends with a trial (stopped, or its system does not come up) tells nothing after it."""
-    shown: list[str] = []
-    monkeypatch.setattr(DisplayHandle, "display", lambda _, content: shown.append(content.data))
-    monkeypatch.setattr(DisplayHandle, "update", lambda _, content: shown.append(content.data))
     tracker = Tracker(ProgressBar(), total=3, done=0)
     tracker.trial("r01-a")
     tracker.rate(1.0, 100.0)
@@ -91,12 +97,9 @@ def test_what_a_run_says_last_is_shown_however_soon_it_comes(monkeypatch: pytest
 
 
 def test_the_next_trial_and_what_is_done_for_it_are_shown_however_soon_they_follow(
-    monkeypatch: pytest.MonkeyPatch,
+    shown: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server takes seconds to start, a data set minutes to make: all that time the view named the trial before."""
-    shown: list[str] = []
-    monkeypatch.setattr(DisplayHandle, "display", lambda _, content: shown.append(content.data))
-    monkeypatch.setattr(DisplayHandle, "update", lambda _, content: shown.append(content.data))
     monkeypatch.setattr(live_progress, "UPDATE_EVERY_S", 3600.0)
     tracker = Tracker(ProgressBar(), total=3, done=0)
     tracker.trial("r01-a", 2.0)
@@ -113,11 +116,8 @@ def test_the_next_trial_and_what_is_done_for_it_are_shown_however_soon_they_foll
     assert len(shown) == before
 
 
-def test_how_to_follow_a_run_from_elsewhere_stands_there_while_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_to_follow_a_run_from_elsewhere_stands_there_while_it_goes_on(shown: list[str]) -> None:
     """A notebook's file keeps what is shown: a page that was loaded again has nothing else."""
-    shown: list[str] = []
-    monkeypatch.setattr(DisplayHandle, "display", lambda _, content: shown.append(content.data))
-    monkeypatch.setattr(DisplayHandle, "update", lambda _, content: shown.append(content.data))
     ProgressBar(live_progress.ELSEWHERE).end()
     assert shown == []
     bar = ProgressBar(live_progress.ELSEWHERE)

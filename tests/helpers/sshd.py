@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
-from kit import TESTS, until
+from kit import PATIENCE_S, TESTS, until
 
 from benchbook.hosts.inventory import Inventory
 
@@ -105,7 +105,7 @@ def serving(folder: Path, address: str, keys: Path, variant: Variant) -> Iterato
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=log, env={"PATH": os.environ["PATH"]})
     server = Server(address, folder, keys, process)
     try:
-        until(lambda: "Server listening" in server.log or process.poll() is not None, "sshd listens", within_s=20)
+        until(lambda: "Server listening" in server.log or process.poll() is not None, "sshd listens")
         assert process.poll() is None, server.log
         yield server
     finally:
@@ -154,7 +154,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     except psutil.NoSuchProcess:
         family = []
     process.terminate()
-    process.wait(timeout=20)
+    process.wait(timeout=PATIENCE_S)
     for one in family:
         try:
             one.kill()

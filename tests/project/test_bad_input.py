@@ -1,4 +1,7 @@
-"""Twelve things that a user gets wrong, by the command line: one paragraph, exit status 2, nothing measured."""
+"""What a user gets wrong that only a host can show: one paragraph, exit status 2, nothing measured.
+
+What the files show is in test_refused_input.py.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 import paramiko
 import pytest
 from database import Database
-from kit import INVENTORY, PROFILE, REPORT, Home, inventory, paragraph
+from kit import INVENTORY, PROFILE, Home, inventory, paragraph
 
 
 def told(home: Home, *arguments: str, **environment: str) -> str:
@@ -29,63 +32,6 @@ def told(home: Home, *arguments: str, **environment: str) -> str:
 def variant(home: Home, net: str, **changes: Any) -> str:
     """An inventory that differs from the running lab's; of the same name, so that the same lab serves it."""
     return str(home.write(f"variants/{INVENTORY}.yaml", inventory(net, **changes)))
-
-
-def test_unknown_notebook_parameter(home: Home) -> None:
-    said = told(home, "-p", "thraeds=[1]")
-    assert f"{REPORT}.ipynb: parameter: there is no such parameter (got 'thraeds'). Fix: did you mean threads" in said
-    assert "there are: " in said
-
-
-def test_unknown_profile(home: Home) -> None:
-    said = told(home, "--profile", "smok")
-    assert (
-        "env/profiles/smok.yaml: profile: no such profile (got 'smok'). "
-        "Fix: did you mean smoke? use one of lab, paper, smoke, tiny" in said
-    )
-
-
-def test_inventory_with_a_missing_role(home: Home) -> None:
-    hosts = {"executor": {"address": "127.0.90.1", "roles": ["client"]}}
-    said = told(home, "--inventory", variant(home, "127.0.90", hosts=hosts))
-    assert f"variants/{INVENTORY}.yaml: hosts.*.roles: no host has a role that this run needs (got 'tidb')" in said
-    assert "Fix: add `tidb` to the roles" in said
-
-
-def test_two_systems_on_one_port(home: Home) -> None:
-    systems = {"tidb": {"port": 4000}, "mariadb": {"port": 4000}}
-    said = told(home, "--inventory", variant(home, "127.0.90", systems=systems))
-    assert (
-        f"variants/{INVENTORY}.yaml: systems.mariadb.port: two systems on one port of host db1: tidb and mariadb"
-        in said
-    )
-    assert "(got 4000). Fix: give mariadb another port" in said
-
-
-def test_malformed_yaml(home: Home) -> None:
-    path = home.write("broken.yaml", "lab: true\n hosts: {}\n")
-    said = told(home, "--inventory", str(path))
-    assert f"{path}: line 2, column 7: malformed YAML: mapping values are not allowed here" in said
-    assert "(got ' hosts: {}'). Fix: mend the syntax at this place" in said
-
-
-def test_thread_list_with_a_zero(home: Home) -> None:
-    said = told(home, "-p", "threads=[50, 0]")
-    assert f"{REPORT}.ipynb: threads.1: " in said
-    assert "greater than or equal to 1 (got 0). Fix: " in said
-
-
-def test_published_csv_with_a_broken_number(home: Home) -> None:
-    path = home.path / "data" / "published" / REPORT / "oltp_insert.csv"
-    text = path.read_text()
-    number = str(re.findall(r"\d+\.\d+", text)[-1])
-    path.write_text(text.replace(number, f"{number}k", 1))
-    said = told(home)
-    assert "oltp_insert.csv" in said
-    assert f"{number}k" in said
-
-
-# -- those that only a host can show ------------------------------------------------------------------------------
 
 
 @pytest.mark.real

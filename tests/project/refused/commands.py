@@ -14,6 +14,7 @@ LONG = "x" * 5000
 PARAMETERS = [
     ("a list that holds itself", ["threads=&a [*a]"], ("-p threads: ", "a value holds itself (got '&a [*a]')")),
     ("twenty digits", ["threads=[99999999999999999999]"], ("threads.0: ", "less than or equal to 100000")),
+    ("a zero in a list", ["threads=[50, 0]"], ("threads.1: ", "greater than or equal to 1 (got 0)")),
     ("5,000 digits", [f"threads=[{'9' * 5000}]"], ("-p threads: ",)),
     ("nested lists", ["threads=" + "[" * 5000], ("-p threads: ", "nested more than 40 deep")),
     ("a list as a key", ["threads={[1]: 2}"], ("-p threads: ", "a key must be a word")),
@@ -57,6 +58,7 @@ WORDS = [
     (("report", LONG), ("report: unknown report", "...")),
     (("report", "a\nb"), ("report: unknown report (got 'a\\nb')",)),
     (("report", REPORT, "--profile", "gone"), ("gone.yaml: profile: no such profile (got 'gone')",)),
+    (("report", REPORT, "--profile", "smok"), ("(got 'smok'). Fix: did you mean smoke? use one of lab, paper, smoke",)),
     (("report", REPORT, "--profile", LONG), ("profile: ", "at most 1000 characters")),
     (("report", REPORT, "--inventory", "gone"), ("gone.yaml: inventory: no such inventory (got 'gone')",)),
     (("report", REPORT, "--inventory", f"{LONG[:900]}.yaml"), ("inventory: no such inventory",)),

@@ -27,6 +27,21 @@ HOSTS = [
     Row("roles that are a word", with_host(roles="tidb"), ("hosts.db1.roles: ", "(got 'tidb')")),
 ]
 INVENTORIES = [
+    Row(
+        "a role that nobody has",
+        with_inventory(hosts={"executor": {"address": "127.0.90.1", "roles": ["client"]}}),
+        ("hosts.*.roles: no host has a role that this run needs (got 'mysql')", "Fix: add `mysql` to the roles"),
+    ),
+    Row(
+        "two systems on one port",
+        with_inventory(systems={"tidb": {"port": 4000}, "mariadb": {"port": 4000}}),
+        ("systems.mariadb.port: two systems on one port of host db1: tidb and mariadb", "Fix: give mariadb another"),
+    ),
+    Row(
+        "a mapping that is set in",
+        holding("inventory", "lab: true\n hosts: {}\n"),
+        ("line 2, column 7: malformed YAML: mapping values are not allowed here (got ' hosts: {}'). Fix: mend",),
+    ),
     Row("hosts that are a list", with_inventory(hosts=["a"]), ("hosts: ", "(got ['a'])")),
     Row("a lease without end", with_inventory(ssh={"lease_s": float("inf")}), ("ssh.lease_s: ", "(got inf)")),
     Row("a lease that is no number", with_inventory(ssh={"lease_s": float("nan")}), ("ssh.lease_s: ", "(got '.nan')")),
