@@ -596,3 +596,10 @@ def test_rows_that_two_tables_share_are_one_note(tmp_path: Path) -> None:
     (note,) = audited(tmp_path, f"## A\n\n{table}\n## B\n\n{table}").findings
     assert note.severity == "note"
     assert note.sentence.endswith("So it is of 2 rows.")
+
+
+def test_nodes_are_counted_and_lie_on_a_curve(tmp_path: Path) -> None:
+    ladder = "| {} | TPS |\n|--|--|\n| 1 | 100 |\n| 2 | 195 |\n| 3 | 2900 |\n| 4 | 385 |\n| 5 | 480 |\n"
+    assert found(tmp_path, ladder.format("Nodes")) == [("outlier", 5)]
+    assert found(tmp_path, ladder.format("Batch")) == []
+    assert found(tmp_path, ladder.format("Nodes").replace("TPS", "Max latency (ms)")) == []

@@ -421,3 +421,16 @@ def test_rows_that_all_lack_a_cell_are_told(tmp_path: Path) -> None:
     assert reading(str(tmp_path / "short.md")).notes == [
         "line 1: each row has 3 cells under 4 headings: figures may stand under the wrong one"
     ]
+
+
+def test_long_numerals_and_many_cells_are_read_in_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert figures("1" * 100_000) == figures("1," * 50_000 + "1") == []
+    monkeypatch.setattr("benchbook.documents.tables.MOST_CELLS", 6)
+    (tmp_path / "many.md").write_text("| Threads | TPS |\n|--|--|\n| 1 | 10 |\n| 2 | 20 |\n| 4 | 40 |\n")
+    read = reading(str(tmp_path / "many.md"))
+    assert (len(read.tables[0].rows), read.notes) == (2, ["line 1: 1 rows: the document has more than 6 cells"])
+
+
+def test_utf_32_is_no_utf_16(tmp_path: Path) -> None:
+    (tmp_path / "wide.md").write_bytes("| Threads | TPS |\n|--|--|\n| 1 | 10 |\n".encode("utf-32"))
+    assert len(reading(str(tmp_path / "wide.md")).tables) == 1

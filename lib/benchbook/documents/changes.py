@@ -13,6 +13,9 @@ from benchbook.documents.numerals import Figure
 from benchbook.documents.tables import Table
 from benchbook.documents.units import factor
 
+MOST_BESIDE = 16
+"""Of how many columns, the nearest ones, a change may be: pairs of a thousand would take hours."""
+
 
 class Formula(NamedTuple):
     """A way to make a printed change out of two figures: `b` against the base `a`."""
@@ -118,6 +121,7 @@ def _pairs(table: Table, place: int, printed: dict[int, Figure]) -> Iterator[Pai
         for other, one in enumerate(table.columns)
         if other != place and one.role in {"metric", "level"} and one.unit != "%"
     ]
+    sides = sorted(sides, key=lambda other: abs(other - place))[:MOST_BESIDE]
     for a, b in permutations(sides, 2):
         yield [(row, *both) for row in printed if (both := _in_one_unit(table, row, a, b))]
     for side in sides:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 from math import log
 
-from benchbook.documents.cell_findings import Outcome, finding, is_ladder
+from benchbook.documents.cell_findings import MOST_ROWS, Outcome, finding, is_ladder
 from benchbook.documents.findings import Passed
 from benchbook.documents.tables import Table
 
@@ -101,18 +101,28 @@ def shares(table: Table) -> Iterator[Outcome]:
                     yield Passed("impossible", 1)
 
 
+# What there are 1, 2, 3 of; anything else so numbered is a first, a second, a third one.
+_COUNTED = re.compile(
+    r"threads|clients|connections|workers|users|sessions|nodes|servers|machines|hosts|replicas|shards|partitions|instances|brokers|(?:v?cpu|core)s"
+    r"|^\W*(?:number|count|no\.?|#) |concurren|线程|并发|节点|客户端|副本|分片|核数?|机器",
+    re.IGNORECASE,
+)
+
+
 def curves(table: Table) -> Iterator[Outcome]:
     """Yield a point that lies far off both of its neighbours along a ladder of levels, where these are alike."""
-    if len(table.rows) < 4 or not is_ladder(table):
+    if not 4 <= len(table.rows) <= MOST_ROWS or not is_ladder(table):
         return
     level = next(place for place, column in enumerate(table.columns) if column.role == "level")
     x = [number.value if (number := table.number(row, level)) else 0.0 for row in range(len(table.rows))]
-    if x == list(range(1, len(x) + 1)) and table.columns[level].quantity != "concurrency":
+    if x == list(range(1, len(x) + 1)) and not _COUNTED.search(table.columns[level].heading):
         return  # batch 1, 2, 3: numbers of parts, along which nothing need be smooth
     for place, column in enumerate(table.columns):
         y = [table.number(row, place) for row in range(len(table.rows))]
         numbers = [one for one in y if one and one.low > 0]
-        if column.role != "metric" or column.unit == "%" or len(numbers) < len(y):
+        # The largest of all, and errors, jump as they like.
+        rough = column.unit == "%" or column.quantity in {"max", "errors", "spread"}
+        if column.role != "metric" or rough or len(numbers) < len(y):
             continue
         for row in range(1, len(y) - 1):
             before, here, after = numbers[row - 1 : row + 2]

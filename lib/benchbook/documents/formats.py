@@ -25,7 +25,8 @@ MOST_BYTES = 20_000_000
 MOST_TEXT = 4_000_000
 MOST_UNPACKED = 200_000_000
 MOST_COLUMNS = 2_000
-MOST_CELLS = 500_000
+# Of one document; they take some ten seconds.
+MOST_CELLS = 100_000
 _READER = f"install what reads it: {installing('reader')}"
 
 BlockKind = Literal["heading", "paragraph", "item", "table", "code"]
@@ -77,7 +78,13 @@ def decoded(raw: bytes, source: str) -> str:
     if len(raw) > MOST_TEXT:
         fix = f"give the report alone: at most {MOST_TEXT // 1_000_000} MB of text"
         raise BadInput("is too large", file=source, value=f"{len(raw):,} bytes", fix=fix)
-    for mark, encoding in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig")):
+    for mark, encoding in (
+        (b"\xff\xfe\0\0", "utf-32"),
+        (b"\0\0\xfe\xff", "utf-32"),
+        (b"\xff\xfe", "utf-16"),
+        (b"\xfe\xff", "utf-16"),
+        (b"\xef\xbb\xbf", "utf-8-sig"),
+    ):
         if raw.startswith(mark):
             return raw.decode(encoding, errors="replace")
     if b"\0" in raw:
@@ -362,7 +369,7 @@ def _words_in(element: Any, *tags: str) -> str:
 def _html_table(element: Any) -> Block | None:  # noqa: PLR0912 - the rules of a table, one after another
     rows: list[list[str]] = []
     lines: list[int] = []
-    header = 0
+    header = count = 0
     open_cells: dict[int, tuple[int, str]] = {}
     for row in element.iter("tr"):
         if next(row.iterancestors("table")) is not element:
@@ -392,7 +399,8 @@ def _html_table(element: Any) -> Block | None:  # noqa: PLR0912 - the rules of a
         if cells:
             rows.append(cells)
             lines.append(row.sourceline or 1)
-        if sum(map(len, rows)) > MOST_CELLS:
+        count += len(cells)
+        if count > MOST_CELLS:
             break
     caption = element.find("caption")
     words = _words(caption) if caption is not None else ""

@@ -193,8 +193,13 @@ def style_of(texts: Iterable[str]) -> Style:
     return "comma" if comma >= 2 and comma > 9 * point else "point"
 
 
+# A numeral of so many digits is a key or a dump; the time to match it grows with the square of its length.
+_NO_NUMERAL = re.compile(r"\d[\d.,_]{60,}")
+
+
 def figures(text: str, style: Style = "point") -> list[Figure]:
     """Return the figures in a text, from left to right."""
+    text = _NO_NUMERAL.sub(lambda m: "\x00" * len(m[0]), text)
     masked = NO_FIGURE.sub(
         lambda m: m[0] if style == "comma" and _MILLIONS.fullmatch(m[0]) else "\x00" * len(m[0]), text
     )

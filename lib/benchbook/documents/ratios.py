@@ -8,7 +8,7 @@ from itertools import combinations, permutations, product
 from math import log10
 from statistics import median
 
-from benchbook.documents.cell_findings import CONSTANT, Outcome, finding, is_ladder
+from benchbook.documents.cell_findings import CONSTANT, MOST_ROWS, Outcome, finding, is_ladder
 from benchbook.documents.columns import Column
 from benchbook.documents.findings import Kind, Passed, Severity
 from benchbook.documents.findings import figure as shown
@@ -206,6 +206,8 @@ def swapped(table: Table) -> Iterator[Outcome]:
         for place, column in enumerate(table.columns)
         if column.role == "metric" and column.quantity and column.unit
     ]
+    if len(table.rows) > MOST_ROWS:
+        return
     for a, b in combinations(places[:16], 2):
         rows = [
             (row, mine.value, theirs.value)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from benchbook.documents.columns import Column, column, rule_of, scale_of, unit_of
-from benchbook.documents.formats import Block, pipes, read
+from benchbook.documents.formats import MOST_CELLS, Block, pipes, read
 from benchbook.documents.numerals import UNITS, Figure, Style, figures, is_empty, style_of
 from benchbook.documents.tool_output import tables_of
 
@@ -88,6 +88,7 @@ def of_blocks(source: str, text: str, blocks: list[Block]) -> Reading:
     tables: list[Table] = []
     notes: list[str] = []
     caption = ""
+    left = MOST_CELLS
     for block in _with_lists(blocks):
         if block.kind == "heading":
             sections = {level: words for level, words in sections.items() if level < block.level} | {
@@ -100,6 +101,11 @@ def of_blocks(source: str, text: str, blocks: list[Block]) -> Reading:
         for drawn in (
             [block] if block.kind == "table" else tables_of(block) if block.kind in {"code", "paragraph"} else []
         ):
+            width = max(map(len, drawn.rows), default=1) or 1
+            if (beyond := len(drawn.rows) - left // width) > 0:
+                del drawn.rows[-beyond:], drawn.lines[-beyond:]
+                notes.append(f"line {drawn.line}: {beyond} rows: the document has more than {MOST_CELLS:,} cells")
+            left -= len(drawn.rows) * width
             table = _table(
                 drawn, f"table {len(tables) + 1}", where, (drawn.text if drawn is not block else "") or caption, style
             )
