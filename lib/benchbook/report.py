@@ -323,6 +323,10 @@ class Report(Recorded):
         output.save(figure, self.figure_file(name))
         return figure
 
+    def captioned(self, frame: pd.DataFrame, caption: str) -> HTML:
+        """A frame as pandas shows it, with a caption; a page calls one without a caption after its section."""
+        return show.captioned(frame, caption)
+
     def trial_series(self, metric: str, *, source: str, row: str, column: str, label: str) -> HTML:
         """The series of every trial as small multiples, a figure per system; `metric` of "cpu" = cores in use."""
         parts = [

@@ -45,7 +45,9 @@ ON_PAPER = """(() => {
     return box.right > innerWidth || box.left < 0 || box.width < 1 || cell.scrollWidth > cell.clientWidth + 1;
   });
   const folds = [...document.querySelectorAll("details:not(.code):not(.appendix)")];
-  const folded = folds.filter((each) => !each.open).length;
+  // What stays folded in its place is printed at the end, word for word.
+  const open = folds.filter((each) => each.open).map((each) => each.textContent);
+  const folded = folds.filter((each) => !each.open && !open.some((text) => text.includes(each.textContent))).length;
   return {cells: cells.length, cut: cut.map((cell) => cell.innerText), folded};
 })()"""
 

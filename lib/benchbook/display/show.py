@@ -67,6 +67,11 @@ class Picture(Shown):
             _show_html(f'<p class="bb-caption">{html.escape(caption)}</p>')
 
 
+def captioned(frame: pd.DataFrame, caption: str) -> Shown:
+    drawn = frame.to_html(notebook=True, max_rows=pd.options.display.max_rows, show_dimensions=False, border=0)
+    return Shown(drawn.replace('class="dataframe">', f'class="dataframe"><caption>{html.escape(caption)}</caption>', 1))
+
+
 class Stack(Shown):
     """Several pieces below each other: neighbouring HTML is one output, every picture its own."""
 

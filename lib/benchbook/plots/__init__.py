@@ -25,7 +25,7 @@ from __future__ import annotations
 from benchbook.plots.forest import claims, ratios
 from benchbook.plots.output import described, nothing
 from benchbook.plots.published import heat, levels, measures
-from benchbook.plots.style import set_theme
+from benchbook.plots.style import interval, set_theme
 from benchbook.plots.trials import ecdf, knee, over_time, relation, repetitions, time_series, usl
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "described",
     "ecdf",
     "heat",
+    "interval",
     "knee",
     "levels",
     "measures",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter
+from scipy import stats
 
 # Grey is no colour of the palette: what was published is never taken for a measurement.
 PUBLISHED = "#555555"
@@ -72,6 +74,16 @@ def facets(count: int, *, columns: int = COLUMNS, height: float = HEIGHT, aspect
         "aspect": aspect,
         "facet_kws": {"sharex": False, "sharey": False, "legend_out": False},
     }
+
+
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """Return the 95% Student interval of a mean: `errorbar=plots.interval` in seaborn; NaN for one value.
+
+    Seaborn's own `"ci"` is a bootstrap, which of a handful of repetitions comes out too narrow.
+    """
+    found = pd.Series(values, dtype=float)
+    half = found.sem() * stats.t.ppf(0.975, len(found) - 1)
+    return found.mean() - half, found.mean() + half
 
 
 def legend_below(grid: sns.FacetGrid, title: str | None = None) -> None:

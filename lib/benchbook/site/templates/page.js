@@ -44,13 +44,25 @@ const here = () => {
 addEventListener("scroll", here, { passive: true });
 here();
 
-// What is folded is printed too.
+// What is folded is printed too; how each claim was tested comes last, so that the first two pages are a summary.
+const LAST = ".about, .rest, .bb-claims td > details";
 let folded = [];
+const tested = document.createElement("section");
+tested.className = "tested";
 addEventListener("beforeprint", () => {
-  folded = [...document.querySelectorAll("details:not([open]):not(.code):not(.appendix)")];
+  const last = [...document.querySelectorAll(LAST)].filter((fold) => !fold.parentElement.closest(LAST));
+  folded = [...document.querySelectorAll("details:not([open], .code, .appendix)")].filter((fold) => !fold.closest(LAST));
   folded.forEach((each) => { each.open = true; });
+  const title = document.createElement("h2");
+  title.textContent = "How each claim was tested";
+  tested.replaceChildren(...(last.length ? [title] : []), ...last.map((fold) => fold.cloneNode(true)));
+  tested.querySelectorAll("details:not(.code)").forEach((fold) => { fold.open = true; });
+  document.querySelector("main").append(tested);
 });
-addEventListener("afterprint", () => folded.forEach((each) => { each.open = false; }));
+addEventListener("afterprint", () => {
+  folded.forEach((each) => { each.open = false; });
+  tested.remove();
+});
 
 // A figure opens in the whole window at any size: drawn as SVG it stays sharp, so that a second of a series can be seen.
 const MOST = 16;
