@@ -18,7 +18,7 @@ _RANK_WORDS = re.compile(
 )
 
 
-def _rank(quantity: str, percent: float | None, heading: str) -> float | None:
+def _rank(quantity: str, percent: float | None) -> float | None:
     if quantity == "percentile":
         return percent
     return {"min": 0.0, "max": 100.0}.get(quantity)
@@ -28,7 +28,7 @@ def percentiles(table: Table) -> Iterator[Outcome]:
     """Yield the rows (or columns) in which a higher percentile is the smaller one, or a mean lies above the maximum."""
     stems: dict[tuple[str, str], list[tuple[float, int]]] = {}
     for place, column in enumerate(table.columns):
-        rank = _rank(column.quantity, column.percent, column.heading)
+        rank = _rank(column.quantity, column.percent)
         if rank is not None:
             stem = (" ".join(_RANK_WORDS.sub(" ", column.heading).lower().split()), column.unit)
             stems.setdefault(stem, []).append((rank, place))

@@ -16,7 +16,7 @@ from benchbook.documents.comparisons import Cells
 from benchbook.documents.findings import Finding, Kind, Passed, Severity
 from benchbook.documents.findings import figure as shown
 from benchbook.documents.formats import Block
-from benchbook.documents.named_cells import Point
+from benchbook.documents.named_cells import METRIC_WORDS, Point
 from benchbook.documents.numerals import UNITS, Figure, figures
 from benchbook.documents.tables import SAID, Reading, Table
 from benchbook.documents.units import factor
@@ -319,15 +319,7 @@ def _near(read: Reading, sentence: Sentence) -> list[Table]:
 
 def _is_about(text: str, table: Table, place: int) -> bool:
     column = table.columns[place]
-    words = {
-        "throughput": r"throughput|tps|qps|ops|rps|performance|吞吐|性能|tpmc|bandwidth|speed",
-        "latency": r"latenc|延迟|response",
-        "percentile": r"latenc|p\d\d|percentile|延迟|\d\d%",
-        "mean": r"latenc|average|mean|延迟",
-        "time": r"\btime|duration|faster|耗时|时间",
-        "size": r"memory|size|space|内存",
-        "usage": r"cpu|usage|使用率",
-    }.get(column.quantity, "")
+    words = METRIC_WORDS.get(column.quantity, "")
     heading = re.sub(r"[(\[（].*", "", column.heading).strip().lower()
     return bool((words and re.search(words, text, re.IGNORECASE)) or (len(heading) > 1 and heading in text.lower()))
 
