@@ -177,11 +177,6 @@ def test_what_is_not_taken_over_from_ansible_is_refused(
     assert "x7" not in str(caught.value)
 
 
-def test_a_role_that_nobody_has(home: Home) -> None:
-    with pytest.raises(BadInput, match=r"hosts\.\*\.roles: no host has a role .* \(got 'mongo'\)\. Fix: add `mongo`"):
-        load_inventory(INVENTORY).require("mongo")
-
-
 def test_a_misspelt_system_is_refused_and_a_role_of_a_host_is_none(home: Home) -> None:
     problem = refused(home, systems={"mariadbb": {"port": 3306, "password_file": "secret"}})
     assert "systems.mariadbb: no system has this name, nor a host this role (got 'mariadbb')" in str(problem)
@@ -189,12 +184,6 @@ def test_a_misspelt_system_is_refused_and_a_role_of_a_host_is_none(home: Home) -
     assert "business" in str(refused(home, systems={"busines": {"port": 8083}}, hosts={
         "db1": {"address": "127.0.0.9", "roles": ["business"]}
     }))  # fmt: skip
-
-
-def test_two_systems_on_one_port_of_one_host(home: Home) -> None:
-    problem = refused(home, systems={"tidb": {"port": 3306}, "mariadb": {"port": 3306}})
-    assert "two systems on one port of host db1: tidb and mariadb" in str(problem)
-    assert (problem.key, problem.value) == ("systems.mariadb.port", 3306)
 
 
 def test_a_status_port_takes_a_port_too(home: Home) -> None:
@@ -251,7 +240,6 @@ def _workdir(path: str) -> dict[str, Any]:
     ("changes", "key", "value"),
     [
         ({"hosts": {}}, "hosts", {}),
-        ({"hosts": {"a": {"address": "127.0.0.1", "roles": []}}}, "hosts.a.roles", []),
         ({"hosts": {"a": {"address": "127.0.0.1", "role": "x"}}}, "hosts.a.role", None),
         ({"hosts": {"a/b": {"address": "127.0.0.1", "roles": ["client"]}}}, "hosts.a/b", "a/b"),
         ({"ssh": {"port": 0}}, "ssh.port", 0),
@@ -260,7 +248,6 @@ def _workdir(path: str) -> dict[str, Any]:
         ({"systems": {"tidb": {"port": 2222}}}, "systems.tidb.port", 2222),
         (_workdir("~bench/x"), "hosts.a.workdir", "~bench/x"),
         (_workdir("$HOME/x"), "hosts.a.workdir", "$HOME/x"),
-        (_workdir("~"), "hosts.a.workdir", "~"),
         ({"sytems": {}}, "sytems", {}),
     ],
 )
@@ -317,7 +304,7 @@ def test_an_unknown_name_lists_the_known_ones(home: Home, load: Any, key: str, n
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("repetitions", 0), ("reset", "sometimes"), ("disk_gb", 0), ("disk_gb", "much"), ("buffer_pool_mb", -1),
+    [("reset", "sometimes"), ("disk_gb", 0), ("disk_gb", "much"), ("buffer_pool_mb", -1),
      ("sysbench", {**PROFILE["sysbench"], "time_s": 0}), ("sysbench", {**PROFILE["sysbench"], "tabels": 3})],
 )  # fmt: skip
 def test_a_profile_that_makes_no_sense(home: Home, key: str, value: Any) -> None:
@@ -437,19 +424,9 @@ def test_an_authority_is_named_for_tls_alone_and_is_a_certificate(home: Home, tm
 # -- YAML ---------------------------------------------------------------------------------------------------------
 
 
-def test_malformed_yaml_is_shown_by_line(tmp_path: Path) -> None:
-    path = tmp_path / "a.yaml"
-    path.write_text("a: 1\nb: [1, 2\nc: 3\n")
-    with pytest.raises(BadInput) as caught:
-        load_yaml(path)
-    assert (caught.value.key, caught.value.value) == ("line 3, column 2", "c: 3")
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("a: 1\na: 2\n", "'a' stands twice"), ("a: {b: 1, b: 2}\n", "'b' stands twice"), ("[1]\n", "keys and values"),
-     ("", "keys and values"), ("a: !!python/object:os.system 1\n", "a tag that is not known"),
-     ("a:\tb\n- c", "malformed YAML")],
+    [("a: {b: 1, b: 2}\n", "'b' stands twice"), ("a:\tb\n- c", "malformed YAML")],
 )  # fmt: skip
 def test_yaml_that_does_not_say_what_it_seems_to(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "a.yaml"
