@@ -161,6 +161,20 @@ def test_keys_of_global_beside_it_are_refused(home: Home, keys: list[str]) -> No
         read(home, {**TOPOLOGY, "global": None, **beside})
 
 
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ({"tikv_servers": [{"host": "n3"}]}, "it has no pd_servers, tidb_servers, which a TiDB cluster has"),
+        ({"master_servers": [{"host": "n1"}]}, "it has no pd_servers, tikv_servers, tidb_servers, which a TiDB"),
+        ({"pd_server": [], "tikv_servers": [], "tidb_servers": []}, "pd_server, did you mean pd_servers"),
+    ],
+)
+def test_a_topology_of_dm_or_of_servers_to_be_added_is_no_cluster(home: Home, part: dict[str, Any], said: str) -> None:
+    """github.com/pingcap/tiup, embed/examples/dm and tests/tiup-cluster/topo/full_scale_in_*.yaml."""
+    with pytest.raises(BadInput, match=said):
+        read(home, part)
+
+
 def test_what_tiup_keeps_of_a_cluster_is_its_topology(home: Home) -> None:
     """Its meta.yaml, whose user is that of `global`."""
     kept = {"user": "tidb", "tidb_version": "v7.1.3", "last_ops_ver": "v1.12.1", "topology": TOPOLOGY}

@@ -128,6 +128,12 @@ class TiupTopology(_Part):
             return given["topology"]
         if out := sorted({*TiupGlobal.model_fields} & given.keys()):
             raise PydanticCustomError("indent", "keys of `global` stand beside it: {keys}", {"keys": ", ".join(out)})
+        sections = [f"{component}_servers" for component in PORTS]
+        if missing := [each for each in sections if each not in given]:
+            _no_slips(given.keys() - {*cls.beside}, sections)
+            # It is of DM, or of servers that are to be added to a cluster.
+            whole = "Fix: name that of the whole cluster (`tiup cluster edit-config NAME` shows it)"
+            raise PydanticCustomError("part", f"it has no {', '.join(missing)}, which a TiDB cluster has. {whole}")
         return given
 
 
