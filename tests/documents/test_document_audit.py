@@ -603,3 +603,12 @@ def test_nodes_are_counted_and_lie_on_a_curve(tmp_path: Path) -> None:
     assert found(tmp_path, ladder.format("Nodes")) == [("outlier", 5)]
     assert found(tmp_path, ladder.format("Batch")) == []
     assert found(tmp_path, ladder.format("Nodes").replace("TPS", "Max latency (ms)")) == []
+
+
+def test_a_percentile_that_is_the_end_of_a_bucket_may_pass_an_extreme_by_its_width(tmp_path: Path) -> None:
+    """github.com/akopytov/sysbench/issues/486: one event of 241.47 ms, its 95th percentile 240.02."""
+    head = "| Threads | min latency (ms) | 95th percentile latency (ms) | max latency (ms) |\n|--|--|--|--|\n"
+    assert found(tmp_path, f"{head}| 1 | 241.47 | 240.02 | 241.47 |\n| 2 | 10.00 | 241.50 | 240.02 |\n") == []
+    assert ("percentiles", 3) in found(
+        tmp_path, f"{head}| 1 | 250.47 | 240.02 | 260.00 |\n| 2 | 10.0 | 20.0 | 30.0 |\n"
+    )
