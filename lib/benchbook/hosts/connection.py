@@ -31,7 +31,7 @@ from typing import Any
 import fabric
 import paramiko
 from fabric.runners import Remote
-from paramiko.agent import AgentSSH
+from paramiko.agent import AgentKey, AgentSSH
 from paramiko.pkey import UnknownKeyType
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
@@ -502,6 +502,8 @@ def _no_key(inventory: Inventory, path: Path, problem: str) -> BadInput:
 class _Agent(AgentSSH):
     """The agent of a route, with the keys that OpenSSH would offer: first those whose public halves it is told."""
 
+    _keys: tuple[AgentKey, ...]
+
     def __init__(self, route: Route) -> None:
         super().__init__()
         agent = socket.socket(socket.AF_UNIX)
@@ -510,14 +512,14 @@ class _Agent(AgentSSH):
         except OSError:
             agent.close()
             return
-        self._connect(agent)
+        self._connect(agent)  # type: ignore[attr-defined]  # its stubs have the public part alone
         named = {word for key in route.keys for word in _public_half(key).split()}
         keys = sorted(self._keys, key=lambda key: key.get_base64() not in named)
         self._keys = tuple(key for key in keys if key.get_base64() in named or not route.only)
 
     def close(self) -> None:
         """End the connection, as paramiko asks for."""
-        self._close()
+        self._close()  # type: ignore[attr-defined]
 
 
 def _public_half(key: Path) -> str:
