@@ -144,7 +144,7 @@ def _fix(error: Any, model: type[BaseModel]) -> str:
     if kind.startswith("int_") and isinstance(value, float) and value.is_integer() and abs(value) < 10**15:
         return f"write {int(value)}"
     if kind in _LIMITS:
-        return _within(_LIMITS[kind], *error["ctx"].values(), value)
+        return _within(_LIMITS[kind], next(iter(error["ctx"].values())), value)
     return _FIXES.get(kind.split("_")[0], "give a value of this kind")
 
 
