@@ -612,3 +612,16 @@ def test_a_percentile_that_is_the_end_of_a_bucket_may_pass_an_extreme_by_its_wid
     assert ("percentiles", 3) in found(
         tmp_path, f"{head}| 1 | 250.47 | 240.02 | 260.00 |\n| 2 | 10.0 | 20.0 | 30.0 |\n"
     )
+
+
+def test_a_percentile_of_whole_milliseconds_may_lie_within_one_above_the_maximum(tmp_path: Path) -> None:
+    rows = "| Op | max latency (us) | 99.9th percentile (us) |\n|--|--|--|\n| a | 12510 | {} |\n| b | 14835 | 15000 |\n| c | 27110 | 27000 |\n"
+    assert found(tmp_path, rows.format("13000")) == []
+    assert found(tmp_path, rows.format("14000")) == [("percentiles", 3)]
+    assert ("percentiles", 3) in found(tmp_path, rows.format("13914").replace("15000", "14813"))
+
+
+def test_the_least_and_the_most_of_a_response_time_are_held_against_its_percentiles(tmp_path: Path) -> None:
+    table = "<table><tr><th colspan=3>Response Time (ms)</th></tr><tr><th>Min</th><th>Max</th><th>95th pct</th></tr><tr><td>0.2</td><td>{}</td><td>49.0</td></tr></table>"
+    assert found(tmp_path, table.format("66.8")) == []
+    assert [kind for kind, _ in found(tmp_path, table.format("46.8"))] == ["percentiles"]

@@ -47,7 +47,7 @@ RULES = [
         "TPS improvement (%)",
     ),
     Rule(
-        r"\bmin(?:imum)?\b.*(?:latenc|time|\(?(?:ms|us|s)\)?$)|\blat\w* ?(?:\(?\w+\)?)? ?min",
+        r"\bmin(?:imum)?\b.*(?:latenc|time|\(?(?:ms|us|s)\)?$)|(?:latenc\w*|time|duration)\b.*/ ?min(?:imum)?\W*$|\blat\w* ?(?:\(?\w+\)?)? ?min",
         "min",
         "",
         "less",
@@ -55,7 +55,7 @@ RULES = [
         "Min latency (ms)",
     ),
     Rule(
-        r"\b(?:max(?:imum)?|slowest|worst)\b.*(?:latenc|time|\(?(?:ms|us|s)\)?$)|\blat\w* ?(?:\(?\w+\)?)? ?max",
+        r"\b(?:max(?:imum)?|slowest|worst)\b.*(?:latenc|time|\(?(?:ms|us|s)\)?$)|(?:latenc\w*|time|duration)\b.*/ ?max(?:imum)?\W*$|\blat\w* ?(?:\(?\w+\)?)? ?max",
         "max",
         "",
         "less",
@@ -121,7 +121,7 @@ RULES = [
     ),
     Rule(
         r"batch|block size|payload|message size|\binstances?\b|value size|key size|row size|record size|page size|chunk|warehouses?|scale|pool size|\bnodes?\b|replicas|partitions|shards|cores\b|vcpus?\b"
-        r"|\blength\b|\blevel\b|depth\b|pipelin|行数|大小|number of (?:tables|rows|keys|columns|records)|\bversion\b|版本|\btables?\b$|item ?count|\bn\b$|fan-?out|\bsf\b",
+        r"|^\W*(?:\w+ )?(?:run|round|iteration|trial|repetition|target)\W*$|\blength\b|\blevel\b|depth\b|pipelin|行数|大小|number of (?:tables|rows|keys|columns|records)|\bversion\b|版本|\btables?\b$|item ?count|\bn\b$|fan-?out|\bsf\b",
         "setting",
         "",
         "",

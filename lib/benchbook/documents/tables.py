@@ -332,8 +332,8 @@ def _short_rows(block: Block) -> list[str]:
     """Return a note where all rows of a pipe table lack a cell: no one can tell which, and all behind it are shifted."""
     head, *rows = [len(pipes(line)) for line in block.text.split("\n") if "|" in line] or [0]
     rows = rows[1:]
-    if len(rows) < 2 or len(set(rows)) > 1 or not 1 < rows[0] < head:
-        return []
+    if len(rows) < 2 or len(set(rows)) > 1 or not 1 < rows[0] < head or not _is_metric(block.rows[0][-1]):
+        return []  # a column of remarks may stand empty
     return [
         f"line {block.line}: each row has {rows[0]} cells under {head} headings: figures may stand under the wrong one"
     ]
