@@ -102,6 +102,13 @@ def test_a_record_of_a_log_answers_for_its_errors_and_for_percentiles_that_are_b
     assert [(each.check, each.ok) for each in found] == [("errors", True), ("latency range", False)]
 
 
+@pytest.mark.parametrize(
+    "line", ["--authenticate=s3cret -t 4", "configuration.authenticate = s3cret", "--uri redis://:s3cret@db:6379"]
+)
+def test_a_password_as_memtier_writes_it_is_not_kept(line: str) -> None:
+    assert "s3cret" not in logs._PASSWORD.sub(r"\1<hidden>", line)
+
+
 def test_published_figures_that_are_typed_in_stay_at_the_next_import(tmp_path: Path, said: Said, home: Home) -> None:
     source = write(tmp_path / "out")
     said(source)
