@@ -105,11 +105,12 @@ def bound_in(file: Path) -> Iterator[Bound]:
 def _notebook(file: Path) -> NotebookNode:
     text = user_file.text(file, most=MOST_NOTEBOOK_BYTES)
     try:
-        return nbformat.reads(text, as_version=4)
+        found: NotebookNode = nbformat.reads(text, as_version=4)
     except (ValueError, KeyError, AttributeError, TypeError, nbformat.ValidationError) as problem:
         raise BadInput(
             "not a notebook", file=file, value=str(problem)[:80], fix="save it again by Jupyter"
         ) from problem
+    return found
 
 
 def _bound_in(file: Path, part: int, text: str) -> Iterator[Bound]:

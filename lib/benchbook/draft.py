@@ -137,7 +137,7 @@ def draft(read: Reading, name: str) -> Draft:
 
 def _of_one_list(design: list[dict[str, Any]], guesses: _Noted) -> int:
     """Keep the designs that list the same versions as the first one, where it lists any; return how many versions."""
-    first = next((entry["factors"]["version"] for entry in design if "version" in entry["factors"]), [])
+    first: list[Any] = next((entry["factors"]["version"] for entry in design if "version" in entry["factors"]), [])
     for entry in [entry for entry in design if entry["factors"].get("version", []) != first]:
         design.remove(entry)
         words = f"not run: it does not list {', '.join(map(str, first))}"

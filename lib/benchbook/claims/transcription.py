@@ -88,9 +88,9 @@ def _hosts(published: Published) -> Iterator[str]:
                 yield f"report.yaml: hosts.{host.name or host.address}.runs: {name} is none of the systems; {near}?"
         for key in ("cpu", "memory", "disk"):
             for unit in _AMOUNT.findall(getattr(host, key) or ""):
-                near = difflib.get_close_matches(unit, _AMOUNTS, n=1, cutoff=0.8)
-                if unit not in _AMOUNTS and near:
-                    yield f"report.yaml: hosts.{host.name or host.address}.{key}: {unit} is no unit; {near[0]}?"
+                close = difflib.get_close_matches(unit, _AMOUNTS, n=1, cutoff=0.8)
+                if unit not in _AMOUNTS and close:
+                    yield f"report.yaml: hosts.{host.name or host.address}.{key}: {unit} is no unit; {close[0]}?"
     for system in report.systems:
         if _LETTER_FOR_DIGIT.search(system.version or ""):
             yield f"report.yaml: systems.{system.name}.version: {system.version} has a letter between its digits"

@@ -82,8 +82,8 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     Seaborn's own `"ci"` is a bootstrap, which of a handful of repetitions comes out too narrow.
     """
     found = pd.Series(values, dtype=float)
-    half = found.sem() * stats.t.ppf(0.975, len(found) - 1)
-    return found.mean() - half, found.mean() + half
+    mean, half = float(found.mean()), float(found.sem()) * float(stats.t.ppf(0.975, len(found) - 1))
+    return mean - half, mean + half
 
 
 def legend_below(grid: sns.FacetGrid, title: str | None = None) -> None:
