@@ -82,7 +82,7 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     Seaborn's own `"ci"` is a bootstrap, which of a handful of repetitions comes out too narrow.
     """
     found = pd.Series(values, dtype=float)
-    mean, half = float(found.mean()), float(found.sem()) * float(stats.t.ppf(0.975, len(found) - 1))
+    mean, half = float(found.mean()), float(found.std()) / len(found) ** 0.5 * float(stats.t.ppf(0.975, len(found) - 1))
     return mean - half, mean + half
 
 
