@@ -459,8 +459,9 @@ def check(
 ) -> None:
     """Check published tables, claims and your probes: shape, types, units, unused declarations.
 
-    A report that can be run must also name a kind, workloads and options that the kit knows. Exit status: 2 if one is
-    refused; the others are checked all the same.
+    A report that can be run must also name a kind, workloads and options that the kit knows. Words that disagree with
+    the numbers beside them, and what the audit finds, are listed. Exit status: 2 if a report is refused; the others
+    are checked all the same.
     """
     from benchbook import published
     from benchbook.probes import probe_file

@@ -100,7 +100,7 @@ def test_one_repetition_is_inconclusive_and_says_so(judged: Callable[..., Any]) 
 def test_what_was_not_measured_is_not_run_and_named(judged: Callable[..., Any]) -> None:
     found = judged(RATIO, {"b": {"y": FLAT, "z": FLAT}})
     assert (found.verdict, found.sentence) == (
-        "not run", "Not run: nothing of table a was measured.",
+        "not run", "Not run: no trial of table a was measured.",
     )  # fmt: skip
     assert found.effect is None
     zero = judged(RATIO, y([0.0, 0, 0, 0]))

@@ -90,7 +90,7 @@ class Evidence:
     def _rows(self, term: Term, system: str) -> pd.DataFrame:
         frame = self.frames.get(term.table)
         if frame is None:
-            raise NotMeasured(f"nothing of table {term.table} was measured")
+            raise NotMeasured(f"no trial of table {term.table} was measured")
         if system not in set(frame["system"]):
             # An endpoint, or a system of the user's own package, may have been left out.
             raise NotMeasured(f"{term} was not measured", f"a campaign with {system} among its systems")
