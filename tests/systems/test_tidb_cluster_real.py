@@ -141,7 +141,7 @@ def test_each_kind_of_server_that_is_killed_in_a_load_costs_its_trial_and_no_oth
     built = {name: found.model_copy(update={"binary": None}) for name, found in deployed.systems.items()}
     inventory = deployed.model_copy(update={"systems": built})
     what = LoadParameters(
-        inventory=NAME, system="tidb_cluster", workloads=["oltp_point_select"], threads=[2], time_s=3, rate=OFFERED
+        inventory=NAME, system="tidb_cluster", workloads=["oltp_point_select"], threads=[2], time_s=8, rate=OFFERED
     )
     victims = Victims(cluster_home, inventory)
     killed = {
