@@ -625,3 +625,9 @@ def test_the_least_and_the_most_of_a_response_time_are_held_against_its_percenti
     table = "<table><tr><th colspan=3>Response Time (ms)</th></tr><tr><th>Min</th><th>Max</th><th>95th pct</th></tr><tr><td>0.2</td><td>{}</td><td>49.0</td></tr></table>"
     assert found(tmp_path, table.format("66.8")) == []
     assert [kind for kind, _ in found(tmp_path, table.format("46.8"))] == ["percentiles"]
+
+
+def test_a_limit_in_a_rate_is_one_of_throughput(tmp_path: Path) -> None:
+    rows = "## Reads\n\n| Threads | Alpha (ops/s) | Beta (ops/s) |\n|--|--|--|\n| 8 | 10,500 | 11,900 |\n| 16 | 19,250 | 23,100 |\n| 32 | 36,000 | 41,000 |\n\n"
+    assert found(tmp_path, f"{rows}Alpha never exceeds 30,000 ops/s.\n") == [("sentence", 9)]
+    assert found(tmp_path, f"{rows}Alpha never exceeds 36,000 ops/s.\n") == []

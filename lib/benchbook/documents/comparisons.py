@@ -345,7 +345,12 @@ class Cells:
             end = printed[0].value * scale
             wrong = [one for one in kept if (one.number.low > end if below else one.number.high < end)]
             strict = (
-                any(one.table.section == section and metric_score(text, one) >= 1 for one in kept)
+                any(
+                    one.table.section == section
+                    # A limit in a rate names throughput: "never exceeds 30,000 ops/s".
+                    and (metric_score(text, one) >= 1 or (is_rate(printed[0].unit) and len(names) > 0))
+                    for one in kept
+                )
                 and not speaks_of_others(re.sub(r"\b(?:never|not|exceeds?)\b", "", text), kept[0].table, names)
                 and all_named(metric, names)
                 # "Under 5 ms at 64 threads, 11 ms at 128" sets no limit at 128; "every codec" is not the row without one.
@@ -353,7 +358,7 @@ class Cells:
                 and not all(any(NO_NAME.fullmatch(name) for name in one.names.values()) for one in wrong)
             )
             if not wrong or (strict and len(wrong) < len(kept)):
-                bounds.append(Bounded(limit[0], kept, wrong))
+                bounds.append(Bounded(limit[0][:-1] + printed[0].printed, kept, wrong))
         holding = [one for one in bounds if not one.wrong]
         return holding[0] if holding else bounds[0] if len(bounds) == 1 else None
 
