@@ -8,11 +8,13 @@ import re
 from pathlib import Path
 
 import pytest
+from scipy.stats import t
 from typer.testing import CliRunner
 
 from benchbook.cli import app
 from benchbook.documents.amounts import FORMS, in_figures
 from benchbook.documents.audit import DocumentAudit, audit_document
+from benchbook.documents.curves import BOUNDS
 from benchbook.documents.page import page
 from benchbook.documents.sentences import PATTERNS
 from benchbook.documents.tables import reading
@@ -603,6 +605,25 @@ def test_nodes_are_counted_and_lie_on_a_curve(tmp_path: Path) -> None:
     assert found(tmp_path, ladder.format("Nodes")) == [("outlier", 5)]
     assert found(tmp_path, ladder.format("Batch")) == []
     assert found(tmp_path, ladder.format("Nodes").replace("TPS", "Max latency (ms)")) == []
+
+
+def test_a_point_is_off_a_curve_by_how_far_the_others_are(tmp_path: Path) -> None:
+    def ladder(*figures: str) -> list[tuple[str, int]]:
+        rows = [f"| {2**step} | {figure} |\n" for step, figure in enumerate(figures)]
+        return found(tmp_path, f"| Threads | TPS |\n|--|--|\n{''.join(rows)}")
+
+    # 60 is 6.4 times below (480 x 310)^0.5, but without it 310 is 1.42 times below 480^(1/3) x 420^(2/3).
+    assert ladder("500", "480", "60", "310", "420") == []
+    # 72.0 is 9.8 times below (380 x 1300)^0.5; of the others none is off by more than 1.04 times.
+    assert ladder("100", "195", "380", "720", "1300") == []
+    assert ladder("100", "195", "380", "72.0", "1300") == [("outlier", 6)]
+    assert ladder("100", "195", "3800", "720") == [("outlier", 5)]
+    # One digit: 220 is 3.2 times below; of the others none is off by more than 1.05 times.
+    assert ladder("100", "195", "380", "720", "1300", "2300", "3900", "6000") == []
+    assert ladder("100", "195", "380", "220", "1300", "2300", "3900", "6000") == [("outlier", 6)]
+    assert {points: round(float(t.isf(0.0025 / (points - 2), points - 3)), 1) for points in BOUNDS} == BOUNDS
+    # 1.4 and 1.6, rounded.
+    assert ladder("1", "1", "1", "2", "1", "1", "1", "1") == []
 
 
 def test_a_percentile_that_is_the_end_of_a_bucket_may_pass_an_extreme_by_its_width(tmp_path: Path) -> None:
