@@ -600,6 +600,15 @@ def test_rows_that_two_tables_share_are_one_note(tmp_path: Path) -> None:
     assert note.sentence.endswith("So it is of 2 rows.")
 
 
+def test_a_percentile_is_no_sum_of_a_mean_and_another(tmp_path: Path) -> None:
+    """1.1 + 2.0 = 3.1 in four runs that are alike; 10.1 + 21 is 31.1, and the percentile 35."""
+    rows = "".join(f"| {run} | 1.{run} | 2.0 | 3.{run} |\n" for run in (1, 2, 3, 5))
+    head = "| Run | Avg latency (ms) | p99 latency (ms) | p99.9 latency (ms) |\n|--|--|--|--|\n"
+    assert found(tmp_path, f"{head}{rows}| 6 | 10.1 | 21 | 35 |\n") == []
+    meant = f"{head}{rows}| 6 | 10.1 | 21 | 35 |\n".replace("p99.9 latency", "total time").replace("p99 l", "queue l")
+    assert found(tmp_path, meant) == [("sum", 7)]
+
+
 def test_nodes_are_counted_and_lie_on_a_curve(tmp_path: Path) -> None:
     ladder = "| {} | TPS |\n|--|--|\n| 1 | 100 |\n| 2 | 195 |\n| 3 | 2900 |\n| 4 | 385 |\n| 5 | 480 |\n"
     assert found(tmp_path, ladder.format("Nodes")) == [("outlier", 5)]

@@ -75,7 +75,12 @@ def _over(of: Callable[[Sequence[float]], float], parts: Sequence[Figure]) -> tu
 
 def sums(table: Table) -> Iterator[Outcome]:
     """Yield the rows in which a column is not the sum of others, though it is in the other rows."""
-    places = [place for place, column in enumerate(table.columns) if column.role == "metric" and column.unit != "%"]
+    places = [
+        place
+        for place, column in enumerate(table.columns)
+        # What lies at a rank of times is no part of a sum.
+        if column.role == "metric" and column.unit != "%" and column.quantity not in {"percentile", "min", "max"}
+    ]
     for total in places:
         others = [
             place
