@@ -695,6 +695,9 @@ def _design(read: Reading, table: _LongTable, runs: Sequence[_Run], guesses: _No
         0.8 if len(before) < 3 else 0.6,
         last.text,
     )
+    if (threads := last.settings.get("threads")) and "threads" in factors and threads not in factors["threads"]:
+        words = f"{', '.join(map(str, factors['threads']))}, as in the table; the command has {threads}"
+        guesses.add("report.yaml", f"{key}.threads", words, last.line, 0.3, last.text)
     return {
         "name": table.name,
         "table": table.name,

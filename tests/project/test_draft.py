@@ -363,6 +363,14 @@ def test_settings_in_words_and_workloads_of_pgbench_in_a_column_are_designs(home
     assert parameters.defaults("mine")["systems"] == ["postgresql", "pgbouncer"]
 
 
+def test_clients_that_the_command_tells_unlike_the_table_are_a_guess_that_names_both(tmp_path: Path) -> None:
+    for threads, guesses in ((16, []), (65, ["8, 16, as in the table; the command has 65"])):
+        made = drafted(tmp_path, PGBENCH.replace("-c 32", f"-c {threads}"))
+        assert [
+            one.guess for one in made.guesses if one.key.endswith("design.pgbench_on_postgresql_16_2.threads")
+        ] == guesses
+
+
 def test_what_was_run_again_is_no_system(tmp_path: Path) -> None:
     rows = "| Phase | TPS |\n|--|--|\n| Warmup | 3952.08 |\n| Run 1 | 3976.44 |\n"
     made = drafted(tmp_path, f"# pgbench\n\n- Clients: 32\n\n{rows}")
