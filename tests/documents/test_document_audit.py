@@ -661,3 +661,7 @@ def test_a_limit_in_a_rate_is_one_of_throughput(tmp_path: Path) -> None:
     rows = "## Reads\n\n| Threads | Alpha (ops/s) | Beta (ops/s) |\n|--|--|--|\n| 8 | 10,500 | 11,900 |\n| 16 | 19,250 | 23,100 |\n| 32 | 36,000 | 41,000 |\n\n"
     assert found(tmp_path, f"{rows}Alpha never exceeds 30,000 ops/s.\n") == [("sentence", 9)]
     assert found(tmp_path, f"{rows}Alpha never exceeds 36,000 ops/s.\n") == []
+    # sysbench's QPS are 20 times its TPS.
+    rates = rows.replace("ops/s", "QPS")
+    assert found(tmp_path, f"{rates}Alpha never exceeds 30,000 QPS.\n") == [("sentence", 9)]
+    assert found(tmp_path, f"{rates}Alpha never exceeds 30,000 TPS.\n") == []

@@ -347,8 +347,16 @@ class Cells:
             strict = (
                 any(
                     one.table.section == section
-                    # A limit in a rate names throughput: "never exceeds 30,000 ops/s".
-                    and (metric_score(text, one) >= 1 or (is_rate(printed[0].unit) and len(names) > 0))
+                    # A limit in a rate names the throughput that is headed so: "never exceeds 30,000 ops/s"; tps are no qps.
+                    and (
+                        metric_score(text, one) >= 1
+                        or (
+                            is_rate(printed[0].unit)
+                            and len(names) > 0
+                            and printed[0].printed.lstrip("0123456789,. kKM").lower()
+                            in one.table.columns[one.place].heading.lower()
+                        )
+                    )
                     for one in kept
                 )
                 and not speaks_of_others(re.sub(r"\b(?:never|not|exceeds?)\b", "", text), kept[0].table, names)
