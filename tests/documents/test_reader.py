@@ -117,6 +117,21 @@ def test_who_printed_requests_per_second(tool: str, lines: str) -> None:
     assert "10022.9" in table.rows[1]
 
 
+@pytest.mark.parametrize(
+    ("heading", "quantity"),
+    [
+        ("Response Time (ms) / Min", "min"),
+        ("Latency / max", "max"),
+        ("Duration / min", "time"),
+        ("Run time / min", "time"),
+    ],
+)
+def test_a_duration_in_minutes_is_no_minimum(heading: str, quantity: str) -> None:
+    rule = rule_of(heading)
+    assert rule is not None
+    assert rule.quantity == quantity
+
+
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_each_tool_is_known_by_lines_like_its_example(tool) -> None:
     assert any(re.search(pattern, tool.example) for pattern, _ in tool.lines)
@@ -136,7 +151,7 @@ def test_a_column_has_quantity_unit_direction_and_role() -> None:
     assert (threads.role, threads.quantity) == ("level", "concurrency")
 
 
-@pytest.mark.parametrize(("heading", "unit"), [("Transactions per second", "1/s"), ("MB per second", "MB/s"), ("Orders per minute", "1/min"), ("Load time in seconds", "s"), ("fail/s", "1/s")])  # fmt: skip
+@pytest.mark.parametrize(("heading", "unit"), [("Transactions per second", "1/s"), ("MB per second", "MB/s"), ("Orders per minute", "1/min"), ("Load time in seconds", "s"), ("fail/s", "1/s"), ("read_ops_per_sec", "1/s"), ("tx_per_s", "1/s"), ("Duration / min", "min")])  # fmt: skip
 def test_a_heading_names_its_unit(heading: str, unit: str) -> None:
     assert unit_of(heading) == unit
 

@@ -47,7 +47,7 @@ RULES = [
         "TPS improvement (%)",
     ),
     Rule(
-        r"\bmin(?:imum)?\b.*(?:latenc|time|\(?(?:ms|us|s)\)?$)|(?:latenc\w*|time|duration)\b.*/ ?min(?:imum)?\W*$|\blat\w* ?(?:\(?\w+\)?)? ?min",
+        r"\bmin(?:imum)?\b.*(?:latenc|time|\(?(?:ms|us|s)\)?$)|(?:latenc|response time|(?:time|duration)\b.*[(\[]).*/ ?min(?:imum)?\W*$|\blat\w* ?(?:\(?\w+\)?)? ?min",
         "min",
         "",
         "less",
@@ -55,7 +55,7 @@ RULES = [
         "Min latency (ms)",
     ),
     Rule(
-        r"\b(?:max(?:imum)?|slowest|worst)\b.*(?:latenc|time|\(?(?:ms|us|s)\)?$)|(?:latenc\w*|time|duration)\b.*/ ?max(?:imum)?\W*$|\blat\w* ?(?:\(?\w+\)?)? ?max",
+        r"\b(?:max(?:imum)?|slowest|worst)\b.*(?:latenc|time|\(?(?:ms|us|s)\)?$)|(?:latenc|response time|(?:time|duration)\b.*[(\[]).*/ ?max(?:imum)?\W*$|\blat\w* ?(?:\(?\w+\)?)? ?max",
         "max",
         "",
         "less",
@@ -249,7 +249,7 @@ def unit_of(heading: str) -> str:
             return UNITS[words]
         if re.match(r"(?:μs|us|ms|s|MB/s|KB/s|GB/s)\b", words) and words.split()[0].rstrip(",;") in UNITS:
             return UNITS[words.split()[0].rstrip(",;")]
-    if rate := re.search(r"(\w+) per (second|sec|minute)\b", heading, re.IGNORECASE):
+    if rate := re.search(r"(\w+) per (second|sec|s|minute)\b", heading.replace("_", " "), re.IGNORECASE):
         amount = UNITS.get(rate[1], "")
         per = "min" if rate[2].lower() == "minute" else "s"
         return f"{amount}/s" if "B" in amount and per == "s" else f"1/{per}"
