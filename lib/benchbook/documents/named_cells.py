@@ -275,6 +275,10 @@ def speaks_of_others(text: str, table: Table, names: dict[str, list[tuple[int, s
     metrics = "|".join(METRIC_WORDS[one] for one in {each.quantity for each in table.columns} if one in METRIC_WORDS)
     if re.search(r"\bper (?!s|min|hour)|\beach (?:of|node|core|server|machine|host)\b", text, re.IGNORECASE):
         return True
+    # "In our second run": "second" and "run" stand in many a sentence that compares, together they are another table's.
+    runs = r"\b(?:first|second|third|last|next|other|another) (?:run|test|round|version|release|workload|node|client)"
+    if (other := re.search(runs, text, re.IGNORECASE)) and other[0].lower() not in known:
+        return True
     for match in _WORD.finditer(text):
         if (version := re.match(r"\s(\d+(?:\.\d+)+)", text[match.end() :])) and version[1] in said:
             continue  # "AcmeDB 4.2" where a column is headed 4.2
