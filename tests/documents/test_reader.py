@@ -132,6 +132,10 @@ def test_a_duration_in_minutes_is_no_minimum(heading: str, quantity: str) -> Non
     assert rule.quantity == quantity
 
 
+def test_the_sign_of_a_note_is_no_part_of_a_heading() -> None:
+    assert rule_of("TPS¹") is rule_of("TPS")
+
+
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_each_tool_is_known_by_lines_like_its_example(tool) -> None:
     assert any(re.search(pattern, tool.example) for pattern, _ in tool.lines)

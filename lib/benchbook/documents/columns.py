@@ -238,7 +238,7 @@ def concurrency_of(heading: str) -> str:
 
 def rule_of(heading: str) -> Rule | None:
     """Return the first rule that a heading matches."""
-    words = heading.replace("_", " ")
+    words = re.sub("[_⁰¹²³⁴-⁹]", " ", heading)  # TPS¹: the sign of a note
     return next((rule for pattern, rule in _COMPILED if pattern.search(words)), None)
 
 
