@@ -671,3 +671,10 @@ def test_a_limit_in_a_rate_is_one_of_throughput(tmp_path: Path) -> None:
     rates = rows.replace("ops/s", "QPS")
     assert found(tmp_path, f"{rates}Alpha never exceeds 30,000 QPS.\n") == [("sentence", 9)]
     assert found(tmp_path, f"{rates}Alpha never exceeds 30,000 TPS.\n") == []
+
+
+def test_a_word_that_names_columns_of_two_metrics_is_bound_to_none(tmp_path: Path) -> None:
+    """11,100 / 12,000 is 7.5% less; 14 / 9 is 56% more."""
+    rows = "## A\n\n| Nodes | Write TPS | Read TPS | Write p99 (ms) |\n|--|--|--|--|\n| 3 | 12,000 | 40,000 | 9 |\n| 5 | 11,500 | 61,000 | 11 |\n| 7 | 11,100 | 83,000 | 14 |\n\n"
+    assert found(tmp_path, f"{rows}Writes fall by 7.5% from 3 to 7 nodes.\n") == []
+    assert found(tmp_path, f"{rows}Write p99 rises by 80% from 3 to 7 nodes.\n") == [("sentence", 9)]

@@ -167,6 +167,16 @@ class Cells:
             metric_of(text, group) or said_names(text, group) for group in self.groups(text, section)
         )
 
+    def _is_name_elsewhere(self, cell: Point) -> bool:
+        """Return whether a word of a cell's metric names other columns: "writes" of "Write p99" beside "Write TPS"."""
+        words = set(cell.rest.lower().split())
+        return any(
+            dimension.startswith("/column") and name.lower() in words
+            for one in self.points[cell.table.id]
+            if one.rest != cell.rest
+            for dimension, name in one.names.items()
+        )
+
     def _bound(self, group: list[Point], text: str, claim: Claim, *, own: bool, single: bool) -> Compared | None:
         names = said_names(text, group)
         metric = metric_of(text, group)
@@ -211,6 +221,7 @@ class Cells:
             and not speaks_of_others(text, pairs[0][0].table, names)
             and all_named(kept, names)
             and (sure or not self._elsewhere(claim, kept, pairs))
+            and (score >= 2 or not self._is_name_elsewhere(pairs[0][0]))
         )
         return Compared(claim, False, pairs) if strict and _is_far(claim, right) else None
 
