@@ -262,6 +262,17 @@ def test_ranks_of_cells_on_full_cores_say_nothing(toy: Published, share: float, 
     assert (found.here, found.speaks) == ("holds", speaks)
 
 
+@pytest.mark.parametrize(("published", "speaks"), [(64, "nothing"), (None, "nothing"), (1, "both ways")])
+def test_ranks_of_cells_on_one_shared_core_say_nothing_of_several(
+    toy: Published, published: int | None, speaks: str
+) -> None:
+    claim = {"hypothesis": "correlates", "tables": ["a"], "x": "y", "y": "z"}
+    cells = [BusyCell("a", "s", {"x": x}, [Machine(0.5, 1, True, True)]) for x in (1, 2, 4, 8)]
+    found = evidence({"a": {"y": RISE, "z": RISE}})
+    (came,) = judge.judge(ledger(claim), toy, found, judge.JudgedSystem("s"), busy=cells, published_cores=published)
+    assert (came.here, came.speaks) == ("holds", speaks)
+
+
 @pytest.mark.parametrize(("published", "speaks"), [(20, "nothing"), (30, "both ways")])
 def test_ranks_of_cells_in_which_more_cores_worked_than_the_report_had_say_nothing(
     toy: Published, published: int, speaks: str

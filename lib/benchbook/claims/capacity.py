@@ -104,9 +104,12 @@ class Capacity:
             if not self._machines(term):
                 said = f"how busy the servers' CPU was at {counted(term.rows) or term.table} is not known"
                 yield Scope("nothing", said, "servers that can be logged in to, so that their CPU is seen", "open")
-            if self.published_cores != 1 and any(m.client and m.server and m.cores == 1 for m in self._machines(term)):
-                said = "client and servers share one core: what it costs to wake another one is not seen"
-                yield Scope("nothing", said, "two cores, or more")
+            yield from self._on_one_core(self._machines(term))
+
+    def _on_one_core(self, machines: Iterable[Machine]) -> Iterator[Scope]:
+        if self.published_cores != 1 and any(m.client and m.server and m.cores == 1 for m in machines):
+            said = "client and servers share one core: what it costs to wake another one is not seen"
+            yield Scope("nothing", said, "two cores, or more")
 
     def withheld(self, contrast: Contrast, log_value: LogValue | None = None) -> tuple[float, float]:
         """Return the least and the most that the published machine would add to an effect, in logs.
@@ -275,8 +278,11 @@ class Capacity:
         if not cells or not any(machine.server for cell in cells for machine in cell.machines):
             said = "how busy the servers' CPU was is not known"
             return Scope("nothing", said, "servers that can be logged in to, so that their CPU is seen", "open")
+        machines = [machine for cell in cells for machine in cell.machines]
+        if shared := next(self._on_one_core(machines), None):
+            return shared
         unknown = "which moves ranks by an unknown amount"
-        fullest = max((machine for cell in cells for machine in cell.machines), key=_log_waiting)
+        fullest = max(machines, key=_log_waiting)
         if fullest.share >= FULL:
             said = f"{fullest.share:.0%} of {fullest.cores} cores {self._were} busy, {unknown}"
             return Scope("nothing", said, "more cores, or hosts of their own for what shares these")
