@@ -460,20 +460,20 @@ def check(
     """Check published tables, claims and your probes: shape, types, units, unused declarations.
 
     A report that can be run must also name a kind, workloads and options that the kit knows. Words that disagree with
-    the numbers beside them, and what the audit finds, are listed. Exit status: 2 if a report is refused; the others
-    are checked all the same.
+    the numbers beside them are listed; so is what the audit finds, or its count where you name no report. Exit status:
+    2 if a report is refused; the others are checked all the same.
     """
     from benchbook import published
     from benchbook.probes import probe_file
 
-    reports = {name: partial(_check_report, name) for name in names or published.known_reports()}
+    reports = {name: partial(_check_report, name, bool(names)) for name in names or published.known_reports()}
     probes = {name: partial(_check_probe, name) for name in probe_file.own()}
     raise typer.Exit(
         max((_guarded(name, step) for each in (reports, probes) for name, step in each.items()), default=0)
     )
 
 
-def _check_report(name: str) -> int:
+def _check_report(name: str, listed: bool) -> int:
     from benchbook import draft, published
     from benchbook.audit import report_audit
     from benchbook.audit.unused_checks import refuse_dead
@@ -486,9 +486,12 @@ def _check_report(name: str) -> int:
     planning.check(found, known)
     rows = sum(len(table.frame) for table in found.tables.values())
     console.print(f"{name}: {counted(len(found.tables), 'table')}, {counted(rows, 'row')}, valid")
-    _print_doubts(name, "look again", transcription.slips(found, known))
+    _print_doubts(f"{name}: look again:", transcription.slips(found, known))
     audited = [one.sentence for one in report_audit.audit(found).findings if one.severity != "note"]
-    _print_doubts(name, f"the audit has findings (benchbook audit {name}): misprints, or slips of yours", audited)
+    said = (
+        f"{name}: {counted(len(audited), 'finding')} of the audit, misprints or slips of yours: benchbook audit {name}"
+    )
+    _print_doubts(said, audited, most=10 if listed else 0)
     for file, lines in planning.placeholders(name).items():
         console.print(f"{name}: {counted(lines, 'line')} of {file} still {'says' if lines == 1 else 'say'} PLACEHOLDER")
     guesses = draft.unconfirmed(name)
@@ -502,10 +505,11 @@ def _check_report(name: str) -> int:
     return 0
 
 
-def _print_doubts(name: str, what: str, doubts: Sequence[str], most: int = 10) -> None:
+def _print_doubts(said: str, doubts: Sequence[str], most: int = 10) -> None:
     if doubts:
-        console.print(f"{name}: {what}:")
-    for doubt in [*doubts[:most], *([f"and {len(doubts) - most} more"] if len(doubts) > most else [])]:
+        console.print(said, markup=False, highlight=False, soft_wrap=True)
+    more = [f"and {len(doubts) - most} more"] if len(doubts) > most > 0 else []
+    for doubt in [*doubts[:most], *more]:
         console.print(f"  {doubt}", markup=False, highlight=False, soft_wrap=True)
 
 

@@ -141,6 +141,15 @@ def test_check_says_of_every_report_what_is_wrong_with_it(home: Home, ends: Call
     assert {line.partition(": ")[0] for line in said.splitlines() if ", valid" in line} == {*texts} - {*broken}
 
 
+def test_check_lists_what_the_audit_finds_in_a_named_report_and_counts_it_in_all(ends: Callable[..., Ended]) -> None:
+    # One contradiction of the alpha's report: MySQL and DM-worker on hosts that the topology has both on.
+    said = "dm_1_0_alpha: 1 finding of the audit, misprints or slips of yours: benchbook audit dm_1_0_alpha\n"
+    assert f"{said}  The text puts MySQL on" in ends(["check", "dm_1_0_alpha"])[1]
+    every = ends(["check"])[1]
+    assert said in every
+    assert "\n  " not in every
+
+
 def test_check_takes_what_a_notebook_allows(home: Home, ends: Callable[..., Ended]) -> None:
     changed("report.yaml", values.FIRST, "    workload: mine\n")(home)
     assert ends(["check", REPORT])[0] == 2
