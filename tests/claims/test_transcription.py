@@ -54,6 +54,31 @@ SLIPS = {
     ),
 }  # fmt: skip
 
+FLAT = "hypothesis: flat\n    table: oltp_point_select\n    metric: p95_ms\n    called: 95% latency of point_select\n"
+FLAT += "    factor: threads\n    tolerance: 0.2\n"
+RISING = (
+    FLAT.replace("hypothesis: flat", "hypothesis: increases").replace("tolerance", "at_least").replace("0.2", "1.01")
+)
+
+# What is right, and was taken for a slip: what to write in place of what.
+RIGHT: dict[str, dict[str, str]] = {
+    "a share that is printed in percent": {
+        "printed: import 32 tables and": "printed: import 95% of 32 tables and",
+        "values: {tables: 32, rows: 10000000}": "values: {tables: 32, rows: 10000000, share: 0.95}",
+    },
+    "cores and sizes as anyone writes them": {"memory: 32 GiB": "memory: 16 Cores with 32Gi and 500 GByte"},
+    "a rate that scales less than linearly": {
+        "Inserts: throughput rises with threads": "Inserts: throughput scales, less than linearly,",
+    },
+    "a latency that degrades": {"stays nearly flat": "degrades", FLAT: RISING},
+    "a latency at a rate": {"The 95% latency of point selects": "While TPS is high, p95 of point selects"},
+    "a percentile with a point": {"p95": "p999", "The 95% latency": "The p99.9 latency"},
+    # 15,575 and 38,436 with 100 and 400 threads.
+    "a range of rounded figures": {
+        "Inserts: throughput rises with threads from 100 to 400": "Inserts: throughput goes from 15.6k to 38k TPS",
+    },
+}
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -78,3 +103,27 @@ def test_a_slip_is_said_with_its_place(case: str, folder: Path) -> None:
     assert right in text
     (folder / file).write_text(text.replace(right, wrong, 1))
     assert any(sentence in one for one in said(folder)), said(folder)
+
+
+@pytest.mark.parametrize("case", RIGHT)
+def test_what_is_right_is_no_slip(case: str, folder: Path) -> None:
+    texts = {path: path.read_text() for path in folder.iterdir() if path.is_file()}
+    for right, other in RIGHT[case].items():
+        assert any(right in text for text in texts.values()), right
+        texts = {path: text.replace(right, other) for path, text in texts.items()}
+    for path, text in texts.items():
+        path.write_text(text)
+    assert said(folder) == []
+
+
+def test_a_fact_s_section_that_is_a_table_s_is_none_that_differs_by_a_letter(folder: Path) -> None:
+    near = transcription._near
+    assert near("YCSB workloda", ["YCSB workload"]) == "YCSB workload"
+    assert near("Results with 18k rows", ["Results with 16k rows"]) == ""
+    package = folder / "datapackage.json"
+    package.write_text(
+        package.read_text().replace("Insert performance", "workloada").replace("Point select performance", "workloadb")
+    )
+    facts = folder / "report.yaml"
+    facts.write_text(facts.read_text().replace("where: Test steps, step 3", "where: Test results > workloada"))
+    assert [one for one in said(folder) if "text_facts" in one] == []
