@@ -243,11 +243,11 @@ def _table_problem(printed: str, rows: Sequence[Sequence[str]]) -> tuple[int, st
             number,
             [
                 cell.strip().replace(r"\_", "_")
-                for cell in re.split("[|&]", line.strip().removesuffix(r"\\").strip("| "))
+                for cell in re.split("[|&]", line.strip().removesuffix(r"\\").removeprefix("|").removesuffix("|"))
             ],
         )
         for number, line in enumerate(printed.split("\n"))
-        if line.strip() not in ("", r"\hline") and re.sub(r"[|:\s-]", "", line)
+        if not re.fullmatch(r"\s*(?:\\(?:hline|\w+rule))?\s*", line) and re.sub(r"[|:\s-]", "", line)
     ]
     if len(there) != len(rows):
         return 0, f"a table of {counted(len(there), 'row')} is printed, {counted(len(rows), 'row')} were measured"

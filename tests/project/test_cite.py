@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,14 @@ def test_a_cell_of_a_table_that_was_changed_is_told_with_its_line_and_both_numbe
     assert ran(tex)[0] == 0
     tex.write_text(tex.read_text().replace("296.6", "396.6"))
     assert "396.6 is printed, 296.6 was measured (tps of 200)" in ran(tex)[1]
+
+
+@pytest.mark.parametrize("form", [cite._in_markdown, cite._in_latex])
+def test_a_cell_without_a_level_is_compared_as_it_is_written(form: Callable[[list[list[str]]], str]) -> None:
+    rows = [["threads", "clients", "tps"], ["", "4", "1"], ["8", "", "2"]]
+    printed = f"\n{form(rows)}\n"
+    assert cite._table_problem(printed, rows) == (0, "")
+    assert cite._table_problem(printed.replace("hline", "midrule"), rows) == (0, "")
 
 
 def test_figures_of_a_notebook_are_checked_and_written_cell_by_cell(sample: Path, tmp_path: Path) -> None:
