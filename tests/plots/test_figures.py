@@ -80,6 +80,13 @@ def test_every_curve_of_a_grid_has_a_panel() -> None:
     }
 
 
+def test_an_error_bar_is_student_s_interval_of_what_was_measured() -> None:
+    # Mean 10, s = 1, t(0.975, 2) = 4.3027: 10 ± 4.3027 / sqrt(3).
+    for values in ([9.0, 10, 11], [9.0, math.nan, 10, 11]):
+        assert plots.interval(values) == pytest.approx((7.5158, 12.4842), abs=1e-4)
+    assert all(map(math.isnan, plots.interval([10.0]) + plots.interval([])))
+
+
 def test_a_normalised_curve_begins_at_one_and_its_intervals_hold_the_spread_of_both() -> None:
     points = WIDE.assign(panel="w", who="tidb", value=[40.0, 80.0], low=[30.0, 60.0], high=[50.0, 100.0])
     first, last = published.normalise(points, "threads").itertuples()

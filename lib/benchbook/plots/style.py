@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -77,11 +78,13 @@ def facets(count: int, *, columns: int = COLUMNS, height: float = HEIGHT, aspect
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Return the 95% Student interval of a mean: `errorbar=plots.interval` in seaborn; NaN for one value.
+    """Return the 95% Student interval of a mean: `errorbar=plots.interval` in seaborn; NaN for one value, or none.
 
     Seaborn's own `"ci"` is a bootstrap, which of a handful of repetitions comes out too narrow.
     """
-    found = pd.Series(values, dtype=float)
+    found = pd.Series(values, dtype=float).dropna()
+    if len(found) < 2:
+        return math.nan, math.nan
     mean, half = float(found.mean()), float(found.std()) / len(found) ** 0.5 * float(stats.t.ppf(0.975, len(found) - 1))
     return mean - half, mean + half
 
