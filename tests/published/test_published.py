@@ -517,6 +517,12 @@ def test_what_every_table_has_is_written_once(copy: Path) -> None:
     assert {id: table.meta for id, table in after.tables.items()} == {i: t.meta for i, t in before.tables.items()}
 
 
+def test_what_is_fixed_in_every_table_is_a_mapping_also_where_each_has_its_own(copy: Path) -> None:
+    file = copy / "tidb_v7_1_3_sysbench" / "datapackage.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"defaults": {"fixed": ["threads"]}}))
+    assert "resources.0.fixed: " in refusal(copy)
+
+
 def test_a_design_is_what_its_table_says_where_it_leaves_that_out(copy: Path) -> None:
     before = load("tidb_v7_1_3_sysbench", copy)
     file = copy / "tidb_v7_1_3_sysbench" / "report.yaml"

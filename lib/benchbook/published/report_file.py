@@ -293,6 +293,8 @@ def package_json(path: Path) -> dict[str, Any]:
 
 def _with_defaults(table: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
     common, own = defaults.get("fixed", {}), table.get("fixed", {})
-    fixed = {**common, **own} if isinstance(common, dict) and isinstance(own, dict) else own
+    fixed = own if isinstance(common, dict) else common
+    if isinstance(common, dict) and isinstance(own, dict):
+        fixed = {**common, **own}
     path = {"path": f"{table['name']}.csv"} if isinstance(table.get("name"), str) else {}
     return {**path, **defaults, **table, **({"fixed": fixed} if fixed else {})}
