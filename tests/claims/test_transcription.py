@@ -72,6 +72,8 @@ RIGHT: dict[str, dict[str, str]] = {
     },
     "a latency that degrades": {"stays nearly flat": "degrades", FLAT: RISING},
     "a latency at a rate": {"The 95% latency of point selects": "While TPS is high, p95 of point selects"},
+    "a minimum, which is no minute": {"p95_ms": "latency_min", "The 95% latency": "The least latency"},
+    "a cost per hour": {"p95_ms": "cost_per_hour", "The 95% latency": "The latency"},
     "a percentile with a point": {"p95": "p999", "The 95% latency": "The p99.9 latency"},
     # 15,575 and 38,436 with 100 and 400 threads.
     "a range of rounded figures": {
