@@ -30,6 +30,8 @@ from benchbook.yamlfile import Strict
 GUESSES = "guesses.yaml"
 # The key of a guess: which system here runs in the place of the document's.
 SYSTEM = "system"
+# What a report's own systems are called in a table: `system` is the one that runs here, in every frame.
+SERVER = "server"
 
 
 class Guess(Strict):
@@ -326,7 +328,7 @@ def _long(table: Table) -> _LongTable | None:
     if products:
         made.rows = [{} for _ in range(len(table.rows) * len(names))]
         threads = all(concurrency_of(table.columns[place].heading) == name for place, name in products.items())
-        called = "threads" if threads else "version" if all(re.search(r"\d", name) for name in names) else "system"
+        called = "threads" if threads else "version" if all(re.search(r"\d", name) for name in names) else SERVER
         kind, unit = ("integer", "threads") if threads else ("string", "")
         made.columns.append(_Column(called, kind, unit, "level", ", ".join(names), 0.7, needed=True))
         for number, row in enumerate(made.rows):
@@ -356,7 +358,7 @@ def _long(table: Table) -> _LongTable | None:
 
 def _by_workload(table: _LongTable, loads: set[str]) -> list[_LongTable]:
     """Return a table for each workload, where a column has them: each is a load of its own."""
-    for of in [one for one in table.levels if one.type == "string" and one.name not in {"version", "system"}]:
+    for of in [one for one in table.levels if one.type == "string" and one.name not in {"version", SERVER}]:
         names = list(dict.fromkeys(row[of.name] for row in table.rows))
         called = {name: {_called(load, name) for load in loads & set(_WORKLOADS)} for name in names}
         if all(len(one) == 1 and ("", "") not in one for one in called.values()) and len(
@@ -392,6 +394,7 @@ def _setting(made: _LongTable, column: Column, cells: Sequence[Cell]) -> None:
     whole = numeric and all(one.value == int(one.value) for one, _ in filled if one)
     kind = "integer" if whole else "number" if numeric else "string"
     base = "threads" if column.quantity == "concurrency" else _slug(column.heading) or column.quantity or "level"
+    base = SERVER if base == SYSTEM else base
     unit = "" if not numeric else "threads" if column.quantity == "concurrency" else column.unit or "1"
     name = _free(made, base, _slug(column.heading))
     role, needed = ("level", not empty) if column.role == "level" else ("note", False)
@@ -738,7 +741,7 @@ def _settle(table: _LongTable, run: _Run, fixed: dict[str, int | str], options: 
     protocol = _called(run.load, table.source.section.rpartition(" > ")[2])[1] if run.load in _WORKLOADS else ""
     if protocol and not any("--protocol" in one for one in options):
         options.append(f"--protocol={protocol}")
-    arms = [one for one in table.levels if one.name == "system"] or named
+    arms = [one for one in table.levels if one.name == SERVER] or named
     if len(arms) == 1 and arms[0].type == "string" and not _OF_LOADS.search(arms[0].heading):
         if any(one.name == "version" for one in table.levels):
             return
@@ -988,7 +991,7 @@ def _claims(read: Reading, table: _LongTable, guesses: _Noted) -> Iterator[dict[
     metric = next(
         (column.name for column in table.columns if column.role == "metric" and column.unit in {"1/s", "1/min"}), ""
     )
-    apart = next((column for column in table.levels if column.name in {"version", "system"}), None)
+    apart = next((column for column in table.levels if column.name in {"version", SERVER}), None)
     along = next((column for column in table.levels if column.name == "threads" and column.type == "integer"), None)
     if (
         not metric

@@ -375,3 +375,35 @@ def test_what_was_run_again_is_no_system(tmp_path: Path) -> None:
     rows = "| Phase | TPS |\n|--|--|\n| Warmup | 3952.08 |\n| Run 1 | 3976.44 |\n"
     made = drafted(tmp_path, f"# pgbench\n\n- Clients: 32\n\n{rows}")
     assert (made.load, next(iter(made.tables.values())).splitlines()[0]) == ("", "phase,tps")
+
+
+ARMS = """# A proxy
+
+| Clients | Direct TPS | Pooled TPS |
+|--|--|--|
+| 10 | 4,200 | 3,950 |
+| 100 | 18,600 | 21,400 |
+
+At 100 clients, pooled gives 15% more transactions per second than direct.
+"""
+COLUMN = """# A proxy
+
+| System | Clients | TPS |
+|--|--|--|
+| Direct | 10 | 4,200 |
+| Direct | 100 | 18,600 |
+| Pooled | 10 | 3,950 |
+| Pooled | 100 | 21,400 |
+"""
+
+
+@pytest.mark.parametrize("text", [ARMS, COLUMN])
+def test_systems_of_a_report_are_no_systems_of_a_run(home: Home, text: str) -> None:
+    """A level called `system` stood in the place of what ran: nothing of the report's own table was found."""
+    laid_down(home, text)
+    found = published.validate("mine")
+    (table,) = found.tables.values()
+    assert table.levels == ["server", "threads"]
+    known = ledger.load(found)
+    assert known
+    assert {claim.hypothesis for claim in known.claims} >= {"increases"}
