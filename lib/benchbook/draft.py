@@ -394,7 +394,7 @@ def _setting(made: _LongTable, column: Column, cells: Sequence[Cell]) -> None:
     whole = numeric and all(one.value == int(one.value) for one, _ in filled if one)
     kind = "integer" if whole else "number" if numeric else "string"
     base = "threads" if column.quantity == "concurrency" else _slug(column.heading) or column.quantity or "level"
-    base = SERVER if base == SYSTEM else base
+    base = {SYSTEM: SERVER, "repetition": "run"}.get(base, base)
     unit = "" if not numeric else "threads" if column.quantity == "concurrency" else column.unit or "1"
     name = _free(made, base, _slug(column.heading))
     role, needed = ("level", not empty) if column.role == "level" else ("note", False)

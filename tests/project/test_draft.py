@@ -407,3 +407,12 @@ def test_systems_of_a_report_are_no_systems_of_a_run(home: Home, text: str) -> N
     known = ledger.load(found)
     assert known
     assert {claim.hypothesis for claim in known.claims} >= {"increases"}
+
+
+def test_repetitions_that_a_table_prints_are_runs(home: Home) -> None:
+    laid_down(
+        home,
+        "# Runs\n\n| Repetition | Clients | TPS |\n|--|--|--|\n| 1 | 8 | 300 |\n| 2 | 8 | 310 |\n| 1 | 16 | 500 |\n",
+    )
+    (table,) = published.validate("mine").tables.values()
+    assert table.levels == ["run", "threads"]

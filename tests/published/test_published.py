@@ -523,6 +523,16 @@ def test_what_is_fixed_in_every_table_is_a_mapping_also_where_each_has_its_own(c
     assert "resources.0.fixed: " in refusal(copy)
 
 
+@pytest.mark.parametrize("level", ["system", "repetition"])
+def test_a_level_has_no_name_that_every_frame_has(copy: Path, level: str) -> None:
+    folder = copy / "tidb_v7_1_3_sysbench"
+    for file in (folder / "datapackage.json", *folder.glob("*.csv")):
+        file.write_text(file.read_text().replace("threads", level))
+    assert f"schema.primaryKey: every frame has a column of this name, of what ran here (got '{level}')" in refusal(
+        copy
+    )
+
+
 def test_a_design_is_what_its_table_says_where_it_leaves_that_out(copy: Path) -> None:
     before = load("tidb_v7_1_3_sysbench", copy)
     file = copy / "tidb_v7_1_3_sysbench" / "report.yaml"

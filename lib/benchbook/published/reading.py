@@ -103,6 +103,9 @@ def check_package(package: PackageMeta, path: Path) -> None:
         names = [field.name for field in _fields(resource)]
         for key in resource.table_schema.primary_key:
             known(key, names, "primaryKey names no column", f"{resource.name}.schema.primaryKey", path)
+            if key in ("system", "repetition"):
+                said, fix = "every frame has a column of this name, of what ran here", "call it server, or run"
+                raise BadInput(said, file=path, key=f"{resource.name}.schema.primaryKey", value=key, fix=fix)
 
 
 def check_design(
