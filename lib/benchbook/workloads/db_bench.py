@@ -182,8 +182,8 @@ def not_done(workload: str, figures: Mapping[str, int], value_bytes: int) -> str
     if found != sought:
         return f"{sought - found:,} of {sought:,} keys were not found"
     if workload in READS and (figures["read_keys"], figures["read_bytes"]) != (events, events * value_bytes):
-        read = f"{figures['read_keys']:,} values of {figures['read_bytes']:,} bytes together"
-        return f"{events:,} reads of {value_bytes:,} bytes each gave {read}"
+        read = f"{figures['read_keys']:,} reads that gave {figures['read_bytes']:,} bytes together"
+        return f"{events:,} reads of {value_bytes:,} bytes each are, as RocksDB counts, {read}"
     if workload not in READS and figures["written_keys"] != events:
         return f"{figures['written_keys']:,} keys were written by {events:,} writes"
     return ""
