@@ -59,7 +59,11 @@ def test_output_that_is_cut_is_no_outcome() -> None:
         ("readwhilewriting", {}, ""),
         ("overwrite", {"written_keys": 59_998, "read_keys": 0, "read_bytes": 0}, ""),
         ("readwhilewriting", {"found": 19_998}, "8,001 of 27,999 keys were not found"),
-        ("readrandom", {"read_bytes": 47_997_600}, "59,998 reads of 800 bytes each are, as RocksDB counts, 59,998 reads"),
+        (
+            "readrandom",
+            {"read_bytes": 47_997_600},
+            "59,998 reads of 800 bytes each are, as RocksDB counts, 59,998 reads",
+        ),
         ("readrandom", {"read_keys": 59_997}, "59,998 reads of 800 bytes each are, as RocksDB counts, 59,997 reads"),
         ("overwrite", {"written_keys": 59_997}, "59,997 keys were written by 59,998 writes"),
     ],

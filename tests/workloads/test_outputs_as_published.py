@@ -452,6 +452,33 @@ def test_pgbench_that_connects_for_each_transaction() -> None:
     assert all(run.problem for run in generator_output.runs(both))
 
 
+@pytest.mark.parametrize(
+    ("before", "excluding", "tps"),
+    [
+        # 31,320 in 60 s are 522.
+        ("", "190594.123456", 522.0),
+        ("starting vacuum...end.\n", "-17.5", 522.0),
+        ("$ pgbench -i -s 10 x\n$ pgbench -c 10 \\\n  -C -T 60 x\n", "190594.123456", 522.0),
+        ("", "527.3", 522.0),  # 1.02% more
+        ("", "527.1", 527.1),  # 0.98% more
+        # Without -C it took 6 s to connect: 31,320 in 54 s.
+        ("$ pgbench -c 10 -T 60 x\n", "580.0", 580.0),
+    ],
+)
+def test_a_rate_of_pgbench_agrees_with_its_transactions_and_their_time(before: str, excluding: str, tps: float) -> None:
+    """A public run of 9.4 with -C, whose command line is lost: its excluding rate is a multiple of what was done."""
+    report = "transaction type: TPC-B (sort of)\nscaling factor: 10\nquery mode: simple\nnumber of clients: 10\n"
+    report += "duration: 60 s\nnumber of transactions actually processed: 31320\n"
+    report += "tps = 522.000000 (including connections establishing)\n"
+    report += f"tps = {excluding} (excluding connections establishing)\n"
+    (run,) = generator_output.runs(before + report)
+    levels = {"workload": "tpcb_like", "threads": 10, "scale": 10, "mode": "simple"}
+    _check(run, levels, {"tps": tps, "tps_connecting": 522.0, "total_time_s": 60})
+    # Of so many transactions each (-t) no duration is printed.
+    (run,) = generator_output.runs(report.replace("duration: 60 s\n", "").replace(excluding, "527.3"))
+    assert run.figures["tps"].value == 527.3
+
+
 def test_what_else_a_file_holds_is_told() -> None:
     """A public exercise holds sysbench, go-ycsb and go-tpc in one text; the README of pika two forms of one."""
     sysbench = (FIXTURES / "sysbench" / "read_write.txt").read_text()

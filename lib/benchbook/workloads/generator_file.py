@@ -62,7 +62,9 @@ class FigurePattern(Strict):
 
     A name may have groups of the pattern in it ("{op}_p{percent}_ms"): then it is a figure for each match. The group
     `value` is the number (without it, the first one), `unit` its unit, which without that is `printed`, or `unit`
-    itself. `within` cuts out the part that is searched, and has groups as well.
+    itself. `within` cuts out the part that is searched, and has groups as well. `instead` is the figure that is taken
+    for it where it is further than `apart` (a share) from that one, or is none, in a run with a `total_time_s`;
+    not where `unless` stands before the report.
     """
 
     unit: str = Field(min_length=1)
@@ -70,6 +72,9 @@ class FigurePattern(Strict):
     pattern: Patterns = []
     within: Pattern | None = None
     add: Pattern | None = None
+    instead: str = ""
+    apart: float = Field(0.0, ge=0)
+    unless: Pattern | None = None
 
 
 class Column(Strict):

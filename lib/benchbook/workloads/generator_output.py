@@ -249,7 +249,7 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
     whole = f"{before}{report}"
     version = _first([form.version], report, before, head) if form.version else None
     report = re.sub(form.aside, "", report, flags=re.MULTILINE) if form.aside else report
-    figures, levels = _figures(form, report), _levels(form, report, before, head)
+    figures, levels = _figures(form, report, before), _levels(form, report, before, head)
     told = [(each, list(_seconds(each, whole))[bool(each.every_s) :]) for each in form.progress]
     begun_lines = [(re.findall(each.begins, whole, re.MULTILINE), lines) for each, lines in told if each.begins]
     seconds = _since_its_begin([line for _, lines in told for line in lines], figures)
@@ -342,7 +342,7 @@ def as_level(text: str) -> Level:
     return re.sub(r"[^\w.+-]+", "_", text).strip("_")[:80] or "_"
 
 
-def _figures(form: Form, report: str) -> dict[str, Quantity]:
+def _figures(form: Form, report: str, before: str) -> dict[str, Quantity]:
     found: dict[str, Quantity] = {}
     for name, figure in form.figures.items():
         found |= dict(_matched(name, figure, report))
@@ -350,6 +350,11 @@ def _figures(form: Form, report: str) -> dict[str, Quantity]:
             matches = re.findall(figure.add, report, re.MULTILINE)
             numbers = [float(n) for each in matches for n in (each if isinstance(each, tuple) else (each,))]
             found |= {name: Quantity(value=sum(numbers), unit=figure.unit)} if numbers else {}
+    for name, figure in form.figures.items() if "total_time_s" in found else ():
+        other, own = found.get(figure.instead), found.get(name)
+        told = figure.unless and re.search(figure.unless, before, re.MULTILINE)
+        if other and not told and not (own and abs(own.value - other.value) <= figure.apart * other.value):
+            found[name] = other
     return {**found, **(_of_columns(form.columns, report) if form.columns else {})}
 
 
