@@ -496,6 +496,37 @@ def test_what_else_a_file_holds_is_told() -> None:
     assert last.beside == "redis-benchmark"
 
 
+_ANY_OF_ITS_LINES = "Each line of prose is one at the left.\n" * 80
+
+
+@pytest.mark.parametrize("fixture", ["logs/redis_full.txt", "logs/wrk.txt", "logs/fio.txt", "sysbench/read_write.txt"])
+@pytest.mark.parametrize(
+    ("mark", "head", "foot"),
+    [
+        ("    ", "Words.\n\n", "\nWords.\n"),
+        ("  ", "* an item\n\n  words\n\n  ```c\n", "  ```\n"),
+        ("  ", "```\n", "```\n"),
+        ("> ", "Words.\n\n", "\nWords.\n"),
+        (">", "Words.\n\n> ~~~\n", "> ~~~\n"),
+    ],
+)
+def test_a_run_that_lies_indented_or_quoted_among_words_is_read(fixture: str, mark: str, head: str, foot: str) -> None:
+    """As in the README of pika (github.com/OpenAtomFoundation/pika), whose runs lie two blanks deep, and of others."""
+    plain = (FIXTURES / fixture).read_text()
+    marked = "".join(f"{mark}{line}".rstrip() + "\n" for line in plain.splitlines())
+    among = generator_output.runs(f"# A title\n\n{head}{marked}{foot}{_ANY_OF_ITS_LINES}")
+    for wanted, run in zip(generator_output.runs(plain), among, strict=True):
+        assert (run.problem, run.figures, run.levels) == ("", wanted.figures, wanted.levels)
+        assert (run.seconds, run.histogram) == (wanted.seconds, wanted.histogram)
+
+
+def test_a_second_run_that_is_indented_and_cut_is_named() -> None:
+    plain = (FIXTURES / "sysbench" / "read_write.txt").read_text()
+    indented = "".join(f"    {line}\n" for line in plain.partition("General statistics")[0].splitlines())
+    first, second = generator_output.runs(f"{plain}\n\nThe second one:\n\n{indented}")
+    assert (first.problem, second.problem[:32]) == ("", "the output of sysbench is cut: i")
+
+
 def test_what_did_nothing_and_what_a_reader_set_in_bold() -> None:
     """github.com/akopytov/sysbench/issues/176 (memory, 0.4.12) and github.com/wg/wrk/issues/140."""
     (run,) = generator_output.runs(

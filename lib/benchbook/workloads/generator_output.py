@@ -56,6 +56,10 @@ _CONTAINER = re.compile(
 )
 # Lines as strings of JSON, YAML or a program: `stdout_lines` of Ansible, json-file of Docker.
 _STRINGS = re.compile(r'^\s*(?:- )?(?:\{"log":)?("(?:[^"\\\n]|\\.)*")(?:,"stream":.*\}|,)?$', re.MULTILINE)
+# In Markdown: what is quoted, a block of code between fences, and one that blanks make, behind an empty line.
+_QUOTE = re.compile(r"^(?:[ \t]*>[ \t]?)+", re.MULTILINE)
+_FENCED = re.compile(r"^([ \t]*(```|~~~).*\n)((?s:.*?))(?=^[ \t]*\2)", re.MULTILINE)
+_INDENTED = re.compile(r"(?:\A|(?<=\n)[ \t]*\n)(?:[ \t]+\S.*(?:\n|\Z)|[ \t]*\n)+")
 # A number that somebody has set in bold type.
 _BOLD = re.compile(r"\*\*(\d[\d.,]*)\*\*")
 
@@ -106,6 +110,8 @@ def runs(text: str) -> list[GeneratorRun]:
     text = dedent(_STAMP.sub("", text))
     if 2 * len(_CONTAINER.findall(text)) > lines:
         text = dedent(_STAMP.sub("", _CONTAINER.sub("", text)))
+    text = _FENCED.sub(lambda block: f"{block[1]}{dedent(block[3])}", _QUOTE.sub("", text))
+    text = _INDENTED.sub(lambda block: _at_the_left(block[0]), text)
     flat = _flat(text)
     found = [
         (match.start(), -len(match[0]), name, form)
@@ -131,6 +137,13 @@ def runs(text: str) -> list[GeneratorRun]:
     parts = _parts(form, flat if form.json_ else text)
     of_file = [_run(name, form, *part) for part in parts]
     return [*of_file[:-1], replace(of_file[-1], beside="" if form.json_ else _beside(form, text, parts))]
+
+
+def _at_the_left(block: str) -> str:
+    """Return an indented block without its indentation if a run begins in it; else it is a part of one, or of none."""
+    begins = (form.begins for program in programs().values() for form in program.forms if not form.json_)
+    text = dedent(block)
+    return text if text.strip() and any(re.search(each, text, re.MULTILINE) for each in begins) else block
 
 
 def _beside(read: Form, text: str, parts: Sequence[tuple[str, str, str]]) -> str:
