@@ -41,8 +41,12 @@ _SHOWN = 100
 # Beside these, a level stands in the cells only where it varies.
 _ALWAYS = ("workload", "threads")
 _NUMERIC = ("threads", "rate")
+# Behind an option or a variable, in memtier's JSON as it is read, and in an address.
 _PASSWORD = re.compile(
-    r"(-{1,2}\S*(?:pass|authenticate)\w*[= ]|\bPGPASSWORD=|\bauthenticate = |://[^:/\s]*:)[^\s@]+", re.IGNORECASE
+    r"(-{1,2}\S*(?:pass|authenticate)\w*[= ]|\b(?:PGPASSWORD|MYSQL_PWD|REDISCLI_AUTH)=|\bauthenticate = "
+    r"|(?-i:\b(?:redis-benchmark|memtier_benchmark)\b.* -a +|\b(?:go-tpc|tiup bench)\b.* -p +)|://[^:/\s]*:(?=\S+@))"
+    r"(?:(?<=authenticate = ).+|(?<=[= ])(?:\"[^\"\n]*\"|'[^'\n]*'|\S+)|\S+(?=@))",
+    re.IGNORECASE,
 )
 
 
