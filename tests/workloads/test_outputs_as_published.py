@@ -58,6 +58,12 @@ def test_hey_is_not_the_benchmark_of_etcd_that_prints_alike() -> None:
     # 2,000,000 of 3.5 ms are 7,000 s; divided by the million that it keeps they are 7 ms.
     (run,) = generator_output.runs(HEY.replace("0.0035", "0.0070").replace("197 responses", "2000000 responses"))
     assert (run.figures["events"].value, "latency_mean_ms" in run.figures) == (2_000_000, False)
+    # So are they of several codes.
+    for first, second, mean in ((600_000, 600_000, False), (920_000, 90_000, False), (90_000, 920_000, False),
+                                (600_000, 90_000, True), (990_000, 9_000, True)):  # fmt: skip
+        counts = f"{first} responses\n  [404]\t{second} responses"
+        (run,) = generator_output.runs(HEY.replace("197 responses", counts))
+        assert ("latency_mean_ms" in run.figures, run.figures["events"].value) == (mean, first + second)
 
 
 # github.com/cmu-db/benchbase, of TPC-C on one warehouse; of 2022, without its times, in another order.
