@@ -19,6 +19,7 @@ from benchbook.workloads.base import Outcome, Ran
 from benchbook.workloads.db_bench import DbBench, DbBenchSize, not_done
 
 GUIDE_S_FILE = ROOT / "tests" / "project" / "own_workloads" / "my_db_bench.yaml"
+# Recorded; its lines of rocksdb.number.keys.read and rocksdb.bytes.read were added in the form of later runs of 7.8.3.
 TEXT = (FIXTURES / "logs" / "db_bench_statistics.txt").read_text()
 LOAD = DbBench(DbBenchSize(records=20_000, time_s=3), [], 1)
 
