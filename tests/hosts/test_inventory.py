@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import socket
+import threading
 from pathlib import Path
 from typing import Any
 
+import paramiko
 import pytest
 from kit import INVENTORY, PROFILE, ROOT, Home, inventory
 
@@ -543,6 +546,38 @@ def test_an_ssh_config_means_what_openssh_makes_of_it(
 def test_an_ssh_config_that_cannot_be_followed_is_refused(home: Home, config: str, said: str) -> None:
     with pytest.raises(BadInput, match=said):
         _route(home, f"Host db1\n {config}\n")
+
+
+def test_a_host_that_is_not_reached_is_told_by_what_leads_there(home: Home) -> None:
+    """Of an inventory without an ssh_config: its own port, account and file of host keys count."""
+    ssh = {"port": 2301, "user": "me", "known_hosts": "/a b/known"}
+    hosts = {"db": {"address": "10.0.0.9", "roles": ["client"]}}
+    mine = load_inventory(str(home.write("mine.yaml", {"description": "d", "ssh": ssh, "hosts": hosts})))
+    route = find_route(mine, "db")
+
+    def fix(said: object) -> str:
+        return str(connection._refused(mine, "db", route, [str(said)], [])).partition("Fix: ")[2]
+
+    assert "`ssh-keyscan -p 2301 10.0.0.9 >> '/a b/known'`" in fix("Host key verification failed.")
+    # What paramiko says of a port where nobody listens any more.
+    gone = paramiko.ssh_exception.NoValidConnectionsError({("10.0.0.9", 2301): ConnectionRefusedError()})
+    assert fix(gone) == "start it (a lab: `benchbook lab up`), or correct address and port"
+    assert fix("no kex alg").startswith("find out by `ssh -F none -p 2301 -l me 10.0.0.9` what it complains about")
+
+
+def _hang_up(agent: socket.socket) -> None:
+    agent.accept()[0].close()
+
+
+def test_an_agent_that_hangs_up_has_no_keys(home: Home, tmp_path: Path) -> None:
+    """As one whose socket is forwarded from a machine that has gone; OpenSSH goes on with its files."""
+    with socket.socket(socket.AF_UNIX) as agent:
+        agent.bind(str(tmp_path / "a"))
+        agent.listen()
+        threading.Thread(target=_hang_up, args=[agent], daemon=True).start()
+        route = _route(home, f"Host db1\n IdentityAgent {tmp_path}/a\n")
+        assert route.agent == f"{tmp_path}/a"
+        assert connection._Agent(route).get_keys() == ()
 
 
 @pytest.mark.parametrize(("config", "told"), [("Port 22", True), ("ProxyCommand nc %h %p", False)])

@@ -284,7 +284,7 @@ _REASONS = (
         "install it here, or correct the ProxyCommand of the ssh_config that ssh.config names",
     ),
     (
-        "refused|timed out|no answer|unreachable|[Nn]o route|closed|reset|EOF|^$",
+        "refused|[Uu]nable to connect|timed out|no answer|unreachable|[Nn]o route|closed|reset|EOF|^$",
         "the host cannot be reached by SSH",
         "start it (a lab: `benchbook lab up`), or correct address and port",
     ),
@@ -301,11 +301,12 @@ def _refused(
     _, problem, fix = next(reason for reason in _REASONS if re.search(reason[0], text))
     which = "on the way there, " if route.gateway and of_jumps else ""
     last = _last_words(said) or "no answer"
-    by_hand = f"ssh -F {inventory.ssh.config or 'none'} {route.options[-1]}"
+    login = shlex.join(["-p", str(route.port), "-l", route.user, route.options[-1]])
+    by_hand = f"ssh -F {inventory.ssh.config or 'none'} {login}"
     known = _known_hosts(inventory, route)
-    learn = f"check it, then `ssh-keyscan -p {route.port} {route.hostname} >> {known}`"
-    if known == os.devnull:
-        learn = "this ssh_config keeps no keys (UserKnownHostsFile /dev/null): name a file in ssh.known_hosts of the "
+    learn = f"check it, then `ssh-keyscan -p {route.port} {route.hostname} >> {shlex.quote(known)}`"
+    if known in {os.devnull, "none"}:
+        learn = f"this ssh_config keeps no keys (UserKnownHostsFile {known}): name a file in ssh.known_hosts of the "
         learn += f"inventory, and write the key into it (`ssh-keyscan -p {route.port} {route.hostname}`, checked)"
     elif route.gateway:
         learn = f"log in once by `{by_hand}`, and check what it asks"
@@ -321,7 +322,9 @@ def _refused(
 
 
 def _known_hosts(inventory: Inventory, route: Route) -> str:
-    """The file that a new key of a host would go to."""
+    """The file that a new key of a host would go to. ssh tells several in one line, without their quotes."""
+    if not inventory.ssh.config or "known_hosts" in inventory.ssh.model_fields_set:
+        return str(resolve(inventory.ssh.known_hosts))
     settings = _settings(inventory, route.options[:-2], route.options[-1])
     return settings.get("userknownhostsfile", [str(resolve(inventory.ssh.known_hosts))])[0].split()[0]
 
@@ -390,9 +393,8 @@ def open_connection(inventory: Inventory, name: str, route: Route, trusted: Host
         },
     )
     connection.client.set_missing_host_key_policy(_Trusted(trusted))
-    if route.agent:
-        # Else paramiko asks that of SSH_AUTH_SOCK, whatever IdentityAgent and IdentitiesOnly say.
-        connection.client._agent = _Agent(route)
+    # Else paramiko asks that of SSH_AUTH_SOCK, whatever IdentityAgent and IdentitiesOnly say.
+    agent = connection.client._agent = _Agent(route) if route.agent else None
     try:
         inside = lab_host(inventory, name)
         if inventory.lab and not route.gateway and inside.enter():
@@ -405,6 +407,9 @@ def open_connection(inventory: Inventory, name: str, route: Route, trusted: Host
         transport = connection.client.get_transport()
         at_login = transport is not None and transport.initial_kex_done
         connection.client.close()
+        if agent:
+            # paramiko leaves it open where there was no connection.
+            agent.close()
         if isinstance(problem, paramiko.BadHostKeyException):
             raise _refused(inventory, name, route, ["REMOTE HOST IDENTIFICATION HAS CHANGED"], []) from problem
         if "Error reading SSH protocol banner" in str(problem) and not route.gateway:
@@ -509,10 +514,11 @@ class _Agent(AgentSSH):
         agent = socket.socket(socket.AF_UNIX)
         try:
             agent.connect(route.agent)
-        except OSError:
+            self._connect(agent)  # type: ignore[attr-defined]  # its stubs have the public part alone
+        except (OSError, paramiko.SSHException):
+            # One that does not answer has no keys, as for OpenSSH.
             agent.close()
             return
-        self._connect(agent)  # type: ignore[attr-defined]  # its stubs have the public part alone
         named = {word for key in route.keys for word in _public_half(key).split()}
         keys = sorted(self._keys, key=lambda key: key.get_base64() not in named)
         self._keys = tuple(key for key in keys if key.get_base64() in named or not route.only)
