@@ -249,15 +249,17 @@ def agent(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     """An ssh-agent that holds the key, of which `tmp_path` has the public half alone."""
     path = tmp_path / "agent"
     process = subprocess.Popen(["ssh-agent", "-D", "-a", str(path)], stdout=subprocess.DEVNULL)
-    until(path.exists, "the agent listens")
-    monkeypatch.setenv("MY_AGENT", str(path))
-    environment = {**os.environ, "SSH_AUTH_SOCK": str(path)}
-    for key in [*(new_key(tmp_path / f"other{number}") for number in range(7)), server.keys / "client"]:
-        subprocess.run(["ssh-add", "-q", str(key)], check=True, capture_output=True, env=environment)
-    (tmp_path / "client.pub").write_text((server.keys / "client.pub").read_text())
-    yield path
-    process.terminate()
-    process.wait()
+    try:
+        until(path.exists, "the agent listens")
+        monkeypatch.setenv("MY_AGENT", str(path))
+        environment = {**os.environ, "SSH_AUTH_SOCK": str(path)}
+        for key in [*(new_key(tmp_path / f"other{number}") for number in range(7)), server.keys / "client"]:
+            subprocess.run(["ssh-add", "-q", str(key)], check=True, capture_output=True, env=environment)
+        (tmp_path / "client.pub").write_text((server.keys / "client.pub").read_text())
+        yield path
+    finally:
+        process.terminate()
+        process.wait()
 
 
 @pytest.mark.parametrize(

@@ -482,14 +482,16 @@ def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An ssh-agent that holds seven keys which nobody knows: more than sshd lets anybody try."""
     socket = tmp_path / "agent"
     process = subprocess.Popen(["ssh-agent", "-D", "-a", str(socket)], stdout=subprocess.DEVNULL)
-    until(socket.exists, "the agent listens")
-    monkeypatch.setenv("SSH_AUTH_SOCK", str(socket))
-    subprocess.run(
-        ["ssh-add", "-q", *(new_key(tmp_path / f"other{i}") for i in range(7))], check=True, capture_output=True
-    )
-    yield
-    process.terminate()
-    process.wait()
+    try:
+        until(socket.exists, "the agent listens")
+        monkeypatch.setenv("SSH_AUTH_SOCK", str(socket))
+        subprocess.run(
+            ["ssh-add", "-q", *(new_key(tmp_path / f"other{i}") for i in range(7))], check=True, capture_output=True
+        )
+        yield
+    finally:
+        process.terminate()
+        process.wait()
 
 
 def add_to_agent(key: Path, passphrase: str, tmp_path: Path) -> None:
