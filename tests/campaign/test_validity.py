@@ -288,6 +288,15 @@ CUT = printed(100, 100, 100, 0, 0, 0, 100, 100, 100, 100)
             [*printed(*[0] * 10), *timeouts(*[6.0] * 10), *timeouts(*[2.0] * 10, of="syn_retransmitted")],
             ["10.0 s, in which 40 of its TCP timers ran out"],
         ),
+        # A server's answers to SYNs that come again, which no timer sends, take nothing off other seconds.
+        (
+            [
+                *printed(*[0] * 10),
+                *timeouts(*[6.0] * 5, *[0.0] * 5),
+                *timeouts(*[0.0] * 5, *[6.0] * 5, of="syn_retransmitted"),
+            ],
+            ["10.0 s, in which 30 of its TCP timers ran out"],
+        ),
         # Some packets are lost in any network; the load went on.
         ([*printed(*[100.0] * 10), *timeouts(0, 0, 0, 4, 4, 2, 0, 0, 0, 0)], []),
     ],

@@ -342,7 +342,8 @@ def network_cuts(load: TrialSamples) -> Iterator[str]:
         if beside.any():
             usual = timeouts[beside].mean()
         else:
-            usual, timeouts = 0.0, timeouts - rows["tcp.syn_retransmitted"]
+            # Without a timer, Linux counts there what answers a SYN that came again (tcp_rtx_synack).
+            usual, timeouts = 0.0, (timeouts - rows["tcp.syn_retransmitted"]).clip(lower=0.0)
         seconds = rows.t.diff().fillna(PERIOD_S)
         within = (timeouts * seconds)[inside].sum()
         if within >= max(TIMEOUTS, 3 * usual * seconds[inside].sum()):
