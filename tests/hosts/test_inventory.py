@@ -189,6 +189,17 @@ def test_a_misspelt_system_is_refused_and_a_role_of_a_host_is_none(home: Home) -
     }))  # fmt: skip
 
 
+@pytest.mark.parametrize(("name", "port"), [("mariadb", 3306), ("tidb_cluster", 4000), ("tidb_cluster", 20180)])
+def test_a_port_that_nobody_names_is_not_that_of_sshd(home: Home, name: str, port: int) -> None:
+    """Which of the systems of a role runs is known by the run alone: it asks before a lab is started."""
+    hosts = {"db": {"address": f"{NET}.1", "roles": ["mysql", "tidb", "tikv", "pd"]}}
+    said = {"lab": True, "description": "d", "ssh": {"port": port}, "hosts": hosts}
+    known = load_inventory(str(home.write("undeclared.yaml", said)))
+    with pytest.raises(BadInput, match=f"the sshd of host db on one port .got {port}"):
+        systems.find(name, known)
+    assert systems.find("mysql8" if port != 3306 else "tidb_cluster", known)
+
+
 def test_a_status_port_takes_a_port_too(home: Home) -> None:
     problem = refused(home, systems={"tidb": {"status_port": 3306}, "mariadb": {}})
     assert (problem.key, problem.value) == ("systems.mariadb.port", 3306)

@@ -382,22 +382,30 @@ class Inventory(Strict):
 
     def _one_system_per_port(self) -> None:
         taken: dict[tuple[str, int], str] = {}
-        listens = {(h.ssh_address or h.address, h.ssh_port or self.ssh.port) for h in self.hosts.values()}
         for system in self.systems:
-            ports = {self.port(system), self.status_port(system), self.peer_port(system)} - {None}
-            for host in self.with_role(role_of(system)):
-                for port in ports:
-                    listener = (self.hosts[host].address, int(port or 0))
-                    if listener in listens:
-                        said = f"{system} and the sshd of host {host} on one port"
-                        fix = f"give {system} another port, or ssh another one"
-                        raise BadInput(said, file=self.file, key=f"systems.{system}.port", value=listener[1], fix=fix)
-                    # Servers of one role take turns: only one of them runs at a time.
-                    if role_of(taken.get(listener, system)) != role_of(system):
-                        said = f"two systems on one port of host {host}: {taken[listener]} and {system}"
-                        fix = f"give {system} another port, or move role {role_of(system)} to another host"
-                        raise BadInput(said, file=self.file, key=f"systems.{system}.port", value=listener[1], fix=fix)
-                    taken[listener] = system
+            self.check_sshd_apart(system)
+            for host, port in self._listeners(system):
+                listener = (self.hosts[host].address, port)
+                # Servers of one role take turns: only one of them runs at a time.
+                if role_of(taken.get(listener, system)) != role_of(system):
+                    said = f"two systems on one port of host {host}: {taken[listener]} and {system}"
+                    fix = f"give {system} another port, or move role {role_of(system)} to another host"
+                    raise BadInput(said, file=self.file, key=f"systems.{system}.port", value=port, fix=fix)
+                taken[listener] = system
+
+    def check_sshd_apart(self, system: str) -> None:
+        """Raise BadInput where a server of this name, which the file need not name, has the port of its host's sshd."""
+        listens = {(h.ssh_address or h.address, h.ssh_port or self.ssh.port) for h in self.hosts.values()}
+        for host, port in self._listeners(system):
+            if (self.hosts[host].address, port) in listens:
+                said = f"{system} and the sshd of host {host} on one port"
+                fix = f"give {system} another port, or ssh another one"
+                raise BadInput(said, file=self.file, key=f"systems.{system}.port", value=port, fix=fix)
+
+    def _listeners(self, system: str) -> list[tuple[str, int]]:
+        """Names of the hosts that a server of this name may run on, each with every port of it."""
+        ports = {self.port(system), self.status_port(system), self.peer_port(system)}
+        return [(host, port) for host in self.with_role(role_of(system)) for port in ports if port]
 
     def _lab_is_loopback(self) -> None:
         for name, host in self.hosts.items() if self.lab else []:

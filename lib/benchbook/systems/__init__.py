@@ -60,6 +60,8 @@ def find(name: str, inventory: Inventory) -> type[System]:
         raise BadInput("unknown system", key="systems", value=name, fix=f"use one of {', '.join(known)}")
     chosen = at_version(found, which, inventory) if which else found
     chosen.check_settings(inventory)
+    for server in (name, *chosen.roles()):
+        inventory.check_sshd_apart(server)
     return chosen
 
 
