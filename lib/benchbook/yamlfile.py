@@ -149,10 +149,10 @@ def _fix(error: Any, model: type[BaseModel]) -> str:
 
 
 _LIMITS = {
-    "greater_than_equal": "{:g} or more",
-    "greater_than": "a number above {:g}",
-    "less_than_equal": "{:g} or less",
-    "less_than": "a number below {:g}",
+    "greater_than_equal": "{:.12g} or more",
+    "greater_than": "a number above {:.12g}",
+    "less_than_equal": "{:.12g} or less",
+    "less_than": "a number below {:.12g}",
 }
 
 

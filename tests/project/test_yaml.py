@@ -164,6 +164,11 @@ class Whole(yamlfile.Strict):
         ("port: 1e3", "line 3, parts.one.port: Input should be a valid integer (got 1000.0). Fix: write 1000"),
         ("port: '22'", "line 3, parts.one.port: Input should be a valid integer (got '22'). Fix: write a whole number"),
         ("port: true", "line 3, parts.one.port: Input should be a valid integer (got True). Fix: write a whole number"),
+        (
+            "port: 2000000",
+            "line 3, parts.one.port: Input should be less than or equal to 1000000 (got 2000000). "
+            "Fix: write 1000000 or less",
+        ),
         ("tls: 'yes'", "line 3, parts.one.tls: Input should be a valid boolean (got 'yes'). Fix: write true or false"),
         ("tls: 1", "line 3, parts.one.tls: Input should be a valid boolean (got 1). Fix: write true or false"),
         ("name: A-b", "line 3, parts.one.name: must be a name of lower-case letters (got 'A-b'). Fix: give a value"),
