@@ -582,7 +582,7 @@ def test_hosts_whose_clocks_are_apart_are_refused_before_any_load(
         SimpleNamespace(
             each=lambda *_: facts,
             hosts={},
-            inventory=SimpleNamespace(file="mine.yaml", lab=True, endpoints={}),
+            inventory=SimpleNamespace(file="mine.yaml", lab=True, hosts={}, endpoints={}),
             reaped={},
         ),
     )
@@ -607,7 +607,7 @@ class Apart:
 
     def __init__(self, client: float, **others: float) -> None:
         self.hosts = {name: Ahead(by) for name, by in {"client": client, **others}.items()}
-        self.inventory = SimpleNamespace(file="mine.yaml", lab=True, endpoints={})
+        self.inventory = SimpleNamespace(file="mine.yaml", lab=True, hosts={}, endpoints={})
         self.reaped, self.clock = dict[str, list[str]](), ""
 
     def each(self, what: str, step: Callable[[Any], Any]) -> dict[str, Any]:
