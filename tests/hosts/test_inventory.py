@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import socket
+import subprocess
 import threading
 from pathlib import Path
 from typing import Any
@@ -574,6 +575,18 @@ def test_a_host_that_is_not_reached_is_told_by_what_leads_there(home: Home) -> N
     gone = paramiko.ssh_exception.NoValidConnectionsError({("10.0.0.9", 2301): ConnectionRefusedError()})
     assert fix(gone) == "start it (a lab: `benchbook lab up`), or correct address and port"
     assert fix("no kex alg").startswith("find out by `ssh -F none -p 2301 -l me 10.0.0.9` what it complains about")
+
+
+@pytest.mark.parametrize("passphrase", ["", "open sesame"])
+def test_the_public_half_of_a_key_is_read_from_the_private_one_as_openssh_does(tmp_path: Path, passphrase: str) -> None:
+    key, public = tmp_path / "key", tmp_path / "key.pub"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-f", str(key)], check=True)
+    expected = public.read_text().split()[1]
+    assert expected in connection._public_half(key).split()
+    public.unlink()
+    assert connection._public_half(key) == expected
+    key.write_text(key.read_text().replace("OPENSSH", "RSA"))
+    assert connection._public_half(key) == ""
 
 
 def _hang_up(agent: socket.socket) -> None:

@@ -529,8 +529,20 @@ class _Agent(AgentSSH):
 
 
 def _public_half(key: Path) -> str:
+    """Of its own file, else as it stands unlocked at the head of a private key (PROTOCOL.key of OpenSSH)."""
     public = key if key.is_file() and is_public_key(key) else Path(f"{key}.pub")
-    return public.read_text(encoding="utf-8", errors="replace") if public.is_file() else ""
+    if public.is_file() or not key.is_file():
+        return public.read_text(encoding="utf-8", errors="replace") if public.is_file() else ""
+    text = key.read_text(encoding="utf-8", errors="replace")
+    armoured = text.partition("-----BEGIN OPENSSH PRIVATE KEY-----")[2].partition("-----END")[0]
+    with suppress(ValueError):
+        head = paramiko.Message(base64.b64decode(armoured).removeprefix(b"openssh-key-v1\0"))
+        # The cipher, its key derivation and the options of that; then how many keys follow.
+        for _ in range(3):
+            head.get_binary()
+        head.get_int()
+        return base64.b64encode(head.get_binary()).decode()
+    return ""
 
 
 def _in_agent(route: Route, public: str) -> paramiko.PKey | None:
