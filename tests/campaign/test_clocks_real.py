@@ -112,7 +112,7 @@ def test_a_load_whose_clock_is_set_back_by_more_than_it_lasts_is_disturbed_and_r
             set_back.touch()
 
     # Long enough that a rate is told of before it ends, however busy this machine is.
-    campaign = measured(listen, WHAT.model_copy(update={"time_s": 8}))
+    campaign = measured(listen, WHAT.model_copy(update={"time_s": 16}))
     assert [record.status for record in campaign.records()] == ["done"]
     assert campaign.disturbed() != []
     assert [record.id for record in campaign.disturbed() if record.ended <= record.started] == []
