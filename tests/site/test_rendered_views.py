@@ -310,7 +310,8 @@ def test_books_of_a_campaign_without_a_saga_are_empty_and_no_error(home: Home) -
     cells = json.loads((home.path / "notebooks" / f"{DTM}.ipynb").read_text())["cells"]
     (books,) = (said for cell in cells if (said := "".join(cell["source"])).startswith("proofs = "))
     alone = {"trial": "a", "system": "mariadb", "table": "mysql_write_only", "mode": None, "sql_per_branch": None}
-    report = SimpleNamespace(records=[SimpleNamespace(id="a", proof={})])
+    record = SimpleNamespace(id="a", proof={})
+    report = SimpleNamespace(records=[record], captioned=lambda frame, caption: frame)
     shown: list[pd.DataFrame] = []
     names = {"pd": pd, "rung_names": rung_names, "trials": pd.DataFrame([alone]), "report": report}
     exec(books, {**names, "display": shown.append})
