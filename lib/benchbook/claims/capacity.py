@@ -14,7 +14,8 @@ had, the published figures are the bound: these would show a rate between X / W 
     W(N) = min(1 / (1 - U^m), R(N) / min over k < N of R(k) / W(k))        of a time
 
 More cores may also be slower, where one wakes another: two processes handed a byte to and fro 73,000 times a second on
-one virtual core, and 1,300 times on two (`benchmarks/fewer_cores.py`). So a core that client and servers share bounds nothing.
+one virtual core, and 1,300 times on two (`benchmarks/fewer_cores.py`). So a core that client and servers share bounds
+nothing.
 """
 
 import math
