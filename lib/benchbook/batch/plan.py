@@ -57,7 +57,7 @@ class BatchPlan(Strict):
 def load_plan(path: Path) -> BatchPlan:
     """Read a plan. Raises BadInput naming file, key, value and fix."""
     if not user_file.is_there(path):
-        fix = "write one: README.md, `Many reports, many hosts`, shows six lines"
+        fix = "write one: a list `reports` and, where they differ, `inventories`, `profiles`, `parameters`"
         raise BadInput("no such plan", file=path, key="plan", value=str(path), fix=fix)
     plan = load_model(BatchPlan, path, file=str(path))
     for name in plan.parameters:
