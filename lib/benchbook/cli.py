@@ -99,7 +99,7 @@ def _extra(name: str) -> Iterator[None]:
         raise BadInput(said, key=str(problem.name), fix=installing(name)) from problem
 
 
-_ALL_REPORTS = "Reports (all if none is named)."
+_ALL_REPORTS = "Reports (default: all)."
 Reports = Annotated[
     list[str] | None, typer.Argument(metavar="REPORT", help=_ALL_REPORTS, autocompletion=_known_reports)
 ]
@@ -107,16 +107,18 @@ Labs = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="INVENTORY",
-        help="Inventories of labs (all if none is named).",
+        help="Inventories of labs (default: all).",
         autocompletion=_known_inventories,
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-HowBig = Annotated[str, typer.Option(help="How big and how long: a profile or a file.", autocompletion=_known_profiles)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+HowBig = Annotated[
+    str, typer.Option(help="Profile, or a file: how much data, how long, how often.", autocompletion=_known_profiles)
+]
 Where = Annotated[
     str,
     typer.Option(
-        help="Where: an inventory or a file (default: the report's local lab).", autocompletion=_known_inventories
+        help="Inventory, or a file: which hosts (default: the report's local lab).", autocompletion=_known_inventories
     ),
 ]
 Pairs = Annotated[
@@ -125,7 +127,7 @@ Pairs = Annotated[
         "--parameter",
         "-p",
         metavar="NAME=VALUE",
-        help="Parameter of the notebook, as YAML; repeatable.",
+        help="Set a parameter of the notebook, as YAML; repeatable.",
         autocompletion=_known_parameters,
     ),
 ]
@@ -133,9 +135,7 @@ Which = Annotated[
     str,
     typer.Option(help="Campaign: REPORT~1 or an id (default: the latest).", autocompletion=_known_campaigns),
 ]
-Metrics = Annotated[
-    list[str] | None, typer.Option(help="Metric to look at; repeatable (default: those that were published).")
-]
+Metrics = Annotated[list[str] | None, typer.Option(help="Metric to show; repeatable (default: the published ones).")]
 
 
 def _version(asked: bool) -> None:
@@ -153,7 +153,9 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
-    debug: Annotated[bool, typer.Option(guard.OPTION, help="Show the stack of an error (may stand anywhere).")] = False,
+    debug: Annotated[
+        bool, typer.Option(guard.OPTION, help="Show the traceback of an error; allowed anywhere on the line.")
+    ] = False,
 ) -> None:
     """Restage published database benchmark reports."""
     if ctx.invoked_subcommand is None:
@@ -179,7 +181,7 @@ def try_(
 ) -> None:
     """See in a minute what Benchbook does, with no host and no build.
 
-    Audits a document that comes with it, and makes a page of a recorded campaign.
+    Audits a sample document, and makes a page of a recorded campaign.
     """
     from benchbook import new, pipeline
     from benchbook.documents import audit as documents
@@ -233,7 +235,7 @@ def list_(
 def doctor(
     inventory: Annotated[
         str,
-        typer.Option(help="Look at the hosts of this inventory, too.", autocompletion=_known_inventories),
+        typer.Option(help="Check the hosts of this inventory, too.", autocompletion=_known_inventories),
     ] = "",
     as_json: AsJson = False,
 ) -> None:
@@ -250,7 +252,9 @@ def doctor(
 def report(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="REPORT", help="Reports to run (none: list them).", autocompletion=_known_reports),
+        typer.Argument(
+            metavar="REPORT", help="Reports to run (default: only list them).", autocompletion=_known_reports
+        ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Run all reports, one after another.")] = False,
     profile: HowBig = "smoke",
@@ -258,7 +262,7 @@ def report(
     parameter: Pairs = None,
     allow: Annotated[
         list[str] | None,
-        typer.Option(help="Workload or option that the load generator does not know; repeatable."),
+        typer.Option(help="Allow a workload or option that the load generator does not list; repeatable."),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for hosts that another driver uses.")] = False,
 ) -> None:
@@ -287,18 +291,18 @@ def report(
 
 @_command(RUN, "benchbook plan tidb_v7_1_3_sysbench --inventory mine --profile paper --budget 2h")
 def plan(
-    name: Annotated[str, typer.Argument(metavar="REPORT", help="Which report.", autocompletion=_known_reports)],
+    name: Annotated[str, typer.Argument(metavar="REPORT", help="Report to forecast.", autocompletion=_known_reports)],
     inventory: Where = "",
     profile: HowBig = "smoke",
     budget: Annotated[
-        str, typer.Option(help="Wall time for the run, as 30min or 2h; shows which claims to spend it on.")
+        str, typer.Option(help="Wall time for the run, such as 30min or 2h; shows which claims to spend it on.")
     ] = "",
     parameter: Pairs = None,
     as_json: AsJson = False,
 ) -> None:
-    """Forecast a run: what these hosts can say of each claim, what would decide it, and how long it takes.
+    """Forecast a run: what these hosts can show of each claim, what would decide it, and how long it takes.
 
-    Hosts are asked for their cores; nothing else runs on them.
+    Asks the hosts for their cores; runs no load.
     """
     from benchbook.overview import lists
 
@@ -314,10 +318,10 @@ def plan(
 @_command(RUN, "benchbook batch plan.yaml --dry-run")
 def batch(
     plan: Annotated[
-        str, typer.Argument(metavar="PLAN", help="YAML file: reports, inventories, profiles, parameters, exclude.")
+        str, typer.Argument(metavar="PLAN", help="YAML file with reports, inventories, profiles, parameters, exclude.")
     ],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the cells and their forecast machine time, and exit.")
+        bool, typer.Option("--dry-run", help="Print the runs and their forecast machine time, and exit.")
     ] = False,
     scheduler: Annotated[
         str,
@@ -328,12 +332,14 @@ def batch(
     ] = "",
     workers: Annotated[
         int,
-        typer.Option(min=0, help="Processes on this machine, or Slurm jobs (0: one per inventory of the plan)."),
+        typer.Option(
+            min=0, help="Number of processes on this machine, or of Slurm jobs (0: one per inventory of the plan)."
+        ),
     ] = 0,
 ) -> None:
     """Run many reports on many hosts, one at a time per inventory.
 
-    Exit status: the worst of all cells; 130 after Ctrl-C.
+    Exit status: the worst of all runs; 130 after Ctrl-C.
     """
     with _extra("batch"):
         from benchbook.batch import command
@@ -352,7 +358,7 @@ def runs(names: Reports = None, as_json: AsJson = False) -> None:
 
 @_command(RESULTS, "benchbook site tidb_v7_1_3_sysbench --campaign tidb_v7_1_3_sysbench~1")
 def site(names: Reports = None, campaign: Which = "") -> None:
-    """Rebuild pages and figures from data/runs, in parallel; no host is needed."""
+    """Rebuild pages and figures from data/runs, in parallel; needs no host."""
     from benchbook.pipeline import replay_all
 
     raise typer.Exit(replay_all(*_recorded(names, campaign), console))
@@ -369,7 +375,7 @@ def publish(
         ),
     ] = "",
 ) -> None:
-    """Copy measured campaigns to public/, which the Pages workflow deploys; nothing is run again."""
+    """Copy measured campaigns to public/, which the Pages workflow deploys; runs nothing again."""
     from benchbook.pipeline import publish_campaigns
 
     raise typer.Exit(publish_campaigns(campaign, console))
@@ -381,13 +387,14 @@ app.add_typer(import_app, name="import", rich_help_panel=RESULTS)
 @import_app.command("campaign", epilog="Example: benchbook import campaign db1:bench/data/runs --inventory mine")
 def import_campaign(
     source: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="A campaign's folder, data/runs or a checkout; or HOST:PATH.")
+        str,
+        typer.Argument(metavar="SOURCE", help="Folder of a campaign, data/runs or a checkout, here or as HOST:PATH."),
     ],
     inventory: Annotated[str, typer.Option(help="Inventory that names HOST.", autocompletion=_known_inventories)] = "",
 ) -> None:
     """Copy campaigns of another machine or checkout to data/runs, and check them.
 
-    Exit status: 2 if one is refused.
+    Exit status: 2 if a campaign is refused.
     """
     from benchbook.importing import import_command
 
@@ -396,16 +403,18 @@ def import_campaign(
 
 @import_app.command("logs", epilog="Example: benchbook import logs results/ --system mysql:8.0.36")
 def import_logs(
-    paths_: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, or folders with all below them.")],
+    paths_: Annotated[
+        list[str], typer.Argument(metavar="PATH...", help="Files, or folders with everything below them.")
+    ],
     levels: Annotated[
         str,
         typer.Option(
-            help="Where levels stand in a path, as '{workload}/{threads}-{repetition}.txt' (* for the rest); "
-            "or a CSV with a column `file` and one per level."
+            help="Pattern that finds levels in a path, such as '{workload}/{threads}-{repetition}.txt' (* for the "
+            "rest), or a CSV with a column `file` and one per level."
         ),
     ] = "",
     system: Annotated[
-        str, typer.Option(help="System that was measured, as NAME:VERSION; a {system} in --levels comes first.")
+        str, typer.Option(help="Measured system, as NAME:VERSION; a {system} in --levels takes precedence.")
     ] = "",
     name: Annotated[str, typer.Option(help="Name of the report (default: logs_FOLDER).")] = "",
 ) -> None:
@@ -421,10 +430,12 @@ def import_logs(
 @_command(OWN, "benchbook cite README.md docs/*.md --check")
 def cite(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Markdown, HTML, LaTeX, notebooks with bound figures.")
+        list[Path], typer.Argument(metavar="FILE...", help="Markdown, HTML, LaTeX or notebooks with bound figures.")
     ],
     check_: Annotated[bool, typer.Option("--check", help="Only check (the default).")] = False,
-    update: Annotated[bool, typer.Option("--update", help="Replace figures that differ by what was measured.")] = False,
+    update: Annotated[
+        bool, typer.Option("--update", help="Replace each figure that differs with what was measured.")
+    ] = False,
     receipt: Annotated[Path | None, typer.Option(help="Write which figures come from which records, as JSON.")] = None,
     badge: Annotated[Path | None, typer.Option(help="Write a badge as SVG.")] = None,
 ) -> None:
@@ -443,7 +454,7 @@ def cite(
 def build(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="SYSTEM", help="Systems to build (all if none is named).", autocompletion=_known_builds),
+        typer.Argument(metavar="SYSTEM", help="Systems to build (default: all).", autocompletion=_known_builds),
     ] = None,
 ) -> None:
     """Build or fetch systems into the cache, once per version."""
@@ -459,9 +470,9 @@ def check(
 ) -> None:
     """Check published tables, claims and your probes: shape, types, units, unused declarations.
 
-    A report that can be run must also name a kind, workloads and options that the kit knows. Words that disagree with
-    the numbers beside them are listed; so is what the audit finds, or its count where you name no report. Exit status:
-    2 if a report is refused; the others are checked all the same.
+    A report that can be run must also name a kind, workloads and options that Benchbook knows. Lists words that
+    disagree with the numbers beside them, and the audit's findings (only their number if you name no report). Exit
+    status: 2 if a report is refused; the others are still checked.
     """
     from benchbook import published
     from benchbook.probes import probe_file
@@ -526,7 +537,7 @@ def audit(
         list[str] | None,
         typer.Argument(
             metavar="SOURCE",
-            help="Files, folders, URLs, - for standard input; or reports (default: all reports).",
+            help="Files, folders, URLs or - (standard input); or reports (default: all reports).",
             autocompletion=_known_reports,
         ),
     ] = None,
@@ -537,13 +548,15 @@ def audit(
     ] = False,
     page: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Documents: write them as HTML, with findings in the margin."),
+        typer.Option(metavar="FILE", help="Documents: write them as HTML, with the findings in the margin."),
     ] = None,
     logs: Annotated[
         list[str] | None,
-        typer.Option(metavar="PATH", help="Documents: say which figures these outputs of load generators give."),
+        typer.Option(metavar="PATH", help="Documents: compare their figures with these outputs of load generators."),
     ] = None,
-    levels: Annotated[str, typer.Option(help="With --logs: where levels stand in a path, as for import logs.")] = "",
+    levels: Annotated[
+        str, typer.Option(help="With --logs: pattern that finds levels in a path, as for import logs.")
+    ] = "",
 ) -> None:
     """Find contradictions in a document or a published report, with the arithmetic.
 
@@ -633,8 +646,8 @@ def new(
 ) -> None:
     """Create a report of your own, with placeholder numbers or read from a document.
 
-    With placeholders it runs at once in the lab. What was read from a document is guessed; `benchbook check NAME` lists
-    what nobody has confirmed.
+    With placeholders, it runs at once in the lab. What it reads from a document are guesses; `benchbook check NAME`
+    lists those that you have not confirmed.
     """
     from benchbook import draft, paths
     from benchbook.new import create_report
@@ -676,38 +689,39 @@ def compare(  # noqa: PLR0913, PLR0917 - an option each
         str,
         typer.Argument(
             metavar="B",
-            help="Compared with it (default: the two latest of report A, or the systems of campaign A).",
+            help="Compared with A (default: the two latest of report A, or the systems of campaign A).",
             autocompletion=_known_campaigns,
         ),
     ] = "",
-    accept: Annotated[list[str] | None, typer.Option(help="Difference to accept, or `all`; repeatable.")] = None,
+    accept: Annotated[list[str] | None, typer.Option(help="Accept this difference, or `all`; repeatable.")] = None,
     subject: Annotated[
-        list[str] | None, typer.Option(help="Difference that is the point, as system.version; repeatable.")
+        list[str] | None, typer.Option(help="Difference whose effect you compare, such as system.version; repeatable.")
     ] = None,
     mapping: Annotated[
-        list[str] | None, typer.Option("--map", help="Compare systems of different names, as tidb=mariadb; repeatable.")
+        list[str] | None,
+        typer.Option("--map", help="Compare systems of different names, such as tidb=mariadb; repeatable."),
     ] = None,
     metric: Metrics = None,
-    margin: Annotated[float, typer.Option(help="Share within which a difference does not matter.")] = 0.05,
+    margin: Annotated[float, typer.Option(help="Relative difference that does not matter.")] = 0.05,
     as_json: AsJson = False,
-    page: Annotated[bool, typer.Option("--page", help="Make its page in site/, too.")] = False,
+    page: Annotated[bool, typer.Option("--page", help="Also write a page in site/.")] = False,
     history: Annotated[
         bool, typer.Option("--history", help="Only list the campaigns that repeat A, and how they differ.")
     ] = False,
     without: Annotated[list[str] | None, typer.Option(help="Campaign to leave out of the history; repeatable.")] = None,
     campaign_effect: Annotated[
         float,
-        typer.Option(help="Share that campaigns of one system are taken to differ by, before a history shows it."),
+        typer.Option(help="Relative difference assumed between campaigns of one system, until a history shows it."),
     ] = 0.02,
     confirm: Annotated[
         bool, typer.Option("--confirm", help="Run both again, in turns on the same hosts, until it is decided.")
     ] = False,
-    budget: Annotated[str, typer.Option(help="Wall time that --confirm may take, as 30min or 2h.")] = "30min",
+    budget: Annotated[str, typer.Option(help="Wall time that --confirm may take, such as 30min or 2h.")] = "30min",
 ) -> None:
     """Compare two campaigns.
 
-    Exit status: 0 no regression, 1 regression, 2 bad input, or --confirm could not run them, 3 refused, 4 undecided,
-    or slower without a history of how much campaigns differ anyway.
+    Exit status: 0 no regression; 1 regression; 2 bad input, or --confirm could not run them; 3 refused; 4 undecided, or
+    slower while no history shows how much campaigns differ anyway.
     """
     from benchbook.compare import command
     from benchbook.compare.pair import CompareParameters
@@ -748,7 +762,7 @@ def archive(
             autocompletion=_known_campaigns,
         ),
     ],
-    out: Annotated[str, typer.Option(help="Zip to write (default: crate.zip beside the campaign's page).")] = "",
+    out: Annotated[str, typer.Option(help="Zip file to write (default: crate.zip beside the campaign's page).")] = "",
     license: Annotated[str, typer.Option(help="URL of your data's licence (default: the kit's).")] = "",
 ) -> None:
     """Pack a campaign for a deposit: records, tables and notebook in one zip, described as an RO-Crate."""
@@ -760,17 +774,20 @@ def archive(
 
 @_command(RESULTS, "benchbook history tidb_v7_1_3_sysbench --page")
 def history(
-    report: Annotated[str, typer.Argument(metavar="REPORT", help="Report.", autocompletion=_known_reports)],
+    report: Annotated[str, typer.Argument(metavar="REPORT", help="Report to show.", autocompletion=_known_reports)],
     inventory: Annotated[
         str,
-        typer.Option(help="Inventory they ran on (default: the latest's).", autocompletion=_known_inventories),
+        typer.Option(
+            help="Inventory of the campaigns (default: that of the latest).", autocompletion=_known_inventories
+        ),
     ] = "",
     profile: Annotated[
-        str, typer.Option(help="Profile they ran with (default: the latest's).", autocompletion=_known_profiles)
+        str,
+        typer.Option(help="Profile of the campaigns (default: that of the latest).", autocompletion=_known_profiles),
     ] = "",
     metric: Metrics = None,
     as_json: AsJson = False,
-    page: Annotated[bool, typer.Option("--page", help="Make its page in site/, too.")] = False,
+    page: Annotated[bool, typer.Option("--page", help="Also write a page in site/.")] = False,
 ) -> None:
     """Show where a report's results changed from campaign to campaign, and what else changed there."""
     from benchbook.compare import command
@@ -785,7 +802,7 @@ app.add_typer(lab_app, name="lab", rich_help_panel=RUN)
 
 @lab_app.command("up", epilog="Example: benchbook lab up lab_tidb")
 def lab_up(names: Labs = None) -> None:
-    """Start the lab's hosts; they run until `lab down`."""
+    """Start the hosts of labs; they run until `lab down`."""
     from benchbook.hosts import lab
     from benchbook.hosts.inventory import load_inventory
 
@@ -797,7 +814,7 @@ def lab_up(names: Labs = None) -> None:
 
 @lab_app.command("down", epilog="Example: benchbook lab down")
 def lab_down(names: Labs = None) -> None:
-    """Stop the lab's hosts and everything that runs on them."""
+    """Stop the hosts of labs, and everything that runs on them."""
     from benchbook.hosts import lab
     from benchbook.hosts.inventory import load_inventory
 
@@ -807,7 +824,7 @@ def lab_down(names: Labs = None) -> None:
 
 @lab_app.command("status", epilog="Example: benchbook lab status lab_tidb --json")
 def lab_status(names: Labs = None, as_json: AsJson = False) -> None:
-    """Show which labs run; of a lab that runs, or that you name, every host."""
+    """Show which labs run, with every host of each lab that runs or that you name."""
     from benchbook.hosts import lab
     from benchbook.hosts.inventory import load_inventory
 
