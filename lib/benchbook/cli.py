@@ -485,10 +485,11 @@ def check(
 
 
 def _check_report(name: str, listed: bool) -> int:
-    from benchbook import draft, published
+    from benchbook import published
     from benchbook.audit import report_audit
     from benchbook.audit.unused_checks import refuse_dead
     from benchbook.claims import ledger, transcription
+    from benchbook.drafting.guesses import unconfirmed
     from benchbook.reports import planning
 
     found = published.validate(name)
@@ -505,7 +506,7 @@ def _check_report(name: str, listed: bool) -> int:
     _print_doubts(said, audited, most=10 if listed else 0)
     for file, lines in planning.placeholders(name).items():
         console.print(f"{name}: {counted(lines, 'line')} of {file} still {'says' if lines == 1 else 'say'} PLACEHOLDER")
-    guesses = draft.unconfirmed(name)
+    guesses = unconfirmed(name)
     if guesses:
         console.print(f"{name}: {counted(len(guesses), 'guess', 'guesses')} not confirmed, the least sure first:")
     for guess in guesses:
@@ -649,7 +650,8 @@ def new(
     With placeholders, it runs at once in the lab. What it reads from a document are guesses; `benchbook check NAME`
     lists those that you have not confirmed.
     """
-    from benchbook import draft, paths
+    from benchbook import paths
+    from benchbook.drafting.guesses import SYSTEM, unconfirmed
     from benchbook.new import create_report
 
     written = create_report(name, kind, source)
@@ -657,14 +659,14 @@ def new(
         console.print(f"wrote {path}", markup=False)
     runs = paths.notebook(name) in written
     if source:
-        for guess in draft.unconfirmed(name):
-            if guess.key == draft.SYSTEM:
+        for guess in unconfirmed(name):
+            if guess.key == SYSTEM:
                 console.print(
                     f"{guess.guess} stands in for {guess.printed} (line {guess.line}): benchbook list shows what else "
                     f"there is; write it as `system` in {guess.file}",
                     markup=False,
                 )
-        console.print(f"{counted(len(draft.unconfirmed(name)), 'guess', 'guesses')} to confirm: benchbook check {name}")
+        console.print(f"{counted(len(unconfirmed(name)), 'guess', 'guesses')} to confirm: benchbook check {name}")
     if runs:
         console.print(f"run it: benchbook report {name}" + ("" if source else "    then replace what says PLACEHOLDER"))
     else:

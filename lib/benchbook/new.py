@@ -11,8 +11,10 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from benchbook import draft, paths
+from benchbook import paths
 from benchbook.documents.tables import reading
+from benchbook.drafting.draft import draft
+from benchbook.drafting.guesses import GUESSES, SYSTEM, Guess
 from benchbook.errors import BadInput, NotWritten, writing
 from benchbook.given import user_file
 from benchbook.given.atomic import replace_text
@@ -182,7 +184,7 @@ _PRODUCTS = {"mariadb": "MariaDB", "postgresql": "PostgreSQL", "tidb": "TiDB"}
 def _drafted(name: str, source: str) -> dict[Path, str]:
     """Return every file with its text, as a document says; those of a run only where a generator of ours can run it."""
     read = reading(source)
-    made = draft.draft(read, name)
+    made = draft(read, name)
     if not made.tables:
         fix = f"see what is read of it: benchbook audit {source}; or start from placeholders: benchbook new {name}"
         raise BadInput("no table of measurements was found in it", file=source, fix=fix)
@@ -194,18 +196,16 @@ def _drafted(name: str, source: str) -> dict[Path, str]:
         stand_in = f" {_PRODUCTS[system]} stands in for {product}."
         line = read.text.count("\n", 0, max(read.text.find(product), 0)) + 1
         made.guesses.append(
-            draft.Guess(
-                file=f"notebooks/{name}.ipynb", key=draft.SYSTEM, guess=system, line=line, sure=0.3, printed=product
-            )
+            Guess(file=f"notebooks/{name}.ipynb", key=SYSTEM, guess=system, line=line, sure=0.3, printed=product)
         )
     guesses = [guess.model_dump() for guess in sorted(made.guesses, key=lambda one: one.sure)]
-    head = f"# Read from {Path(source).name} by `benchbook new`. Each guess stands in {draft.GUESSES}, with its line.\n"
+    head = f"# Read from {Path(source).name} by `benchbook new`. Each guess stands in {GUESSES}, with its line.\n"
     contents = {
         published / "datapackage.json": _as_json(made.package),
         published / "report.yaml": head + as_yaml(made.report),
         **({published / "claims.yaml": head + as_yaml({"report": name, "claims": made.claims})} if made.claims else {}),
         published
-        / draft.GUESSES: "# Take a guess out once you have held it against the document; `benchbook check` lists those that are left.\n"
+        / GUESSES: "# Take a guess out once you have held it against the document; `benchbook check` lists those that are left.\n"
         + as_yaml({"guesses": guesses}),
         **{published / file: text for file, text in made.tables.items()},
     }

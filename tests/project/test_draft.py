@@ -8,11 +8,13 @@ import pytest
 import yaml
 from kit import Home
 
-from benchbook import draft, new, parameters, paths, published
+from benchbook import new, parameters, paths, published
 from benchbook.audit.report_audit import audit
 from benchbook.claims import ledger
 from benchbook.documents.columns import concurrency_of
 from benchbook.documents.tables import reading
+from benchbook.drafting.draft import Draft, draft
+from benchbook.drafting.guesses import GUESSES, SYSTEM, unconfirmed
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
@@ -85,9 +87,9 @@ PARTS = """# Replication
 """
 
 
-def drafted(folder: Path, text: str) -> draft.Draft:
+def drafted(folder: Path, text: str) -> Draft:
     (folder / "mine.md").write_text(text)
-    return draft.draft(reading(str(folder / "mine.md")), "mine")
+    return draft(reading(str(folder / "mine.md")), "mine")
 
 
 def laid_down(home: Home, text: str) -> list[Path]:
@@ -119,15 +121,15 @@ def test_a_report_of_sysbench_is_laid_down_whole_and_can_be_planned(home: Home) 
 
 def test_check_lists_what_nobody_has_confirmed_the_least_sure_first(home: Home) -> None:
     laid_down(home, SYSBENCH)
-    guesses = draft.unconfirmed("mine")
+    guesses = unconfirmed("mine")
     assert [one.sure for one in guesses] == sorted(one.sure for one in guesses)
     lines = SYSBENCH.split("\n")
     assert all(lines[one.line - 1].strip() for one in guesses)
     status, said = home.run("check", "mine")
     assert (status, f"{len(guesses)} guesses not confirmed" in said) == (0, True)
-    kept = yaml.safe_load((paths.published_dir("mine") / draft.GUESSES).read_text())["guesses"][1:]
-    (paths.published_dir("mine") / draft.GUESSES).write_text(yaml.safe_dump({"guesses": kept}))
-    assert len(draft.unconfirmed("mine")) == len(guesses) - 1
+    kept = yaml.safe_load((paths.published_dir("mine") / GUESSES).read_text())["guesses"][1:]
+    (paths.published_dir("mine") / GUESSES).write_text(yaml.safe_dump({"guesses": kept}))
+    assert len(unconfirmed("mine")) == len(guesses) - 1
 
 
 def test_versions_in_columns_become_rows_and_a_sentence_a_claim_that_the_table_bears_out(tmp_path: Path) -> None:
@@ -304,7 +306,7 @@ def test_a_system_that_stands_in_for_the_document_s_is_said_and_a_kind_beside_a_
     table = "| Threads | TPS |\n|---|---|\n| 16 | 1,702 |\n| 32 | 2,702 |\n"
     source = home.write("doc.md", f"# MySQL 8.0.36 on new machines\n\n```\n{command}\n```\n\n{table}")
     new.create_report("my_mysql", source=str(source))
-    (guess,) = [one for one in draft.unconfirmed("my_mysql") if one.key == draft.SYSTEM]
+    (guess,) = [one for one in unconfirmed("my_mysql") if one.key == SYSTEM]
     assert (guess.guess, guess.printed, guess.line, guess.file) == ("mariadb", "MySQL", 1, "notebooks/my_mysql.ipynb")
     assert "MariaDB stands in for MySQL." in paths.notebook("my_mysql").read_text()
     with pytest.raises(BadInput, match="a document tells its kind by its tables"):

@@ -34,7 +34,7 @@ LAYERS: list[tuple[str, set[str]]] = [
     ("Two campaigns behind a gate; what changed from one to the next; all campaigns as tables.", {"compare"}),
     ("What one kind of report needs and no other.", {"reports"}),
     ("What a user starts: a report in a notebook, the commands behind the command line.",
-     {"report", "pipeline", "confirm", "draft", "new", "overview", "importing", "crate", "cite"}),
+     {"report", "pipeline", "confirm", "drafting", "new", "overview", "importing", "crate", "cite"}),
     ("What a user imports.", {"__init__", "api"}),
     ("Many reports on many hosts, each a command of its own.", {"batch"}),
     ("The command line.", {"cli", "__main__"}),

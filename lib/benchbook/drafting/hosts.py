@@ -1,0 +1,79 @@
+"""The hosts that a document describes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from benchbook.documents.numerals import is_empty
+from benchbook.documents.tables import Reading
+from benchbook.drafting.guesses import Noted
+from benchbook.drafting.kinds import host_attributes, host_field
+from benchbook.drafting.systems import SYSTEMS
+
+# Headings beside a list of a host's parts that call no host.
+_NO_HOST = re.compile(
+    r"\W*(?:values?|descriptions?|details?|notes?|remarks?|comments?|specs?|specifications?|configurations?|settings?|值|取值|说明|备注|描述|配置|参数)?\W*$",
+    re.IGNORECASE,
+)
+_NOTES = re.compile(r"\W*(?:notes?|remarks?|comments?|备注|说明)\W*$", re.IGNORECASE)
+
+
+def hosts_of(read: Reading, guesses: Noted) -> list[dict[str, Any]]:
+    """Return the hosts of all tables that describe some, with what runs on each."""
+    found: dict[str, dict[str, Any]] = {}
+    for table in read.tables:
+        fields = host_attributes(table)
+        if not fields:
+            continue
+        across = fields == [host_field(column.heading) for column in table.columns]
+        of_parts = [one for one in table.columns[1:] if one.quantity != "cost" and not _NOTES.match(one.heading)]
+        alone = of_parts[0] if len(of_parts) == 1 else None
+        called = table.caption.strip("*:：_ \n") or table.section.rpartition(" > ")[2] or "host"
+        records = (
+            [([(name, cell.text) for name, cell in zip(fields, row, strict=True)], row[0].line) for row in table.rows]
+            if across
+            else [
+                (
+                    [
+                        ("name", called if _NO_HOST.match(column.heading) else column.heading),
+                        *((name, row[place].text) for name, row in zip(fields, table.rows, strict=True)),
+                    ],
+                    table.line,
+                )
+                for place, column in enumerate(table.columns)
+                if place and column.quantity != "cost" and (not _NO_HOST.match(column.heading) or alone == column)
+            ]
+        )
+        for said, line in records:
+            _host(found, [(name, text.strip()) for name, text in said if name and not is_empty(text)], line, guesses)
+    return list(found.values())
+
+
+def _host(found: dict[str, dict[str, Any]], said: list[tuple[str, str]], line: int, guesses: Noted) -> None:
+    texts = " ".join(text for name, text in said if name in {"name", "address"})
+    addresses = re.findall(r"(?:\d{1,3}\.){3}\d{1,3}", texts) or [""]
+    for address in addresses:
+        host: dict[str, Any] = {"runs": []}
+        for name, text in said:
+            if name == "count":
+                host["count"] = int(text) if text.isdigit() and 0 < int(text) < 1_000_000 else 1
+            elif name == "runs":
+                host["runs"] = [re.sub(r"\s*\\?[*x×]\s*\d+$", "", part.strip()) for part in re.split("[,，、]", text)]
+            elif name == "hardware" and (
+                size := re.fullmatch(r"(.*?v?cpus?|.*?cores?)[,，]\s*(.*)", text, re.IGNORECASE)
+            ):
+                host |= {"cpu": size[1], "memory": size[2]}
+            elif name not in {"name", "address"}:
+                host.setdefault(name, text)
+        called = next((text for name, text in said if name == "name" and not address), "")
+        if not address and not called:
+            continue
+        host |= {"address": address} if address else {"name": called}
+        named = [text for name, text in said if name == "name" and re.fullmatch(SYSTEMS, text, re.IGNORECASE)]
+        host["runs"] = host["runs"] or named
+        key = address or called
+        old = found.setdefault(key, host)
+        if old is not host:
+            old |= {name: value for name, value in host.items() if name not in old or not old[name]}
+        guesses.add("report.yaml", f"hosts.{key}", ", ".join(f"{n} {v}" for n, v in host.items())[:200], line, 0.7)
