@@ -37,6 +37,7 @@ def claims_of(read: Reading, table: LongTable, guesses: Noted) -> Iterator[dict[
         or along is None
         or len(table.levels) > 1 + bool(apart)
         or any(not row.get(metric) for row in table.rows)
+        or len({row["threads"] for row in table.rows}) < 2
     ):
         return
     common = {"table": table.name, "metric": metric, "where": table.source.section or f"line {table.source.line}"}
@@ -44,8 +45,6 @@ def claims_of(read: Reading, table: LongTable, guesses: Noted) -> Iterator[dict[
     for row in table.rows:
         arms.setdefault(row[apart.name] if apart else "", {})[row["threads"]] = float(row[metric])
     names = list(arms)
-    if len({row["threads"] for row in table.rows}) < 2:
-        return
     for name, arm in arms.items():
         values = list(arm.values())
         if all(a < b for a, b in pairwise(values)) and values[-1] > 1.5 * values[0]:
@@ -70,11 +69,12 @@ def claims_of(read: Reading, table: LongTable, guesses: Noted) -> Iterator[dict[
     for sentence in said:
         if _ALWAYS.search(sentence.text) and (all(c > 0 for c in changes) or all(c < 0 for c in changes)):
             first, second = (b, a) if changes[0] > 0 else (a, b)
-            figure = {
-                "figure": {"table": table.name, "metric": metric, "rows": {apart.name: first}, "called": first},
-                "above": [{"table": table.name, "metric": metric, "rows": {apart.name: second}, "called": second}],
-            }
-            claim = {"where": common["where"], "hypothesis": "dominates", **figure, "factor": "threads"}
+            high, low = (
+                {"table": table.name, "metric": metric, "rows": {apart.name: arm}, "called": arm}
+                for arm in (first, second)
+            )
+            of = {"figure": high, "above": [low], "factor": "threads"}
+            claim = {"where": common["where"], "hypothesis": "dominates", **of}
             id = f"always-{sentence.line}"
             yield _claim(table, id, sentence.text, sentence, claim, guesses, 0.6)
         for printed in _BY.findall(sentence.text):
@@ -82,19 +82,15 @@ def claims_of(read: Reading, table: LongTable, guesses: Noted) -> Iterator[dict[
             one = [place for place, change in enumerate(changes) if abs(abs(change) - float(printed)) <= room]
             mean = abs(abs(sum(changes) / len(changes)) - float(printed)) <= room
             if len(one) == 1:
-                ratio = {
-                    "hypothesis": "ratio",
-                    **against,
-                    "rows": {apart.name: b, "threads": int(levels[one[0]])},
-                    "over": {"rows": {apart.name: a, "threads": int(levels[one[0]])}},
-                }
-                claim = {**common, **ratio, "tolerance": 0.1}
-                id = f"by-{slug(printed)}-{sentence.line}"
-                yield _claim(table, id, sentence.text, sentence, claim, guesses, 0.7)
+                at: dict[str, Any] = {"threads": int(levels[one[0]])}
+                sides = {"rows": {apart.name: b, **at}, "over": {"rows": {apart.name: a, **at}}}
+                claim, sure = {**common, "hypothesis": "ratio", **against, **sides}, 0.7
             elif mean:
-                claim = {**common, "hypothesis": "mean_ratio", **against, "factor": "threads", "tolerance": 0.1}
-                id = f"by-{slug(printed)}-{sentence.line}"
-                yield _claim(table, id, sentence.text, sentence, claim, guesses, 0.6)
+                claim, sure = {**common, "hypothesis": "mean_ratio", **against, "factor": "threads"}, 0.6
+            else:
+                continue
+            id = f"by-{slug(printed)}-{sentence.line}"
+            yield _claim(table, id, sentence.text, sentence, {**claim, "tolerance": 0.1}, guesses, sure)
 
 
 def _claim(

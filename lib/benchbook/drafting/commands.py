@@ -204,17 +204,10 @@ def told_run(read: Reading) -> Run | None:
     options += [f"--protocol={protocol[1].lower()}"] if protocol else []
     workload = called_workload(load, said["workload"][0][0])[0] if "workload" in said else ""
     first = min(line for key, places in said.items() if key for _, line in places)
+    workload = workload or ("tpcb_like" if load == "pgbench" else "")
     settings = {"threads": threads, **settings}
     words = ", ".join(f"{name} {value}" for name, value in settings.items())
-    return Run(
-        load,
-        workload or ("tpcb_like" if load == "pgbench" else ""),
-        {"threads": threads, **settings},
-        options,
-        first,
-        words,
-        [],
-    )
+    return Run(load, workload, settings, options, first, words, [])
 
 
 def _whole(text: str) -> int | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
-from benchbook.documents.tables import Reading, Table
+from benchbook.documents.tables import Table
 from benchbook.drafting.commands import TOOLS, WORKLOADS, Run, called_workload
 from benchbook.drafting.guesses import Noted
 from benchbook.drafting.tables import SERVER, LongTable
@@ -37,7 +37,7 @@ def _workload(table: Table, runs: Sequence[Run]) -> tuple[str, float]:
     return (scripts.pop(), 0.6) if len(scripts) == 1 else ("", 0.0)
 
 
-def design_of(read: Reading, table: LongTable, runs: Sequence[Run], guesses: Noted) -> dict[str, Any] | None:
+def design_of(table: LongTable, runs: Sequence[Run], guesses: Noted) -> dict[str, Any] | None:
     """Return how a table was measured, where a printed command says it and a load generator of ours can run it."""
     before = [run for run in runs if run.load and run.line <= table.source.line] or [run for run in runs if run.load]
     metrics = {column.name for column in table.columns if column.role == "metric"}
@@ -49,24 +49,21 @@ def design_of(read: Reading, table: LongTable, runs: Sequence[Run], guesses: Not
     fixed: dict[str, int | str] = {}
     for run in before:
         fixed |= run.settings
-    fixed = {name: value for name, value in fixed.items() if name not in {column.name for column in table.columns}}
+    fixed = {name: value for name, value in fixed.items() if name not in table.names}
     last = before[-1]
     looped = next((run for run in reversed(before) if run.threads or "threads" in run.settings), None)
-    if looped and looped.threads and "threads" not in {column.name for column in table.columns}:
+    if looped and looped.threads and "threads" not in table.names:
         _rounds(table, looped, guesses)
-        fixed = {name: value for name, value in fixed.items() if name not in {one.name for one in table.levels}}
+        fixed = {name: value for name, value in fixed.items() if name not in table.level_names}
     options = list(last.options)
-    if not workload or "threads" not in {column.name for column in table.levels} | set(fixed):
+    if not workload or "threads" not in {*table.level_names, *fixed}:
         return None
     _settle(table, last, fixed, options, guesses)
-    levels = {column.name for column in table.levels}
-    if not levels <= {"threads", "version"}:
+    if not {*table.level_names} <= {"threads", "version"}:
         return None
-    table.fixed = {"workload": workload, **fixed} if "workload" not in {c.name for c in table.columns} else dict(fixed)
+    table.fixed = dict(fixed) if "workload" in table.names else {"workload": workload, **fixed}
     rows = [[table.level(row, column) for column in table.levels] for row in table.rows]
-    factors = {
-        column.name: list(dict.fromkeys(row[place] for row in rows)) for place, column in enumerate(table.levels)
-    }
+    factors = {name: list(dict.fromkeys(row[place] for row in rows)) for place, name in enumerate(table.level_names)}
     key = f"design.{table.name}"
     guesses.add("report.yaml", f"{key}.workload", workload, table.source.line, sure, table.source.caption[:200])
     guesses.add(
@@ -122,7 +119,7 @@ def _settle(table: LongTable, run: Run, fixed: dict[str, int | str], options: li
         options.append(f"--protocol={protocol}")
     arms = [one for one in table.levels if one.name == SERVER] or named
     if len(arms) == 1 and arms[0].type == "string" and not _OF_LOADS.search(arms[0].heading):
-        if any(one.name == "version" for one in table.levels):
+        if "version" in table.level_names:
             return
         # Systems of ours take their places, as those of versions.
         old, arms[0].name = arms[0].name, "version"

@@ -48,8 +48,9 @@ def draft(read: Reading, name: str) -> Draft:
         for part in by_workload(table, {run.load for run in runs})
     ]
     name_tables(tables)
-    design = [entry for table in tables if (entry := design_of(read, table, runs, guesses))]
+    design = [entry for table in tables if (entry := design_of(table, runs, guesses))]
     loads = {entry["load"] for entry in design}
+    load = loads.pop() if len(loads) == 1 else ""
     versions = of_one_list(design, guesses)
     for table in tables:
         guess_columns(table, guesses)
@@ -57,11 +58,7 @@ def draft(read: Reading, name: str) -> Draft:
     report = {
         "name": name,
         "title": title_of(read) or name,
-        **(
-            {"restaged_by": "versions" if versions else "sysbench" if loads == {"sysbench"} else "load"}
-            if len(loads) == 1
-            else {}
-        ),
+        **({"restaged_by": "versions" if versions else "sysbench" if load == "sysbench" else "load"} if load else {}),
         "document": {
             "file": Path(read.document).name,
             "product": systems[0]["name"] if systems else "not printed",
@@ -83,7 +80,7 @@ def draft(read: Reading, name: str) -> Draft:
             }
             for run in runs
         ],
-        "design": design if len(loads) == 1 else [],
+        "design": design if load else [],
     }
     claims = [claim for table in tables for claim in claims_of(read, table, guesses)]
     package = {
@@ -92,4 +89,4 @@ def draft(read: Reading, name: str) -> Draft:
         "resources": [t.resource() for t in tables],
     }
     csvs = {f"{table.name}.csv": table.text() for table in tables}
-    return Draft(package, csvs, report, claims, guesses, next(iter(loads)) if len(loads) == 1 else "", versions)
+    return Draft(package, csvs, report, claims, guesses, load, versions)

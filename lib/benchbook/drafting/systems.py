@@ -50,9 +50,9 @@ def systems_of(read: Reading, guesses: Noted) -> list[dict[str, Any]]:
             )
     if not found.keys() - _LOADS and (titled := re.findall(r"\b([A-Z]\w*[A-Za-z]) v?(\d+(?:\.\d+)+)", title_of(read))):
         found[titled[0][0]] = list(dict.fromkeys(version for name, version in titled if name == titled[0][0]))
+    product = next((one for one in SYSTEMS.split("|") if re.search(rf"\b{one}\b", title_of(read))), "")
     for block in read.blocks:
         cluster = re.fullmatch(r"(?:Cluster )?version\s*[:：]\s*(v?\d[\w.-]+)", block.text.strip(), re.IGNORECASE)
-        product = next((one for one in SYSTEMS.split("|") if re.search(rf"\b{one}\b", title_of(read))), "")
         if cluster and product and not found.get(product):
             found[product] = [cluster[1]]
     for name, versions in found.items():

@@ -62,6 +62,14 @@ class LongTable:
     def levels(self) -> list[_Column]:
         return [column for column in self.columns if column.role == "level" and column.needed]
 
+    @property
+    def names(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+    @property
+    def level_names(self) -> list[str]:
+        return [column.name for column in self.levels]
+
     def resource(self) -> dict[str, Any]:
         fields = [
             column.described(negative=any(row.get(column.name, "").startswith("-") for row in self.rows))
@@ -73,13 +81,12 @@ class LongTable:
             "title": self.source.section.rpartition(" > ")[2] or self.source.caption or self.name,
             "where": f"{self.source.section}, line {self.source.line}".lstrip(", "),
             "fixed": self.fixed,
-            "schema": {"fields": fields, "primaryKey": [column.name for column in self.levels], "missingValues": [""]},
+            "schema": {"fields": fields, "primaryKey": self.level_names, "missingValues": [""]},
         }
 
     def text(self) -> str:
-        names = [column.name for column in self.columns]
         out = io.StringIO()
-        writer = csv.DictWriter(out, names, restval="", lineterminator="\n")
+        writer = csv.DictWriter(out, self.names, restval="", lineterminator="\n")
         writer.writeheader()
         writer.writerows(self.rows)
         return out.getvalue()
@@ -146,7 +153,7 @@ def long_table(table: Table) -> LongTable | None:
             _setting(made, column, cells)
     if not any(column.role == "metric" for column in made.columns):
         return None
-    key = [tuple(row[column.name] for column in made.levels) for row in made.rows]
+    key = [tuple(row[name] for name in made.level_names) for row in made.rows]
     if not made.levels or len(set(key)) < len(key):
         name = _free(made, "row", "")
         made.columns.insert(0, _Column(name, "integer", "1", "level", "", 0.3, needed=True))
@@ -179,9 +186,8 @@ def by_workload(table: LongTable, loads: set[str]) -> list[LongTable]:
 
 def _free(made: LongTable, name: str, other: str) -> str:
     """Return a name that no column has: the short one, else that of the heading, else a numbered one."""
-    taken = {column.name for column in made.columns}
     tries = [name, *([other] if other else []), *(f"{name}_{number}" for number in range(2, 1000))]
-    return next(one for one in tries if one and one not in taken)
+    return next(one for one in tries if one and one not in made.names)
 
 
 def _setting(made: LongTable, column: Column, cells: Sequence[Cell]) -> None:
