@@ -96,7 +96,7 @@ class Cells:
     def __init__(self, read: Reading) -> None:
         self.points = {table.id: points for table in read.tables if (points := cells_of(table))}
         self.tables = [table for table in read.tables if table.id in self.points]
-        self.titles = {one.id: _words(one.section.rpartition(" > ")[2]) for one in self.tables}
+        self.titles = {one.id: _words(one.heading) for one in self.tables}
         self.around: dict[str, str] = {}
         section = ""
         for block in read.blocks:
@@ -137,7 +137,7 @@ class Cells:
     def better(self, point: Point) -> str:
         """Return whether more of a cell's metric is better, or less; what is told around its table may say it."""
         column = point.table.columns[point.place]
-        text = f"{point.table.caption} {self.around.get(point.table.section.rpartition(' > ')[2], '')}"
+        text = f"{point.table.caption} {self.around.get(point.table.heading, '')}"
         said = not column.unit and re.search(
             r"\btime\b[^.]{0,40}\bin (?:milli)?seconds\b|latency in|耗时", text, re.IGNORECASE
         )

@@ -62,7 +62,7 @@ def cells_of(table: Table) -> list[Point]:
     """Return every cell of a metric in a table, with its names by dimension."""
     levels = [place for place, one in enumerate(table.columns) if one.role == "level"] or [0]
     title = table.caption.strip("*:：_ \n") if len(table.caption) < 60 else ""
-    title = title or table.section.rpartition(" > ")[2]
+    title = title or table.heading
     changed = [
         row
         for row in range(len(table.rows))

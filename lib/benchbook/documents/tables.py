@@ -58,6 +58,11 @@ class Table:
         return ", ".join(words) or f"row {row + 1}"
 
     @property
+    def heading(self) -> str:
+        """The heading that it stands under."""
+        return self.section.rpartition(" > ")[2]
+
+    @property
     def name(self) -> str:
         """Its place in words."""
         return f"{self.id} (line {self.line}{f', {self.section}' if self.section else ''})"

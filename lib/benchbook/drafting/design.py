@@ -25,7 +25,7 @@ def of_one_list(design: list[dict[str, Any]], guesses: Noted) -> int:
 
 def _workload(table: Table, runs: Sequence[Run]) -> tuple[str, float]:
     """Return the workload of a table and how sure that is: as it is named in its text, called there, or run at all."""
-    about = f"{table.caption} {table.section.rpartition(' > ')[2]}"
+    about = f"{table.caption} {table.heading}"
     load = runs[-1].load
     if load in WORKLOADS and (name := called_workload(load, about)[0]):
         return name, 0.95 if name in about else 0.8
@@ -114,7 +114,7 @@ def _settle(table: LongTable, run: Run, fixed: dict[str, int | str], options: li
             for row in table.rows:
                 row[column.name] = row.pop("throughput", "")
     named = [one for one in table.levels if one.name not in {"threads", "version"}]
-    protocol = called_workload(run.load, table.source.section.rpartition(" > ")[2])[1] if run.load in WORKLOADS else ""
+    protocol = called_workload(run.load, table.source.heading)[1] if run.load in WORKLOADS else ""
     if protocol and not any("--protocol" in one for one in options):
         options.append(f"--protocol={protocol}")
     arms = [one for one in table.levels if one.name == SERVER] or named

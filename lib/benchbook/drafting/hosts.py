@@ -29,7 +29,7 @@ def hosts_of(read: Reading, guesses: Noted) -> list[dict[str, Any]]:
         across = fields == [host_field(column.heading) for column in table.columns]
         of_parts = [one for one in table.columns[1:] if one.quantity != "cost" and not _NOTES.match(one.heading)]
         alone = of_parts[0] if len(of_parts) == 1 else None
-        called = table.caption.strip("*:：_ \n") or table.section.rpartition(" > ")[2] or "host"
+        called = table.caption.strip("*:：_ \n") or table.heading or "host"
         records = (
             [([(name, cell.text) for name, cell in zip(fields, row, strict=True)], row[0].line) for row in table.rows]
             if across

@@ -78,7 +78,7 @@ class LongTable:
         return {
             "name": self.name,
             "path": f"{self.name}.csv",
-            "title": self.source.section.rpartition(" > ")[2] or self.source.caption or self.name,
+            "title": self.source.heading or self.source.caption or self.name,
             "where": f"{self.source.section}, line {self.source.line}".lstrip(", "),
             "fixed": self.fixed,
             "schema": {"fields": fields, "primaryKey": self.level_names, "missingValues": [""]},
@@ -288,7 +288,7 @@ def name_tables(tables: list[LongTable]) -> None:
     """Give each table a name of its own: its workload's, else that of its section, else a number."""
     for number, table in enumerate(tables, start=1):
         words = re.search(r"\boltp_[a-z_]{1,40}", f"{table.source.caption} {table.source.section}")
-        table.name = words[0] if words else slug(table.source.section.rpartition(" > ")[2]) or f"table_{number}"
+        table.name = words[0] if words else slug(table.source.heading) or f"table_{number}"
         if not re.match("[a-z]", table.name) or table.name in {one.name for one in tables[: number - 1]}:
             table.name = f"table_{number}" if not re.match("[a-z]", table.name) else f"{table.name}_{number}"
 
