@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -41,12 +42,17 @@ _SHOWN = 100
 # Beside these, a level stands in the cells only where it varies.
 _ALWAYS = ("workload", "threads")
 _NUMERIC = ("threads", "rate")
+_VALUE = r"(?:\"[^\"\n]*\"|'[^'\n]*'|\S+)"
 # Behind an option or a variable, in memtier's JSON as it is read, and in an address.
 _PASSWORD = re.compile(
     r"(-{1,2}\S*(?:pass|authenticate)\w*[= ]|\b(?:PGPASSWORD|MYSQL_PWD|REDISCLI_AUTH)=|\bauthenticate = "
-    r"|(?-i:\b(?:redis-benchmark|memtier_benchmark)\b.* -a +|\b(?:go-tpc|tiup bench)\b.* -p +)|://[^:/\s]*:(?=\S+@))"
-    r"(?:(?<=authenticate = ).+|(?<=[= ])(?:\"[^\"\n]*\"|'[^'\n]*'|\S+)|\S+(?=@))",
+    rf"|://[^:/\s]*:(?=\S+@))(?:(?<=authenticate = ).+|(?<=[= ]){_VALUE}|\S+(?=@))",
     re.IGNORECASE,
+)
+# Behind a letter that is another option elsewhere: the rest of a line from the program on, and its option.
+_BY_PROGRAM = (
+    (re.compile(r"\b(?:redis-benchmark|memtier_benchmark)\b.*"), re.compile(rf"( -a +){_VALUE}")),
+    (re.compile(r"\b(?:go-tpc|tiup bench)\b.*"), re.compile(rf"( -p +){_VALUE}")),
 )
 
 
@@ -377,6 +383,17 @@ def _keep(campaign: Campaign, trial: Trial, log: Log, beside: Sequence[HostMetri
         summary=log.run.figures,
         proof={IMPORTED: {"file": str(log.file), "run": log.number, "printed": log.run.levels}},
     )
-    output = _PASSWORD.sub(r"\1<hidden>", log.run.text)
+    output = _without_passwords(log.run.text)
     # Ten thousand of them: what a loss of power takes is imported again.
     record.save(campaign.folder / "trials", kept, series, output, lasting=False)
+
+
+def _without_passwords(text: str) -> str:
+    text = _PASSWORD.sub(r"\1<hidden>", text)
+    for line, option in _BY_PROGRAM:
+        text = line.sub(partial(_hidden, option), text)
+    return text
+
+
+def _hidden(option: re.Pattern[str], line: re.Match[str]) -> str:
+    return option.sub(r"\1<hidden>", line[0])
