@@ -85,6 +85,15 @@ def test_the_inventories_have_every_role_once(name: str) -> None:
     assert made.options == {}
 
 
+@pytest.mark.parametrize(("server", "port"), [("dm-master", 8261), ("dm-worker", 8262)])
+def test_a_server_of_dm_has_not_the_port_of_sshd_even_where_nobody_names_its_own(server: str, port: int) -> None:
+    lab = load_inventory("lab_dm_ga")
+    named = {name: each for name, each in lab.systems.items() if name != server}
+    lab = lab.model_copy(update={"systems": named, "ssh": lab.ssh.model_copy(update={"port": port})})
+    with pytest.raises(BadInput, match=f"systems.{server}.port: {server} and the sshd of host dm39 .*got {port}"):
+        dm_kind.DmKind().experiment(GA, parameters(), load_profile("smoke"), lab)
+
+
 # -- tasks ----------------------------------------------------------------------------------------------------------
 
 

@@ -97,6 +97,17 @@ def test_the_lab_of_the_report_can_run_it_and_one_without_a_role_cannot(home: Ho
         saga_kind.SagaKind().experiment(PUBLISHED, parameters(), profile, _two_clients(lab))
 
 
+@pytest.mark.parametrize(("server", "port"), [("business", 8083), ("dtm", 36789), ("dtm", 36791)])
+def test_a_service_has_not_the_port_of_sshd_even_where_nobody_names_its_own(server: str, port: int) -> None:
+    """DTM listens on the two ports above its own as well: 36790 and 36791."""
+    lab = load_inventory("lab_dtm")
+    lab = lab.model_copy(
+        update={"systems": {"mariadb": lab.systems["mariadb"]}, "ssh": lab.ssh.model_copy(update={"port": port})}
+    )
+    with pytest.raises(BadInput, match=f"systems.{server}.port: {server} and the sshd of host server .*got {port}"):
+        saga_kind.SagaKind().experiment(PUBLISHED, parameters(), load_profile("smoke"), lab)
+
+
 def _copied(home: Home) -> bool:
     from kit import ROOT
 

@@ -98,6 +98,8 @@ Account = Annotated[
 Variable = Annotated[str, matching(r"[A-Za-z_][A-Za-z0-9_]*", "a name of letters, digits and _, such as DB_PASSWORD")]
 # What reports ask an inventory for beside the systems, which are roles as well.
 _ROLES = ("client", "mysql", "dm-master", "dm-worker", "business", "source", "target")
+# Where servers listen that no class declares: DM's by its own defaults (master-addr, worker-addr), and our service.
+UNDECLARED = {"dm-master": 8261, "dm-worker": 8262, "business": 8083}
 # Without `ab`: of two letters everything near is somebody's own name.
 _PROGRAMS = (
     *("sysbench", "pgbench", "go-tpc", "benchmark", "java", "benchbook-python"),
@@ -404,7 +406,8 @@ class Inventory(Strict):
 
     def _listeners(self, system: str) -> list[tuple[str, int]]:
         """Names of the hosts that a server of this name may run on, each with every port of it."""
-        ports = {self.port(system), self.status_port(system), self.peer_port(system)}
+        first, above = self.port(system) or 0, getattr(declared(system), "ports_above", 0)
+        ports = {*range(first, first + above + 1), self.status_port(system), self.peer_port(system)}
         return [(host, port) for host in self.with_role(role_of(system)) for port in ports if port]
 
     def _lab_is_loopback(self) -> None:
@@ -439,7 +442,7 @@ class Inventory(Strict):
     def port(self, system: str) -> int | None:
         """Where the server of this name listens: as the inventory says, else as it declares itself."""
         known = declared(system)
-        return self.settings(system).port or (known.default_port if known else None)
+        return self.settings(system).port or (known.default_port if known else UNDECLARED.get(system))
 
     def status_port(self, system: str) -> int | None:
         """Where it answers about itself, for a server that has a port for that."""

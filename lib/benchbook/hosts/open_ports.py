@@ -10,11 +10,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from benchbook import plugins
 from benchbook.hosts.about import HostFinding
-from benchbook.hosts.inventory import Inventory, declared, role_of
+from benchbook.hosts.inventory import UNDECLARED, Inventory, declared, role_of
 from benchbook.hosts.lab_host import ACCOUNT, has_account, has_own_network
 
-# Servers that no class declares, by their role; and the sides of a transfer.
-_OTHERS = {"dm-master": 8261, "dm-worker": 8262, "business": 8083}
+# The sides of a transfer.
 _SIDES = ("source", "target")
 # Listen on all addresses: they cannot be bound to one.
 _EVERYWHERE = ("dtm",)
@@ -42,8 +41,8 @@ def findings(inventory: Inventory, names: Iterable[str]) -> list[HostFinding]:
 
 def _open(inventory: Inventory, role: str) -> Iterator[int]:
     """Yield the ports without a login of the servers that run on the hosts of a role."""
-    if role in _OTHERS:
-        yield inventory.port(role) or _OTHERS[role]
+    if role in UNDECLARED:
+        yield inventory.port(role) or UNDECLARED[role]
     for system in ["mongo"] if role in _SIDES else {*plugins.names("systems"), *inventory.systems}:
         known = declared(system)
         if known is None or (role_of(system) != role and role not in _SIDES):

@@ -171,7 +171,6 @@ def _short(message: str) -> str:
 
 
 MASTER, WORKER = "dm-master", "dm-worker"
-PORTS = {MASTER: 8261, WORKER: 8262}
 # The whole page is tens of kB, of which a few lines are wanted: they are chosen on the host.
 _FETCH = """
 import sys, urllib.request
@@ -206,7 +205,7 @@ class DM:
 
     def address(self, role: str) -> str:
         host = self.session.with_role(role)[0]
-        return at(host.address, self.session.inventory.port(role) or PORTS[role])
+        return at(host.address, self.session.inventory.port(role))
 
     @property
     def folder(self) -> str:
@@ -300,7 +299,7 @@ class DM:
         return said.stdout
 
     def stop(self) -> None:
-        with ThreadPoolExecutor(max_workers=len(PORTS), thread_name_prefix="dm") as pool:
+        with ThreadPoolExecutor(max_workers=2, thread_name_prefix="dm") as pool:
             list(pool.map(self._end, list(self._jobs)))
 
     def _end(self, role: str) -> None:

@@ -161,7 +161,6 @@ class SagaService(HttpService):
     title = "saga-bench (business service)"
     program = "saga-bench"
     alive_path = "/healthz"
-    default_port = 8083
 
     def __init__(self, session: Session, store: Endpoint, dtm_api: str, accounts: int) -> None:
         super().__init__(session, store)

@@ -229,6 +229,7 @@ class DmKind(Kind[ReplicationParameters]):
         """Raise BadInput for a role that nobody has, or that two hosts have where one is meant."""
         for role in ROLES:
             inventory.require_one(role)
+            inventory.check_sshd_apart(role)
         check_probes(profile, [*mysql.check(parameters.names(), inventory), systems.find("tidb", inventory)])
         count = design_values.anywhere_fixed(published, "tables")
         self.check_load(published, parameters.allow)

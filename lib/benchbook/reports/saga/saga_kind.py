@@ -136,6 +136,7 @@ class SagaKind(Kind[SagaParameters]):
         """Raise BadInput for a role that nobody has, or that two hosts have where one is meant."""
         for role in ROLES:
             inventory.require_one(role)
+            inventory.check_sshd_apart(role)
         check_probes(profile, mysql.check(parameters.names(), inventory))
         size = profile.sysbench.model_copy(
             update={
