@@ -262,6 +262,37 @@ def test_what_is_wrong_in_the_topology_is_said_of_the_topology(home: Home) -> No
     assert str(refused.value).startswith(f"{home.path}/topology.yaml: tikv_servers.*.port: ")
 
 
+NO_NAME = {"log level": "warn"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "key"),
+    [
+        ({"global": {"ssh_port": 99999}}, "global.ssh_port"),
+        ({"tidb_servers": [{"host": "192.0.2.2", "ssh_port": 99999}]}, "tidb_servers.*.ssh_port"),
+        (
+            {"global": {}, "tidb_servers": [{"host": "192.0.2.1", "ssh_port": 99999}]},
+            "tidb_servers.*.ssh_port",  # PD is on this host as well
+        ),
+        ({"pd_servers": [{"host": "192.0.2.1", "client_port": 99999}]}, "pd_servers.*.client_port"),
+        ({"global": {"user": "-x"}}, "global.user"),
+        ({"global": {"data_dir": "/a\nb"}}, "global.data_dir"),
+        ({"tikv_servers": [{"host": "192.0.2.4", "data_dir": "/a\nb"}]}, "tikv_servers.*.data_dir"),
+        ({"tidb_servers": [{"host": "192.0.2.2", "deploy_dir": "/a\nb"}]}, "tidb_servers.*.deploy_dir"),
+        ({"server_configs": {"tikv": NO_NAME}}, "server_configs.tikv.log level"),
+        ({"tikv_servers": [{"host": "192.0.2.4", "config": NO_NAME}]}, "tikv_servers.*.config.log level"),
+    ],
+)
+def test_what_is_wrong_in_the_topology_has_the_key_that_it_has_there(
+    home: Home, changed: dict[str, Any], key: str
+) -> None:
+    """The first is of a host that has a name of the inventory's own: `spdb` is no PD for that."""
+    named = {"spdb": {"address": "192.0.2.2", "roles": ["client"]}}
+    with pytest.raises(BadInput) as refused:
+        read(home, {**TOPOLOGY, **changed}, hosts=named)
+    assert (str(refused.value.file), refused.value.key) == (f"{home.path}/topology.yaml", key)
+
+
 def test_a_host_of_the_inventory_is_no_server_of_the_topology_for_its_name(home: Home) -> None:
     found = read(home, hosts={"tidb1": {"address": "192.0.2.9", "roles": ["client"]}})
     assert (found.hosts["tidb1"].address, found.hosts["tidb1"].roles) == ("192.0.2.9", ("client",))

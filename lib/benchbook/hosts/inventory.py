@@ -531,7 +531,7 @@ def load_inventory(name: str) -> Inventory:
         said_here = _says(values, key) or (_says(values, f"{part}.{name.split('.')[0]}") and not _says(every, key))
         if part not in {"hosts", "systems"} or not name or said_here or not sources:
             raise
-        key = key_in_topology(key) if "topology" in values else key
+        key = key_in_topology(key, every, sources[-1]) if "topology" in values else key
         raise BadInput(problem.problem, file=sources[-1], key=key, value=problem.value, fix=problem.fix) from problem
 
 

@@ -220,6 +220,24 @@ class Section:
         own = (instance.data_dir or shared).partition(",")[0]
         return posixpath.normpath(posixpath.join(self.deployed(overall, instance), own, "benchbook"))
 
+    def written(self, overall: TiupGlobal, instance: TiupInstance, rest: Sequence[str]) -> str:
+        """Return the key behind what follows the name of a host or a system in an inventory: a server's own, or not."""
+        kind, own = ".".join(rest[:1]), f"{self.component}_servers.*"
+        if kind == "user":
+            return "global.user"
+        if kind == "settings":
+            name = ".".join(rest[1:])
+            said = any(f"{name}.".startswith(f"{each}.") for each, _ in _flat(instance.config))
+            return ".".join([f"{own}.config" if said else f"server_configs.{self.component}", *rest[1:]])
+        called = {"address": ("host",), "workdir": ("data_dir", "deploy_dir"), "binary": ("deploy_dir",)}
+        if self.component == "pd":
+            called["port"] = ("client_port",)
+        for key in called.get(kind, (kind,)):
+            for where, part in ((own, instance), ("global", overall)):
+                if getattr(part, key, None):
+                    return f"{where}.{key}"
+        return ".".join([own, *rest])
+
     def _common(self, key: str, values: Sequence[object]) -> object:
         if len(set(values)) > 1:
             fix = "give all servers of this kind the same one"
@@ -241,16 +259,20 @@ def with_topology(values: Mapping[str, object], file: Path) -> Written:
         return dict(values)  # whoever reads the inventory says what is wrong with it
     topology = load_model(TiupTopology, file)
     _only_what_is_taken_over(topology.overall, file)
-    sections = (
-        Section("pd", "pd", topology.pd_servers, file),
-        Section("tikv", "tikv", topology.tikv_servers, file),
-        Section("tidb", "tidb_cluster", topology.tidb_servers, file),
-    )
+    sections = _sections(topology, file)
     systems = _mapping(values.get("systems"))
     for section in sections:
         imported = section.settings(topology.overall, topology.server_configs.get(section.component) or {})
         systems[section.system] = {**imported, **_mapping(systems.get(section.system))}
     return {**values, "hosts": _hosts(values, topology.overall, sections), "systems": systems}
+
+
+def _sections(topology: TiupTopology, file: Path) -> Sequence[Section]:
+    return (
+        Section("pd", "pd", topology.pd_servers, file),
+        Section("tikv", "tikv", topology.tikv_servers, file),
+        Section("tidb", "tidb_cluster", topology.tidb_servers, file),
+    )
 
 
 def _only_what_is_taken_over(overall: TiupGlobal, file: Path) -> None:
@@ -270,18 +292,22 @@ def _limits(said: Written | None) -> Written:
     return dict(_flat(said or {}))
 
 
-def key_in_topology(key: str) -> str:
-    """Return what a topology calls the key of an inventory that was made of it."""
-    _, name, *rest = key.split(".")
-    # Hosts are called tikv1, systems tidb_cluster.
-    component = next((each for each in PORTS if each in name), "*")
-    if rest[:1] == ["settings"]:
-        return ".".join(["server_configs", component, *rest[1:]])
-    if rest == ["user"]:
-        return "global.user"
-    return ".".join(
-        [f"{component}_servers", "*", *({"address": "host", "workdir": "data_dir"}.get(each, each) for each in rest)]
-    )
+def key_in_topology(key: str, values: Mapping[str, object], file: Path) -> str:
+    """Return what the topology in `file` calls a key of the inventory `values` that was made of it; others as they are.
+
+    Raises BadInput.
+    """
+    part, name, *rest = key.split(".")
+    topology, address = load_model(TiupTopology, file), _mapping(_mapping(values.get("hosts")).get(name)).get("address")
+    behind = [
+        (section, instance)
+        for section in _sections(topology, file)
+        for instance in section.instances
+        if (instance.host == address if part == "hosts" else section.system == name)
+    ]
+    # Of the servers of one host the first that has a port of SSH says it, unless one holds for all.
+    behind.sort(key=lambda each: not (topology.overall.ssh_port or each[1].ssh_port))
+    return behind[0][0].written(topology.overall, behind[0][1], rest) if behind else key
 
 
 def _hosts(values: Mapping[str, object], overall: TiupGlobal, sections: Sequence[Section]) -> Written:
