@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -32,6 +34,8 @@ from benchbook.hosts.about import Json
 
 # Executed notebooks of runs that ended before they had a campaign: the last few stay, to look for the reason.
 KEPT = 10
+# A folder is locked as soon as it is made: well within this time (s), even by a process that has to wait for a CPU.
+LOCKED_WITHIN_S = 60.0
 # Bytes, unix(7).
 LONGEST_SOCKET = 107
 KERNEL_DIED = "KernelDied"
@@ -66,6 +70,34 @@ def _prefix() -> str:
     return f"benchbook-{os.getpid()}-"
 
 
+@contextmanager
+def _in_use(folder: str | Path) -> Iterator[None]:
+    """Hold a lock on a folder: who shares it, and not our process ids (containers do), sees by it that we run."""
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        # Where a file system has no locks nobody else gets one either, and the folder stays.
+        with suppress(OSError):
+            fcntl.flock(held, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(held)
+
+
+def _is_in_use(folder: Path) -> bool:
+    """Whether a run may be at work in it: one holds its lock, or is about to take it, or nobody can tell."""
+    try:
+        held = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return True
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return time.time() - os.fstat(held).st_mtime < LOCKED_WITHIN_S
+    except OSError:
+        return True
+    finally:
+        os.close(held)
+
+
 def left_by_killed_runs() -> list[Path]:
     """Return the temporary folders of runs of this user that are no more; what a run said that it kept is none."""
     found = []
@@ -73,7 +105,7 @@ def left_by_killed_runs() -> list[Path]:
         pid = re.fullmatch(r"benchbook-(\d+)-.*", folder.name)
         with suppress(FileNotFoundError):
             own = folder.lstat().st_uid == os.geteuid() and folder.is_dir() and not folder.is_symlink()
-            if pid and own and not psutil.pid_exists(int(pid[1])):
+            if pid and own and not psutil.pid_exists(int(pid[1])) and not _is_in_use(folder):
                 found.append(folder)
     return found
 
@@ -91,7 +123,7 @@ def execute(report: str, parameters: Mapping[str, object], console: Console) -> 
     with (
         _following(console) as follower,
         _nothing_before_loads(follower),
-        _written_aside(_own_file(paths.runs_dir(report) / "executed")) as (target, aside),
+        _written_aside(_own_file(paths.runs_dir(report) / "executed"), console) as (target, aside),
     ):
         try:
             run_cells(paths.notebook(report), parameters, aside)
@@ -131,7 +163,7 @@ def run_cells(notebook: Path, parameters: Mapping[str, object], target: Path) ->
     Raise PapermillExecutionError for a cell that failed, RuntimeError for a kernel that died, and BadInput for a file
     that cannot be run.
     """
-    with tempfile.TemporaryDirectory(prefix=_prefix()) as sockets:
+    with tempfile.TemporaryDirectory(prefix=_prefix()) as sockets, _in_use(sockets):
         if (over := len(os.fsencode(f"{sockets}/kernel-5")) - LONGEST_SOCKET) > 0:
             fix = f"set it to a folder whose path is {over} bytes shorter"
             value = tempfile.gettempdir()
@@ -193,25 +225,26 @@ def _own_file(folder: Path) -> Path:
 
 
 @contextmanager
-def _written_aside(target: Path) -> Iterator[tuple[Path, Path]]:
+def _written_aside(target: Path, console: Console) -> Iterator[tuple[Path, Path]]:
     """`target`, and a temporary file to write meanwhile: the disk of the records may fill while a notebook runs.
 
-    A notebook that breaks off is moved to `target` as well, if that can be.
+    A notebook that breaks off is moved to `target` as well, if that can be; else the console is told where it stays.
     """
     aside = Path(tempfile.mkdtemp(prefix=_prefix())) / target.name
-    try:
-        with writing(aside):
-            yield target, aside
-    except BaseException:
+    with _in_use(aside.parent):
         try:
-            _move(aside, target)
-        except NotWritten:
-            _keep(aside)
-        raise
-    finally:
-        # It is gone where the notebook was kept, and not empty where nothing could be moved.
-        with suppress(OSError):
-            aside.parent.rmdir()
+            with writing(aside):
+                yield target, aside
+        except BaseException:
+            try:
+                _move(aside, target)
+            except NotWritten as full:
+                console.print(f"{full}. The executed notebook is {_keep(aside)}", markup=False, soft_wrap=True)
+            raise
+        finally:
+            # It is gone where the notebook was kept, and not empty where nothing could be moved.
+            with suppress(OSError):
+                aside.parent.rmdir()
 
 
 def _keep(aside: Path) -> Path:
@@ -320,7 +353,7 @@ class _Follower:
 
 @contextmanager
 def _following(console: Console) -> Iterator[_Follower]:
-    with tempfile.TemporaryDirectory(prefix=_prefix()) as folder:
+    with tempfile.TemporaryDirectory(prefix=_prefix()) as folder, _in_use(folder):
         path = Path(folder) / "progress.jsonl"
         path.touch()
         follower, over = _Follower(path, console), threading.Event()

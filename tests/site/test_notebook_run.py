@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -205,6 +206,35 @@ def test_a_notebook_that_is_broken_off_is_kept_and_nothing_stays_aside(
     assert kept.read_text() == "its cells"
 
 
+def test_a_notebook_that_is_broken_off_on_a_full_disk_is_named(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def play(_: str, __: object, target: Path) -> None:
+        seen.append(target)
+        target.write_text("its cells")
+        assert notebook_run._is_in_use(target.parent)
+        os.utime(target.parent, (0, 0))
+        assert notebook_run._is_in_use(target.parent), "not by its age, but by its lock"
+        raise KeyboardInterrupt
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    (tmp_path / "t").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "t"))
+    monkeypatch.setattr(notebook_run, "run_cells", play)
+    monkeypatch.setattr(shutil, "copyfile", full)
+    said = io.StringIO()
+    with pytest.raises(KeyboardInterrupt):
+        notebook_run.execute("r", {}, Console(file=said, width=40))
+    (kept,) = (tmp_path / "t").iterdir()
+    assert kept.name.startswith("benchbook-kept-")
+    assert "No space left on device" in said.getvalue()
+    assert said.getvalue().endswith(f"The executed notebook is {kept / seen[0].name}\n")
+
+
 def test_a_dead_kernel_is_the_error_of_the_cell_that_it_ran() -> None:
     cells = [v4.new_markdown_cell("# title"), *(v4.new_code_cell(f"step({i})") for i in range(3))]
     for cell in cells[1:3]:
@@ -232,6 +262,18 @@ def test_what_a_killed_run_left_in_the_temporary_folder_is_found_and_no_other_s(
     kept = notebook_run._keep(told)
     (tmp_path / names[1] / "half.ipynb").touch()
     (tmp_path / f"benchbook-{gone.pid}-link").symlink_to(tmp_path / names[2])
+    assert notebook_run.left_by_killed_runs() == [], "a run in another container has yet to lock what it made"
+    for name in names:
+        os.utime(tmp_path / name, (0, 0))
+    # A process that has one of our numbers in its own PID namespace only: here there is none of its number.
+    held = f"import fcntl, os; fcntl.flock(os.open({str(tmp_path / names[0])!r}, 0), fcntl.LOCK_SH); print(); input()"
+    with subprocess.Popen([sys.executable, "-c", held], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as alive:
+        assert alive.stdout
+        alive.stdout.readline()
+        assert notebook_run.left_by_killed_runs() == [tmp_path / names[1]]
+        alive.communicate()
+    with notebook_run._in_use(tmp_path / names[1]):
+        assert notebook_run.left_by_killed_runs() == [tmp_path / names[0]]
     assert sorted(notebook_run.left_by_killed_runs()) == [tmp_path / names[0], tmp_path / names[1]]
     assert kept.exists(), "a run has told where it lies"
 
