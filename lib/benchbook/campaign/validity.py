@@ -343,6 +343,9 @@ def network_cuts(load: TrialSamples) -> Iterator[str]:
             usual = timeouts[beside].mean()
         else:
             # Without a timer, Linux counts there what answers a SYN that came again (tcp_rtx_synack).
+            # Of a connect() that Linux gives up, the last timer sends no SYN, and is left over (6.18: 3 timers, 2 SYN):
+            # two such ends within the stall look like a cut. TCPAbortOnTimeout counts them, but those of connections
+            # that stood as well: less by those, a cut would be missed.
             usual, timeouts = 0.0, (timeouts - rows["tcp.syn_retransmitted"]).clip(lower=0.0)
         seconds = rows.t.diff().fillna(PERIOD_S)
         within = (timeouts * seconds)[inside].sum()
