@@ -32,6 +32,8 @@ pytestmark = [pytest.mark.real, pytest.mark.slow]
 SMALL = {"profile": "tiny", "inventory": "lab_test", "system": "mariadb", "workloads": ["oltp_point_select"],
          "threads": [1], "repetitions": 2, "time_s": 12, "rate": OFFERED}  # fmt: skip
 NAME = f"notebooks/{REPORT}.ipynb"
+# Until a kernel has started, imported and prepared a first load beside all other tests, or a campaign has ended (ms).
+LONG_MS = 3 * PATIENCE_S * 1000
 GO_ON = "what was recorded stays; run the cell again, and it goes on from there"
 
 
@@ -171,7 +173,7 @@ def test_a_notebook_in_jupyterlab_is_run_interrupted_finished_opened_again_chang
     # Run all, and interrupt in mid-trial: one sentence.
     run = lab_view.cell("report.run()")
     lab_view.menu("Run", "Run All Cells")
-    run.get_by_text(" now, ").wait_for()
+    run.get_by_text(" now, ").wait_for(timeout=LONG_MS)
     lab_view.menu("Kernel", "Interrupt Kernel")
     lab_view.idle()
     assert errors(lab_view.saved()) == [[f"RunInterrupted: interrupted; 2 trials are left: {GO_ON}"]]
@@ -179,7 +181,7 @@ def test_a_notebook_in_jupyterlab_is_run_interrupted_finished_opened_again_chang
 
     # Run again: it goes on, to the end of the notebook.
     lab_view.menu("Run", "Run All Cells")
-    page.locator(".jp-NotebookPanel:visible").get_by_text("results in ").wait_for()
+    page.locator(".jp-NotebookPanel:visible").get_by_text("results in ").wait_for(timeout=LONG_MS)
     lab_view.idle()
     notebook = lab_view.saved()
     assert errors(notebook) == []
@@ -216,7 +218,7 @@ def test_a_page_that_is_loaded_again_says_how_the_run_is_followed_and_ended(lab_
     # interrupted.
     lab_view.set_parameter("repetitions", 4)
     lab_view.menu("Run", "Run All Cells")
-    run.get_by_text(" now, ").wait_for()
+    run.get_by_text(" now, ").wait_for(timeout=LONG_MS)
     lab_view.saved()
     page.reload()
     run.get_by_text("After a reload the run goes on unseen").wait_for()
@@ -227,7 +229,7 @@ def test_a_page_that_is_loaded_again_says_how_the_run_is_followed_and_ended(lab_
 
     # As it says: run again, it goes on to its end, and the note is gone.
     lab_view.menu("Run", "Run All Cells")
-    page.locator(".jp-NotebookPanel:visible").get_by_text("results in ").wait_for(timeout=3 * PATIENCE_S * 1000)
+    page.locator(".jp-NotebookPanel:visible").get_by_text("results in ").wait_for(timeout=LONG_MS)
     lab_view.idle()
     assert run.get_by_text("After a reload").count() == 0
     assert set(home.campaigns()) - before == {begun}
