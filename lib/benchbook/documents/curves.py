@@ -30,7 +30,7 @@ def _rank(quantity: str, percent: float | None) -> float | None:
 
 
 def percentiles(table: Table) -> Iterator[Outcome]:
-    """Yield the rows (or columns) in which a higher percentile is the smaller one, or a mean lies above the maximum."""
+    """Yield the rows (or columns) in which a higher percentile is the smaller one, or a minimum lies above the maximum."""
     stems: dict[tuple[str, str], list[tuple[float, int]]] = {}
     for place, column in enumerate(table.columns):
         rank = _rank(column.quantity, column.percent)

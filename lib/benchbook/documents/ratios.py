@@ -124,7 +124,7 @@ def _products(table: Table, places: Sequence[int], of: Callable[..., float]) -> 
 
 
 def _odd_one(rows: list[Product], room: float) -> list[Product] | None:
-    """Return the rows that are off what all others share, at most one in five; None where nothing is shared."""
+    """Return the rows that are off what all others share, one or at most one in eight; None where nothing is shared."""
     if len(rows) < CONSTANT + 1:
         return None
     middle = median(value for _, _, value, _ in rows)
@@ -145,7 +145,7 @@ def _odd_one(rows: list[Product], room: float) -> list[Product] | None:
 
 
 def _varies(table: Table, places: Sequence[int], rows: Sequence[int]) -> bool:
-    """Return whether both columns take several values, so that a constant of them is a relation."""
+    """Return whether each of these columns takes several values, so that a constant of them is a relation."""
     for place in places:
         values = [number.value for row in rows if (number := table.number(row, place))]
         counted = sorted(values)
