@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import product
 from typing import Any
 
 from benchbook.documents.tables import Table
 from benchbook.drafting.commands import TOOLS, WORKLOADS, Run, called_workload
 from benchbook.drafting.guesses import Noted
 from benchbook.drafting.tables import SERVER, LongTable
+from benchbook.published.report_file import factors_and_pairs
 
 
 def of_one_list(design: list[dict[str, Any]], guesses: Noted) -> int:
@@ -63,7 +63,7 @@ def design_of(table: LongTable, runs: Sequence[Run], guesses: Noted) -> dict[str
         return None
     table.fixed = dict(fixed) if "workload" in table.names else {"workload": workload, **fixed}
     rows = [[table.level(row, column) for column in table.levels] for row in table.rows]
-    factors = {name: list(dict.fromkeys(row[place] for row in rows)) for place, name in enumerate(table.level_names)}
+    listed = factors_and_pairs(table.level_names, rows)
     key = f"design.{table.name}"
     guesses.add("report.yaml", f"{key}.workload", workload, table.source.line, sure, table.source.caption[:200])
     guesses.add(
@@ -74,18 +74,17 @@ def design_of(table: LongTable, runs: Sequence[Run], guesses: Noted) -> dict[str
         0.8 if len(before) < 3 else 0.6,
         last.text,
     )
-    if (threads := last.settings.get("threads")) and "threads" in factors and threads not in factors["threads"]:
-        words = f"{', '.join(map(str, factors['threads']))}, as in the table; the command has {threads}"
+    if (threads := last.settings.get("threads")) and threads not in listed["factors"].get("threads", [threads]):
+        words = f"{', '.join(map(str, listed['factors']['threads']))}, as in the table; the command has {threads}"
         guesses.add("report.yaml", f"{key}.threads", words, last.line, 0.3, last.text)
     return {
         "name": table.name,
         "table": table.name,
         "workload": workload,
         "load": last.load,
-        "factors": factors,
+        **listed,
         "fixed": fixed,
         "options": options,
-        **({"pairs": rows} if len(rows) < len(list(product(*factors.values()))) else {}),
     }
 
 

@@ -6,6 +6,7 @@ Both refuse keys that they do not know, so that a misspelt one is an error and n
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -141,6 +142,13 @@ class TableDesign(Strict):
     def points(self) -> Iterable[Sequence[Scalar]]:
         """The levels of each combination that was run, in the order of `factors`."""
         return self.pairs or itertools.product(*self.factors.values())
+
+
+def factors_and_pairs(names: Sequence[str], rows: Sequence[list[Any]]) -> dict[str, Any]:
+    """The `factors` of rows of levels, each level once; and `pairs`, the rows, unless they are every combination."""
+    factors = {name: list(dict.fromkeys(row[place] for row in rows)) for place, name in enumerate(names)}
+    every = len(rows) == math.prod(map(len, factors.values()))
+    return {"factors": factors} if every else {"factors": factors, "pairs": rows}
 
 
 class Report(Strict):

@@ -8,7 +8,6 @@ facts outside the tables and the published design). Both are checked when they a
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,6 +37,7 @@ from benchbook.published.report_file import (
     ResourceMeta,
     Role,
     TableDesign,
+    factors_and_pairs,
     read_package,
     read_report,
 )
@@ -202,12 +202,9 @@ def _completed(design: TableDesign, tables: Mapping[str, PublishedTable], option
         return design
     workload = str(table.fixed.get("workload", table.id))
     keys = table.meta.table_schema.primary_key
-    rows = [[row[name] for name in keys] for row in table.cells]
-    factors = {name: list(dict.fromkeys(row[i] for row in rows)) for i, name in enumerate(keys)}
     said: dict[str, object] = {"workload": design.workload or workload}
     if not design.factors:
-        every = len(rows) == math.prod(map(len, factors.values()))
-        said |= {"factors": factors} if every else {"factors": factors, "pairs": rows}
+        said |= factors_and_pairs(keys, [[row[name] for name in keys] for row in table.cells])
     if not design.fixed:
         said["fixed"] = {name: value for name, value in table.fixed.items() if name != "workload"}
     return design.model_copy(update=said)
