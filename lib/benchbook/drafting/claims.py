@@ -9,7 +9,7 @@ from typing import Any
 
 from benchbook.documents.sentences import Sentence, split
 from benchbook.documents.tables import Reading
-from benchbook.drafting.guesses import Noted
+from benchbook.drafting.guesses import Guesses
 from benchbook.drafting.names import slug
 from benchbook.drafting.tables import SERVER, LongTable
 
@@ -24,7 +24,7 @@ _ALWAYS = re.compile(
 _BY = re.compile(r"(\d+(?:\.\d+)?)\s?[%％]", re.IGNORECASE)
 
 
-def claims_of(read: Reading, table: LongTable, guesses: Noted) -> Iterator[dict[str, Any]]:
+def claims_of(read: Reading, table: LongTable, guesses: Guesses) -> Iterator[dict[str, Any]]:
     """Yield what a section says of its table, as far as the printed figures bear it out; else what the table shows."""
     said = [one for one in split(read) if one.section == table.source.section]
     metric = next(
@@ -99,7 +99,7 @@ def _claim(
     words: str,
     sentence: Sentence | None,
     claim: dict[str, Any],
-    guesses: Noted,
+    guesses: Guesses,
     sure: float,
 ) -> dict[str, Any]:
     id = f"{slug(table.name)}-{id}".replace("_", "-")

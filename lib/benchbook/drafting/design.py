@@ -8,12 +8,12 @@ from typing import Any
 
 from benchbook.documents.tables import Table
 from benchbook.drafting.commands import TOOLS, WORKLOADS, Run, called_workload
-from benchbook.drafting.guesses import Noted
+from benchbook.drafting.guesses import Guesses
 from benchbook.drafting.tables import SERVER, LongTable
 from benchbook.published.report_file import factors_and_pairs
 
 
-def of_one_list(design: list[dict[str, Any]], guesses: Noted) -> int:
+def of_one_list(design: list[dict[str, Any]], guesses: Guesses) -> int:
     """Keep the designs that list the same versions as the first one, where it lists any; return how many versions."""
     first: list[Any] = next((entry["factors"]["version"] for entry in design if "version" in entry["factors"]), [])
     for entry in [entry for entry in design if entry["factors"].get("version", []) != first]:
@@ -37,7 +37,7 @@ def _workload(table: Table, runs: Sequence[Run]) -> tuple[str, float]:
     return (scripts.pop(), 0.6) if len(scripts) == 1 else ("", 0.0)
 
 
-def design_of(table: LongTable, runs: Sequence[Run], guesses: Noted) -> dict[str, Any] | None:
+def design_of(table: LongTable, runs: Sequence[Run], guesses: Guesses) -> dict[str, Any] | None:
     """Return how a table was measured, where a printed command says it and a load generator of ours can run it."""
     before = [run for run in runs if run.load and run.line <= table.source.line] or [run for run in runs if run.load]
     metrics = {column.name for column in table.columns if column.role == "metric"}
@@ -95,7 +95,7 @@ _OF_LOADS = re.compile(
 )
 
 
-def _settle(table: LongTable, run: Run, fixed: dict[str, int | str], options: list[str], guesses: Noted) -> None:
+def _settle(table: LongTable, run: Run, fixed: dict[str, int | str], options: list[str], guesses: Guesses) -> None:
     """Make a setting of each level that is the same in all rows, and the system of the one that has names."""
     for column in [one for one in table.levels if one.type == "integer" and one.name != "threads"]:
         values = {row[column.name] for row in table.rows}
@@ -128,7 +128,7 @@ def _settle(table: LongTable, run: Run, fixed: dict[str, int | str], options: li
         guesses.add("datapackage.json", f"{table.name}.version", words, table.source.line, 0.5, arms[0].heading)
 
 
-def _rounds(table: LongTable, run: Run, guesses: Noted) -> None:
+def _rounds(table: LongTable, run: Run, guesses: Guesses) -> None:
     """Name the level that lists the threads of the command's loop; take rows without a level for its rounds."""
     for column in table.levels:
         said = [row[column.name] for row in table.rows]

@@ -12,7 +12,7 @@ from benchbook.documents.tables import Reading, table_in_sentences
 from benchbook.drafting.claims import claims_of
 from benchbook.drafting.commands import run_of, told_run
 from benchbook.drafting.design import design_of, of_one_list
-from benchbook.drafting.guesses import Guess, Noted
+from benchbook.drafting.guesses import Guess, Guesses
 from benchbook.drafting.hosts import hosts_of
 from benchbook.drafting.kinds import measured
 from benchbook.drafting.systems import date_of, systems_of, title_of
@@ -35,7 +35,7 @@ class Draft:
 
 def draft(read: Reading, name: str) -> Draft:
     """Return the files of report `name` as its document says them."""
-    guesses = Noted()
+    guesses = Guesses()
     runs = [run for command in commands(read) if (run := run_of(command))]
     if not any(run.load and run.settings for run in runs) and (told := told_run(read)):
         runs = [told]

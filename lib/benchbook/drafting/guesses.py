@@ -24,11 +24,11 @@ class Guess(Strict):
     printed: str = ""
 
 
-class _Guesses(Strict):
+class _GuessesFile(Strict):
     guesses: list[Guess] = []
 
 
-class Noted(list[Guess]):
+class Guesses(list[Guess]):
     """The guesses of a draft, as they are made."""
 
     def add(self, file: str, key: str, guess: str, line: int, sure: float, printed: str = "") -> None:
@@ -40,4 +40,4 @@ def unconfirmed(report: str) -> list[Guess]:
     path = paths.published_dir(report) / GUESSES
     if not user_file.is_there(path):
         return []
-    return sorted(yamlfile.load_model(_Guesses, path).guesses, key=lambda one: one.sure)
+    return sorted(yamlfile.load_model(_GuessesFile, path).guesses, key=lambda one: one.sure)

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchbook.documents.numerals import is_empty
 from benchbook.documents.tables import Reading
-from benchbook.drafting.guesses import Noted
+from benchbook.drafting.guesses import Guesses
 from benchbook.drafting.kinds import host_attributes, host_field
 from benchbook.drafting.systems import SYSTEMS
 
@@ -19,7 +19,7 @@ _NO_HOST = re.compile(
 _NOTES = re.compile(r"\W*(?:notes?|remarks?|comments?|备注|说明)\W*$", re.IGNORECASE)
 
 
-def hosts_of(read: Reading, guesses: Noted) -> list[dict[str, Any]]:
+def hosts_of(read: Reading, guesses: Guesses) -> list[dict[str, Any]]:
     """Return the hosts of all tables that describe some, with what runs on each."""
     found: dict[str, dict[str, Any]] = {}
     for table in read.tables:
@@ -50,7 +50,7 @@ def hosts_of(read: Reading, guesses: Noted) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _host(found: dict[str, dict[str, Any]], said: list[tuple[str, str]], line: int, guesses: Noted) -> None:
+def _host(found: dict[str, dict[str, Any]], said: list[tuple[str, str]], line: int, guesses: Guesses) -> None:
     texts = " ".join(text for name, text in said if name in {"name", "address"})
     addresses = re.findall(r"(?:\d{1,3}\.){3}\d{1,3}", texts) or [""]
     for address in addresses:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from benchbook.documents.tables import Reading
-from benchbook.drafting.guesses import Noted
+from benchbook.drafting.guesses import Guesses
 
 
 def title_of(read: Reading) -> str:
@@ -31,7 +31,7 @@ _VERSION = re.compile(
 _LOADS = {"sysbench", "pgbench", "go-tpc", "YCSB"}
 
 
-def systems_of(read: Reading, guesses: Noted) -> list[dict[str, Any]]:
+def systems_of(read: Reading, guesses: Guesses) -> list[dict[str, Any]]:
     """Return the systems that are named with their versions, load generators last."""
     found: dict[str, list[str]] = {}
     for match in _VERSION.finditer(read.text):

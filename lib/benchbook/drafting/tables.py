@@ -14,7 +14,7 @@ from benchbook.documents.numerals import Figure, is_empty
 from benchbook.documents.tables import Cell, Table
 from benchbook.documents.units import factor
 from benchbook.drafting.commands import WORKLOADS, called_workload
-from benchbook.drafting.guesses import SYSTEM, Noted
+from benchbook.drafting.guesses import SYSTEM, Guesses
 from benchbook.drafting.names import column_name, own_words, slug
 
 # What a report's own systems are called in a table: `system` is the one that runs here, in every frame.
@@ -293,7 +293,7 @@ def name_tables(tables: list[LongTable]) -> None:
             table.name = f"table_{number}" if not re.match("[a-z]", table.name) else f"{table.name}_{number}"
 
 
-def guess_columns(table: LongTable, guesses: Noted) -> None:
+def guess_columns(table: LongTable, guesses: Guesses) -> None:
     """Note what was guessed of each column: its role, type and unit."""
     for column in table.columns:
         if column.heading or column.name == "row":
