@@ -28,7 +28,7 @@ def touched(table: PublishedTable, rows: Iterable[int | None], columns: Iterable
 Outcomes = Iterator[Finding | Passed | Touched]
 
 
-def of_table(
+def table_finding(
     table: PublishedTable, id: str, kind: Kind, severity: Severity, sentence: str, arithmetic: list[str]
 ) -> Finding:
     """A finding about one table; its id goes on behind the table's."""

@@ -11,7 +11,7 @@ from math import prod
 from typing import NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Outcomes, Touched, of_table
+from benchbook.audit.findings import Outcomes, Touched, table_finding
 from benchbook.audit.judgement import Case, cases_of, kind_of, rows_of, side, state
 from benchbook.audit.suggest import other_rounding, suggestions
 from benchbook.documents.findings import Finding, Kind, Passed, Severity, figure
@@ -58,7 +58,7 @@ def _outcomes(published: Published, identity: Identity, cases: list[Case], table
         sentence = f"In {len(cut)} of {checked} rows {printed} is truncated, not rounded: {identity.why}."
         lines = [_cut_line(identity, case) for case in cut[:LINES]]
         lines += [*more(cut), *other_rounding(published, table, identity)]
-        yield of_table(table, f"{identity.id}.truncated", "rounding", "note", sentence, lines)
+        yield table_finding(table, f"{identity.id}.truncated", "rounding", "note", sentence, lines)
 
 
 def _touched(table: PublishedTable, identity: Identity, cases: list[Case]) -> Touched:
@@ -182,7 +182,7 @@ def _computed(published: Published, table: PublishedTable, identity: Identity) -
             "within rounding: a digit may have slipped."
         )
         lines = [f"{case.label}: {side(expression, case)}; printed {case.words[printed]}"]
-        yield of_table(table, f"{identity.id}.computed", "rounding", "note", sentence, lines)
+        yield table_finding(table, f"{identity.id}.computed", "rounding", "note", sentence, lines)
 
 
 def _row(identity: Identity, case: Case) -> ComputedRow | None:

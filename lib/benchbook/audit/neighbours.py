@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Outcomes, Touched, of_table
+from benchbook.audit.findings import Outcomes, Touched, table_finding
 from benchbook.audit.judgement import case_of, state
 from benchbook.documents.findings import Finding, Passed
 from benchbook.documents.units import is_time
@@ -150,4 +150,4 @@ def _finding(table: PublishedTable, curve: LevelCurve, place: int) -> Finding:
         f"({curve.level} {numbers.cell(table, curve.rows[other], curve.level)})"
         for other in near
     ]
-    return of_table(table, f"{metric}.outlier.{key}", "outlier", "suspicious", sentence, lines)
+    return table_finding(table, f"{metric}.outlier.{key}", "outlier", "suspicious", sentence, lines)

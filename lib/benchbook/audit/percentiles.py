@@ -17,7 +17,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Outcomes, Touched, of_table, touched
+from benchbook.audit.findings import Outcomes, Touched, table_finding, touched
 from benchbook.audit.judgement import case_of
 from benchbook.documents.findings import Passed, Severity, figure
 from benchbook.documents.units import SECONDS
@@ -84,7 +84,7 @@ def _ordered(published: Published, table: PublishedTable, low: PrintedPercentile
             "percentile of the same times is never smaller."
         )
         lines = [f"{case.label}: {case.words[low.column]} > {case.words[high.column]}" for case in wrong]
-        yield of_table(table, f"{low.column}.above.{high.column}", "percentiles", "contradiction", sentence, lines)
+        yield table_finding(table, f"{low.column}.above.{high.column}", "percentiles", "contradiction", sentence, lines)
 
 
 def _means(table: PublishedTable, percentile: PrintedPercentile) -> list[Mean]:
@@ -132,7 +132,7 @@ def _markov(published: Published, table: PublishedTable, percentile: PrintedPerc
             for case, bound in wrong
         ]
         id = f"{percentile.column}.far_above_mean"
-        yield of_table(table, id, "Markov's inequality", mean.severity, sentence, lines)
+        yield table_finding(table, id, "Markov's inequality", mean.severity, sentence, lines)
 
 
 # -- values of a histogram ---------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def _checked(table: PublishedTable, declared: Buckets) -> Outcomes:
             f"histogram has steps of {math.expm1(BUCKET_STEP):.1%}; {declared.why}."
         )
         lines = [_line(table, declared, cell) for cell in wrong]
-        yield of_table(table, declared.id, "buckets", severity, sentence, lines)
+        yield table_finding(table, declared.id, "buckets", severity, sentence, lines)
 
 
 def _line(table: PublishedTable, declared: Buckets, cell: BucketCell) -> str:

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Outcomes, Touched, of_table
+from benchbook.audit.findings import Outcomes, Touched, table_finding
 from benchbook.documents.findings import Finding, Kind, Passed, Severity
 from benchbook.published.tables import Published, PublishedTable
 
@@ -216,7 +216,7 @@ def _restated(places: list[Place]) -> Outcomes:
             sentence = f"{one.label()} restates a point that {' and '.join(one.table.meta.restates)} does not have."
             lines = [f"{name}: {value}" for name, value in one.settings.items()]
             id = f"row{one.row + 1}.restates_nothing"
-            yield of_table(one.table, id, "restated", "contradiction", sentence, lines)
+            yield table_finding(one.table, id, "restated", "contradiction", sentence, lines)
         for twin in twins:
             wrong = [name for name in _common(one, twin) if not _alike(one, twin, [name])]
             same += len(_common(one, twin)) - len(wrong)

@@ -8,7 +8,7 @@ from statistics import median
 from typing import NamedTuple
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Outcomes, of_table, touched
+from benchbook.audit.findings import Outcomes, table_finding, touched
 from benchbook.audit.judgement import Case, case_of
 from benchbook.documents.findings import Finding, Passed, figure
 from benchbook.published.arithmetic import Number, evaluate, names, spelled
@@ -53,7 +53,7 @@ def _constant(published: Published, table: PublishedTable, constant: Constant) -
             f"should be the same in all: {constant.why}."
         )
         lines = [_off(constant, case, value, middle) for case, value in off]
-        yield of_table(table, constant.id, "constant", constant.severity, sentence, lines)
+        yield table_finding(table, constant.id, "constant", constant.severity, sentence, lines)
 
 
 def constant_values(published: Published, table: PublishedTable, constant: Constant) -> list[tuple[Case, Number]]:
@@ -136,7 +136,7 @@ def _outlier(table: PublishedTable, trend: Trend, row: int, pairs: list[Pair]) -
         f"{pair.excess:+.0%}"
         for other, pair in zip(others, pairs, strict=True)
     ]
-    return of_table(table, f"{trend.id}.{'.'.join(_key(table, row))}", "trend", trend.severity, sentence, lines)
+    return table_finding(table, f"{trend.id}.{'.'.join(_key(table, row))}", "trend", trend.severity, sentence, lines)
 
 
 def _compared(table: PublishedTable, trend: Trend, row: int, pairs: list[Pair]) -> tuple[str, int]:
@@ -221,4 +221,4 @@ def _alike(table: PublishedTable, companion: Companion, rates: dict[int, float],
         f"and for {numbers.cell(table, high, beside)}, {factor:.2f} times as much; {companion.why}."
     )
     id = ".".join([companion.id, *_key(table, low), *_key(table, high)])
-    return of_table(table, id, "same value", companion.severity, sentence, lines)
+    return table_finding(table, id, "same value", companion.severity, sentence, lines)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from benchbook.audit import numbers
-from benchbook.audit.findings import Outcomes, Touched, of_table
+from benchbook.audit.findings import Outcomes, Touched, table_finding
 from benchbook.audit.judgement import case_of
 from benchbook.documents.findings import Finding, Passed
 from benchbook.errors import counted
@@ -108,7 +108,7 @@ def _missing_levels(published: Published, table: PublishedTable) -> Outcomes:
             lines = [
                 f"{numbers.label(table, row)}: none; {_elsewhere(published, table, row, field.name)}" for row in empty
             ]
-            yield of_table(table, f"{field.name}.missing", "missing level", "note", sentence, lines)
+            yield table_finding(table, f"{field.name}.missing", "missing level", "note", sentence, lines)
 
 
 def _applies(field: FieldMeta, table: PublishedTable, row: int) -> bool:
@@ -142,7 +142,7 @@ def _wording(table: PublishedTable) -> Outcomes:
                 "the same."
             )
             lines = [f"{numbers.label(table, row)}: “{said}”; {count} rows: “{usual}”" for row, said in other.items()]
-            yield of_table(table, f"{field.name}.wording", "wording", "note", sentence, lines)
+            yield table_finding(table, f"{field.name}.wording", "wording", "note", sentence, lines)
 
 
 # -- what is counted ------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ MOST_ROWS = 200
 Outcome = Finding | Passed
 
 
-def finding(
+def cell_finding(
     table: Table,
     row: int,
     place: int,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise, permutations, product
 from typing import NamedTuple
 
-from benchbook.documents.cell_findings import FEWEST, Outcome, finding
+from benchbook.documents.cell_findings import FEWEST, Outcome, cell_finding
 from benchbook.documents.findings import Finding, Passed
 from benchbook.documents.findings import figure as shown
 from benchbook.documents.numerals import Figure
@@ -84,7 +84,7 @@ def percentages(table: Table) -> Iterator[Outcome]:
             lines = [
                 f"{words} = {shown(value)} ({shown(low)} to {shown(high)} within rounding); printed {number.printed}"
             ]
-            yield finding(
+            yield cell_finding(
                 table, row, place, "percentage", "contradiction", sentence, lines, 0.9 if len(held) >= 4 else 0.8
             )
 
@@ -110,7 +110,7 @@ def _cut_off(table: Table, place: int, printed: dict[int, Figure], pairs: list[P
             ]
             heading = table.columns[place].heading
             words = f"{heading} is printed with decimals, but in all {len(values)} rows it is cut to a whole percent."
-            yield finding(table, far[0], place, "printed digits", "suspicious", words, lines, 0.8)
+            yield cell_finding(table, far[0], place, "printed digits", "suspicious", words, lines, 0.8)
             return
 
 

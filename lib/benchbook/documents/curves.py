@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 from math import log
 
-from benchbook.documents.cell_findings import FEWEST, MOST_ROWS, Outcome, finding, is_ladder
+from benchbook.documents.cell_findings import FEWEST, MOST_ROWS, Outcome, cell_finding, is_ladder
 from benchbook.documents.findings import Passed
 from benchbook.documents.tables import Table
 
@@ -85,7 +85,7 @@ def _ordered(table: Table, small: tuple[int, int], large: tuple[int, int], room:
     what = table.label(small[0]) if small[0] == large[0] else table.columns[small[1]].heading
     sentence = f"{names[0]} is above {names[1]} for {what}, which cannot be."
     lines = [f"{names[0]} {one.printed} > {names[1]} {other.printed}"]
-    yield finding(table, *small, "percentiles", "contradiction", sentence, lines, 0.85)
+    yield cell_finding(table, *small, "percentiles", "contradiction", sentence, lines, 0.85)
 
 
 _SHARE = re.compile(
@@ -105,7 +105,7 @@ def shares(table: Table) -> Iterator[Outcome]:
                         f"{column.heading} of {table.label(row)} is {number.printed}: a share is between 0 and 100%."
                     )
                     lines = [f"{number.printed} of a whole"]
-                    yield finding(table, row, place, "impossible", "contradiction", sentence, lines, 0.9)
+                    yield cell_finding(table, row, place, "impossible", "contradiction", sentence, lines, 0.9)
                 elif number:
                     yield Passed("impossible", 1)
 
@@ -143,7 +143,7 @@ def curves(table: Table) -> Iterator[Outcome]:
                     f"no other point is by more than {others:.2f}: a digit or a unit may have slipped."
                 )
                 lines = [f"{here.printed} between {before.printed} and {after.printed}"]
-                yield finding(table, row, place, "outlier", "suspicious", sentence, lines, 0.75)
+                yield cell_finding(table, row, place, "outlier", "suspicious", sentence, lines, 0.75)
         yield Passed("outlier", len(y) - 2)
 
 

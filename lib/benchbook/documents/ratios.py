@@ -8,7 +8,7 @@ from itertools import combinations, permutations, product
 from math import log10
 from statistics import median
 
-from benchbook.documents.cell_findings import CONSTANT, MOST_ROWS, Outcome, finding, is_ladder
+from benchbook.documents.cell_findings import CONSTANT, MOST_ROWS, Outcome, cell_finding, is_ladder
 from benchbook.documents.columns import Column
 from benchbook.documents.findings import Kind, Passed, Severity
 from benchbook.documents.findings import figure as shown
@@ -172,7 +172,7 @@ def _odd(
         lines = [
             f"{printed} = {shown(value)} ({shown(low)} to {shown(high)} within rounding); elsewhere {shown(middle)}"
         ]
-        yield finding(table, row, places[-1], kind, severity, sentence, lines, 0.8)
+        yield cell_finding(table, row, places[-1], kind, severity, sentence, lines, 0.8)
 
 
 def multiples(table: Table) -> Iterator[Outcome]:
@@ -196,7 +196,7 @@ def multiples(table: Table) -> Iterator[Outcome]:
     for row, _, value, _ in off:
         sentence = f"{table.columns[qps[0]].heading} is a whole multiple of {table.columns[tps[0]].heading} in {len(sharp) - len(off)} rows, but {shown(value)} times it for {table.label(row)}."
         lines = [f"{table.rows[row][qps[0]].text} / {table.rows[row][tps[0]].text} = {shown(value)}"]
-        yield finding(table, row, qps[0], "ratio", "suspicious", sentence, lines, 0.75)
+        yield cell_finding(table, row, qps[0], "ratio", "suspicious", sentence, lines, 0.75)
 
 
 def swapped(table: Table) -> Iterator[Outcome]:
@@ -237,7 +237,7 @@ def swapped(table: Table) -> Iterator[Outcome]:
                 heads = f"{table.columns[a].heading} and {table.columns[b].heading}"
                 sentence = f"{heads} of {table.label(row)} look exchanged: in the {len(rest)} other rows the first is {'more' if more else 'less'} than the second by far."
                 lines = [f"{x:g} and {y:g}; elsewhere {shown(rest[0][0])} and {shown(rest[0][1])}"]
-                yield finding(table, row, a, "ratio", "suspicious", sentence, lines, 0.75)
+                yield cell_finding(table, row, a, "ratio", "suspicious", sentence, lines, 0.75)
 
 
 def _outside(value: float, others: Sequence[float]) -> bool:

@@ -9,7 +9,7 @@ from itertools import combinations
 from math import isclose
 from typing import NamedTuple
 
-from benchbook.documents.cell_findings import finding
+from benchbook.documents.cell_findings import cell_finding
 from benchbook.documents.findings import Finding, Severity
 from benchbook.documents.tables import Reading, Table
 
@@ -105,13 +105,13 @@ def _repeated(read: Reading) -> Iterator[Finding]:
             sentence = (
                 f"{places} have the same {len(same)} figures: one may be a copy, or one measurement is printed twice."
             )
-            yield finding(other.table, other.row, place, "repeated figures", severity, sentence, lines, 0.8)
+            yield cell_finding(other.table, other.row, place, "repeated figures", severity, sentence, lines, 0.8)
         elif len(_telling(one, same)) >= 3 and one.label == other.label:
             odd = next(name for name in common if name not in same)
             column = other.table.columns[other.texts[odd][0]]
             if not column.quantity and not column.unit:
                 continue  # LS_ID, PORT: what tells the rows apart, and no measurement
             sentence = f"{places} have the same figures but for {odd}: they look like one measurement, of which one figure was printed wrongly."
-            yield finding(
+            yield cell_finding(
                 other.table, other.row, other.texts[odd][0], "repeated figures", "suspicious", sentence, lines, 0.75
             )

@@ -191,7 +191,7 @@ def _cut(block: Block) -> Iterator[tuple[str, int]]:
             yield " ".join(text.split()), block.line + block.text.count("\n", 0, max(at, 0))
 
 
-def of_sentence(
+def sentence_finding(
     sentence: Sentence, kind: Kind, severity: Severity, words: str, arithmetic: list[str], sure: float
 ) -> Finding:
     """Return a finding about a sentence, or about a command that stands for one."""
@@ -288,7 +288,7 @@ def _change(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator
     words, _, value, _ = results[0]
     what = f"The sentence gives {percent.printed}%, but from {a.printed} to {b.printed} is {value:+.3g}%."
     lines = [f"{words} = {value:.4g}; printed {percent.printed}%"]
-    yield of_sentence(sentence, "sentence", "contradiction", what, lines, 0.8)
+    yield sentence_finding(sentence, "sentence", "contradiction", what, lines, 0.8)
 
 
 def _impossible(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[Outcome]:
@@ -299,7 +299,7 @@ def _impossible(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iter
         return
     what = f"Nothing that is counted can become {text}% less: at 100% nothing is left."
     lines = [f"1 - {text} / 100 = {1 - percent / 100:.4g}, which is below 0"]
-    yield of_sentence(sentence, "impossible", "contradiction", what, lines, 0.9)
+    yield sentence_finding(sentence, "impossible", "contradiction", what, lines, 0.9)
 
 
 # -- sentences about a table --------------------------------------------------------------------------------------------
@@ -408,7 +408,7 @@ def _of_column(
         return
     what = f"The sentence says {percent.printed}%; the {name} {table.columns[place].heading} in {table.name} is {value:.4g}%, and no two figures of the tables give {percent.printed}%."
     lines = [f"{name} of {', '.join(f'{one:g}' for one in values[:12])} = {value:.4g}; printed {percent.printed}%"]
-    yield of_sentence(sentence, "sentence", "suspicious", what, lines, 0.7)
+    yield sentence_finding(sentence, "sentence", "suspicious", what, lines, 0.7)
 
 
 def _linear(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[Outcome]:
@@ -441,7 +441,7 @@ def _linear(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator
     lines = [
         f"{ends[3].printed} / {ends[2].printed} = {ends[3].value / ends[2].value:.3g}; {ends[1].printed} / {ends[0].printed} = {ends[1].value / ends[0].value:.3g}"
     ]
-    yield of_sentence(sentence, "sentence", "suspicious", what, lines, 0.7)
+    yield sentence_finding(sentence, "sentence", "suspicious", what, lines, 0.7)
 
 
 def _ladders(table: Table) -> Iterator[tuple[int, int, list[int]]]:
@@ -498,7 +498,7 @@ def _peak(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[O
             elif not re.search(r"\b(?:for|with|at)\s\d", sentence.text[match.end() :]):
                 what = f"The sentence calls {quoted.printed} the most; {column.heading} reaches {most.printed} in {table.name}."
                 lines = [f"{most.printed} > {quoted.printed}"]
-                yield of_sentence(sentence, "sentence", "suspicious", what, lines, 0.65)
+                yield sentence_finding(sentence, "sentence", "suspicious", what, lines, 0.65)
             return
     yield NotBound(sentence)
 
@@ -529,7 +529,7 @@ def _quoted(read: Reading, sentence: Sentence, known: set[str]) -> Iterator[Outc
             lines = [
                 f"{quoted.printed} in the text; in the table {', '.join(f'{table.columns[place].heading}: {number.printed}' for _, _, place, number in bound)}"
             ]
-            yield of_sentence(sentence, "quoted figure", "suspicious", what, lines, 0.75)
+            yield sentence_finding(sentence, "quoted figure", "suspicious", what, lines, 0.75)
             continue
         near = [
             one
@@ -542,7 +542,7 @@ def _quoted(read: Reading, sentence: Sentence, known: set[str]) -> Iterator[Outc
             table, row, place, number = near[0]
             what = f"The text says {quoted.printed}; {table.columns[place].heading} of {table.label(row)} is {number.printed} in {table.name}: a digit may have slipped."
             lines = [f"{quoted.printed} in the text, {number.printed} in the table"]
-            yield of_sentence(sentence, "quoted figure", "suspicious", what, lines, 0.7)
+            yield sentence_finding(sentence, "quoted figure", "suspicious", what, lines, 0.7)
 
 
 def _named_cells(read: Reading, cells: Cells, sentence: Sentence) -> Iterator[Outcome]:
@@ -561,7 +561,7 @@ def _named_cells(read: Reading, cells: Cells, sentence: Sentence) -> Iterator[Ou
             f"{a.table.label(a.row)}: {a.number.printed}; {b.table.label(b.row)}: {b.number.printed}; {shown(a.number.value / b.number.value)} times"
             for a, b in one.pairs[:5]
         ]
-        yield of_sentence(sentence, "sentence", "suspicious", what, lines, 0.7)
+        yield sentence_finding(sentence, "sentence", "suspicious", what, lines, 0.7)
     if not bound and cells.claimed(sentence.text, sentence.section):
         yield NotBound(sentence)
     for order in cells.ordered(sentence.text, sentence.section):
@@ -575,7 +575,7 @@ def _named_cells(read: Reading, cells: Cells, sentence: Sentence) -> Iterator[Ou
                 else f"The sentence puts {order.first} before {order.last}; all {len(order.wrong)} pairs of cells say the opposite ({a.table.name})."
             )
             lines = [_beside(a, b) for a, b in order.wrong[:5]]
-            yield of_sentence(
+            yield sentence_finding(
                 sentence,
                 "sentence",
                 "contradiction" if order.every else "suspicious",
@@ -595,7 +595,7 @@ def _named_cells(read: Reading, cells: Cells, sentence: Sentence) -> Iterator[Ou
             f"{one.table.label(one.row)}, {one.table.columns[one.place].heading}: {one.number.printed}"
             for one in bounded.wrong[:5]
         ]
-        yield of_sentence(sentence, "sentence", "suspicious", what, lines, 0.7)
+        yield sentence_finding(sentence, "sentence", "suspicious", what, lines, 0.7)
     quoted = cells.quoted(sentence.text, sentence.section)
     if quoted and quoted.holds:
         yield Passed("quoted figure", 1)
@@ -603,7 +603,7 @@ def _named_cells(read: Reading, cells: Cells, sentence: Sentence) -> Iterator[Ou
         table, column = quoted.cell.table, quoted.cell.table.columns[quoted.cell.place]
         what = f"The text says {quoted.figure.printed}; {column.heading} of {table.label(quoted.cell.row)} is {quoted.cell.number.printed} in {table.name}."
         lines = [f"{quoted.figure.printed} in the text, {quoted.cell.number.printed} in the table"]
-        yield of_sentence(sentence, "quoted figure", "suspicious", what, lines, 0.7)
+        yield sentence_finding(sentence, "quoted figure", "suspicious", what, lines, 0.7)
 
 
 def _at_level(text: str, quoted: Figure, tables: list[Table]) -> list[tuple[Table, int, int, Figure]]:
@@ -699,4 +699,4 @@ def _told_alike(read: Reading) -> Iterator[Outcome]:
             lines = [
                 f"{y.printed} / {x.printed} = {ratio:.4g}; {round(ratio)} x {x.printed} = {shown(round(ratio) * x.value)}, {round(ratio) + 1} x {x.printed} = {shown((round(ratio) + 1) * x.value)}"
             ]
-            yield of_sentence(sentence, "identity", "contradiction", what, lines, 0.8)
+            yield sentence_finding(sentence, "identity", "contradiction", what, lines, 0.8)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from benchbook.documents.findings import Finding, Passed
 from benchbook.documents.numerals import figures
-from benchbook.documents.sentences import Sentence, of_sentence, split
+from benchbook.documents.sentences import Sentence, sentence_finding, split
 from benchbook.documents.tables import Reading, Table
 
 
@@ -137,7 +137,7 @@ def _options(read: Reading) -> Iterator[Finding | Passed]:
             program = old[0].program
             sentence = f"The command uses options that were replaced before {program} {'.'.join(map(str, version))}, the version that is printed."
             lines = [f"{one.option}: since {'.'.join(map(str, one.since))} {one.instead}" for one in old]
-            yield of_sentence(Sentence(command, line, ""), "option", "note", sentence, lines, 0.9)
+            yield sentence_finding(Sentence(command, line, ""), "option", "note", sentence, lines, 0.9)
         else:
             yield Passed("option", 1)
 
@@ -164,7 +164,7 @@ def _workloads(read: Reading) -> Iterator[Finding | Passed]:
                 words = f"The section is of {name}; its command runs {others}."
                 lines = [f"heading: {headings[place].text.strip()}", f"command: {others}"]
                 said = Sentence(mine[0].text, mine[0].line, "")
-                yield of_sentence(said, "option", "contradiction", words, lines, 0.85)
+                yield sentence_finding(said, "option", "contradiction", words, lines, 0.85)
 
 
 def _versions(read: Reading, sentences: list[Sentence]) -> Iterator[Finding | Passed]:
@@ -175,7 +175,7 @@ def _versions(read: Reading, sentences: list[Sentence]) -> Iterator[Finding | Pa
             if first and version < first and re.search(r"version|版本", match[0], re.IGNORECASE):
                 words = f"{match[1]} {match[2]} is older than the first release, {'.'.join(map(str, first))}: the version must be a slip."
                 lines = [f"{match[2]} < {'.'.join(map(str, first))}"]
-                yield of_sentence(sentence, "version", "contradiction", words, lines, 0.8)
+                yield sentence_finding(sentence, "version", "contradiction", words, lines, 0.8)
             elif first:
                 yield Passed("version", 1)
 
@@ -204,7 +204,7 @@ def _hosts(read: Reading) -> Iterator[Finding | Passed]:
             elif len(near) == 1:
                 said = Sentence(command, line, "")
                 words = f"{address} is none of the {len(told)} hosts of the document; the nearest is {near[0]}."
-                yield of_sentence(said, "host", "contradiction", words, [f"{address} against {near[0]}"], 0.85)
+                yield sentence_finding(said, "host", "contradiction", words, [f"{address} against {near[0]}"], 0.85)
 
 
 def _imported(read: Reading, sentences: list[Sentence]) -> Iterator[Finding | Passed]:
@@ -220,7 +220,7 @@ def _imported(read: Reading, sentences: list[Sentence]) -> Iterator[Finding | Pa
                 if tables == count and rows == size and count > 1:
                     words = f"“{match[0]}” reads as all rows; the command makes {count} tables of {size:,} rows each."
                     lines = [f"{count} x {size:,} = {count * size:,}; printed {rows:,}"]
-                    yield of_sentence(sentence, "identity", "suspicious", words, lines, 0.75)
+                    yield sentence_finding(sentence, "identity", "suspicious", words, lines, 0.75)
                     break
 
 
@@ -247,7 +247,7 @@ def _levels(read: Reading, sentences: list[Sentence]) -> Iterator[Finding | Pass
                 at_table = Sentence(sentence.text, table.line, table.section)
                 words = f"The text says {told} (line {sentence.line}); {table.name} has {printed}."
                 lines = [f"in the text: {told}; in the table: {printed}"]
-                yield of_sentence(at_table, "text against table", "contradiction", words, lines, 0.85)
+                yield sentence_finding(at_table, "text against table", "contradiction", words, lines, 0.85)
 
 
 def _ladder(table: Table) -> list[float] | None:

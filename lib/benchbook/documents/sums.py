@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, product
 from statistics import fmean, geometric_mean, median
 
-from benchbook.documents.cell_findings import CONSTANT, FEWEST, Outcome, finding
+from benchbook.documents.cell_findings import CONSTANT, FEWEST, Outcome, cell_finding
 from benchbook.documents.columns import Column
 from benchbook.documents.findings import Passed
 from benchbook.documents.findings import figure as shown
@@ -66,7 +66,7 @@ def totals(table: Table) -> Iterator[Outcome]:
             lines = [
                 f"{' + '.join(part.printed for part in parts[:12])}{' + ...' if len(parts) > 12 else ''}: {name} is {shown(value)}; printed {printed.printed}"
             ]
-            yield finding(table, row, place, "sum", "contradiction", sentence, lines, 0.85)
+            yield cell_finding(table, row, place, "sum", "contradiction", sentence, lines, 0.85)
 
 
 def _over(of: Callable[[Sequence[float]], float], parts: Sequence[Figure]) -> tuple[float, float, float]:
@@ -114,7 +114,7 @@ def sums(table: Table) -> Iterator[Outcome]:
                     lines = [
                         f"{' + '.join(number.printed for number in numbers)} = {shown(value)}; printed {printed.printed}"
                     ]
-                    yield finding(table, row, total, "sum", "contradiction", sentence, lines, 0.85)
+                    yield cell_finding(table, row, total, "sum", "contradiction", sentence, lines, 0.85)
 
 
 def _is_countlike(one: Column, other: Column) -> bool:
@@ -211,9 +211,9 @@ def _rate(
     for row, printed, value, words in broken:
         sentence = f"{head} of {table.label(row)} is printed as {printed.printed}; {name} over {table.columns[time].heading} is {shown(value)}, and this fits in {len(held)} other rows."
         lines = [f"{words} = {shown(value)}; printed {printed.printed}"]
-        yield finding(table, row, rate, "rate", "contradiction", sentence, lines, 0.85)
+        yield cell_finding(table, row, rate, "rate", "contradiction", sentence, lines, 0.85)
     if cut:
         row, printed = cut[0][:2]
         lines = [f"{words} = {shown(value)}; printed {one.printed}" for _, one, value, words in cut]
         sentence = f"In {len(cut)} rows {head} is truncated, not rounded."
-        yield finding(table, row, rate, "rounding", "note", sentence, lines, 0.7)
+        yield cell_finding(table, row, rate, "rounding", "note", sentence, lines, 0.7)
