@@ -267,7 +267,7 @@ class Cells:
         changes = [abs(one.change) for one in kept if one.change is not None]
         if not changes or claim.times:
             return None
-        room = claim.place + (0.12 * claim.high if claim.about else 0)
+        room = claim.place + (ROUND * claim.high if claim.about else 0)
         fits = len(set(changes)) <= 2 or claim.about or claim.place < 1
         near = any(claim.low - room <= one <= claim.high + room for one in changes if fits)
         return Compared(claim, True, []) if near or claim.low - room <= median(changes) <= claim.high + room else None
