@@ -99,7 +99,7 @@ def in_figures(text: str) -> str:
     return text
 
 
-class Claim(NamedTuple):
+class Gap(NamedTuple):
     """What a sentence says of two things: between `low` and `high` percent (or times) apart, and which way."""
 
     low: float
@@ -114,9 +114,9 @@ class Claim(NamedTuple):
     """Whether "3 times" are that, and not perhaps 3 times more: four times as much."""
 
 
-def claims(text: str) -> list[Claim]:
+def gaps(text: str) -> list[Gap]:
     """Return what a sentence, its amounts in figures, says of how far two things are apart."""
-    found: dict[int, Claim] = {}
+    found: dict[int, Gap] = {}
     for number, (pattern, _) in enumerate(FORMS if _HOW_FAR.search(text) else ()):
         for match in pattern.finditer(text):
             low = figures(match["n"])
@@ -141,7 +141,7 @@ def claims(text: str) -> list[Claim]:
             about = bool(match["about"].strip("了 ")) or bool(match["m"])
             # Words are round: "twice" is about 2.
             place = 0.0 if "~" in match["about"] else low[0].place / 2 if times else low[0].place
-            found[match.start("n")] = Claim(
+            found[match.start("n")] = Gap(
                 least, most, times, way, about, min(place, least / 2), match[0].strip(), exact
             )
     return [found[at] for at in sorted(found)]

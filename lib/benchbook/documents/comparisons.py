@@ -12,7 +12,7 @@ from itertools import pairwise, permutations
 from statistics import median
 from typing import NamedTuple
 
-from benchbook.documents.amounts import APART, DOWN, UP, Claim, claims, in_figures, way_of
+from benchbook.documents.amounts import APART, DOWN, UP, Gap, gaps, in_figures, way_of
 from benchbook.documents.named_cells import (
     BY_SPEED,
     GENERAL,
@@ -54,9 +54,9 @@ Pair = tuple[Point, Point]
 
 
 class Compared(NamedTuple):
-    """A claim that was bound, the pairs of cells that it is about, and whether it holds; else it is wrong for all of them."""
+    """A gap that a sentence tells, the pairs of cells that it is about, and whether it holds; else it is wrong for all of them."""
 
-    claim: Claim
+    gap: Gap
     holds: bool
     pairs: list[Pair]
 
@@ -144,26 +144,26 @@ class Cells:
         return column.better or ("less" if is_time(column.unit) or said else "more" if is_rate(column.unit) else "")
 
     def compared(self, text: str, section: str) -> list[Compared]:
-        """Return the claims of a sentence that its words bind to cells."""
+        """Return the gaps that a sentence tells and that its words bind to cells."""
         text = in_figures(text)
-        said = claims(text)
+        said = gaps(text)
         groups = self.groups(text, section) if said and len(text) < 600 else []
         own = any(table.section == section for table in self.tables)
         found = []
-        for claim in said:
+        for gap in said:
             bound = [
                 one
                 for group in groups
-                if group and (one := self._bound(group, text, claim, own=own, single=len(said) == 1))
+                if group and (one := self._bound(group, text, gap, own=own, single=len(said) == 1))
             ]
             holding = [one for one in bound if one.holds]
             found += holding[:1] or (bound if len(bound) == 1 else [])
         return found
 
-    def claimed(self, text: str, section: str) -> bool:
+    def has_gap(self, text: str, section: str) -> bool:
         """Return whether a sentence says how far two things are apart, of a metric or of names that tables have."""
         text = in_figures(text)
-        return bool(claims(text)) and any(
+        return bool(gaps(text)) and any(
             metric_of(text, group) or said_names(text, group) for group in self.groups(text, section)
         )
 
@@ -177,34 +177,34 @@ class Cells:
             for dimension, name in one.names.items()
         )
 
-    def _bound(self, group: list[Point], text: str, claim: Claim, *, own: bool, single: bool) -> Compared | None:
+    def _bound(self, group: list[Point], text: str, gap: Gap, *, own: bool, single: bool) -> Compared | None:
         names = said_names(text, group)
         metric = metric_of(text, group)
         kept = metric or group
         ways = list(self._ways(text, group, kept, names))
         for pairs, sure, _ in ways:
-            right = [(a, b) for a, b in pairs if not sure or self._is_right(claim, a, b)]
-            sides = [_apart(claim, a, b) for a, b in right]
-            if any(_fits(claim, a, b) for a, b in right):
-                return Compared(claim, True, pairs)
+            right = [(a, b) for a, b in pairs if not sure or self._is_right(gap, a, b)]
+            sides = [_apart(gap, a, b) for a, b in right]
+            if any(_fits(gap, a, b) for a, b in right):
+                return Compared(gap, True, pairs)
             flat = [value for way in sides for value in way]
             # Of many pairs their mean may be meant, or by a round figure all that lie about it.
             means = [sum(way) / len(way) for way in zip(*sides, strict=True)]
-            room = claim.place + (ROUND * claim.high if claim.about else 0)
+            room = gap.place + (ROUND * gap.high if gap.about else 0)
             several = any(len({name for _, name in said}) == 2 for said in names.values())
-            if any(claim.low - room <= mean <= claim.high + room for mean in means) or (
-                claim.about
+            if any(gap.low - room <= mean <= gap.high + room for mean in means) or (
+                gap.about
                 and (own or several)
                 and len(pairs) > 1
                 and flat
-                and min(flat) <= claim.high
-                and claim.low <= max(flat)
+                and min(flat) <= gap.high
+                and gap.low <= max(flat)
             ):
-                return Compared(claim, True, pairs)
+                return Compared(gap, True, pairs)
         if len(ways) != 1:
-            return self._changed(cells_at(kept, names), claim) if metric and not ways else None
+            return self._changed(cells_at(kept, names), gap) if metric and not ways else None
         pairs, sure, dimension = ways[0]
-        right = [(a, b) for a, b in pairs if not sure or self._is_right(claim, a, b)]
+        right = [(a, b) for a, b in pairs if not sure or self._is_right(gap, a, b)]
         of = {one.table.columns[one.place].quantity for one in metric}
         score = min((metric_score(text, one) for one in metric), default=0.0)
         told = names.keys() - {"/metric"}
@@ -220,16 +220,16 @@ class Cells:
             and not re.search(r"on average|平均", text)
             and not speaks_of_others(text, pairs[0][0].table, names)
             and all_named(kept, names)
-            and (sure or not self._elsewhere(claim, kept, pairs))
+            and (sure or not self._elsewhere(gap, kept, pairs))
             and (score >= 2 or not self._is_name_elsewhere(pairs[0][0]))
         )
-        return Compared(claim, False, pairs) if strict and _is_far(claim, right) else None
+        return Compared(gap, False, pairs) if strict and _is_far(gap, right) else None
 
     @staticmethod
-    def _elsewhere(claim: Claim, kept: list[Point], pairs: list[Pair]) -> bool:
+    def _elsewhere(gap: Gap, kept: list[Point], pairs: list[Pair]) -> bool:
         """Return whether another cell of the metric is as far from one of these as is claimed: it may be what is meant."""
         return any(
-            _fits(claim, one, other)
+            _fits(gap, one, other)
             for pair in pairs
             for one in pair
             for other in kept
@@ -258,26 +258,26 @@ class Cells:
         at = {dimension for dimension, of in said.items() if len(of) == 1 and NUMBER.match(of[0])}
         yield from [one for one in found if one[2] not in at] or found
 
-    def _is_right(self, claim: Claim, a: Point, b: Point) -> bool:
-        return not claim.way or self._is_way(claim.way, a, b)
+    def _is_right(self, gap: Gap, a: Point, b: Point) -> bool:
+        return not gap.way or self._is_way(gap.way, a, b)
 
     @staticmethod
-    def _changed(kept: list[Point], claim: Claim) -> Compared | None:
-        """Hold a claim against the changes that are printed beside the cells that it is about."""
+    def _changed(kept: list[Point], gap: Gap) -> Compared | None:
+        """Hold a gap against the changes that are printed beside its cells."""
         changes = [abs(one.change) for one in kept if one.change is not None]
-        if not changes or claim.times:
+        if not changes or gap.times:
             return None
-        room = claim.place + (ROUND * claim.high if claim.about else 0)
-        fits = len(set(changes)) <= 2 or claim.about or claim.place < 1
-        near = any(claim.low - room <= one <= claim.high + room for one in changes if fits)
-        return Compared(claim, True, []) if near or claim.low - room <= median(changes) <= claim.high + room else None
+        room = gap.place + (ROUND * gap.high if gap.about else 0)
+        fits = len(set(changes)) <= 2 or gap.about or gap.place < 1
+        near = any(gap.low - room <= one <= gap.high + room for one in changes if fits)
+        return Compared(gap, True, []) if near or gap.low - room <= median(changes) <= gap.high + room else None
 
     def ordered(self, text: str, section: str) -> list[Ordered]:
         """Return the orders that a sentence gives: "A > B > C", "A outperforms B", "A has the lowest latency"."""
         beats, most = _BEATS.search(text), _MOST.search(text)
         if (
             (not beats and not most and len(_CHAIN.findall(text)) < 2)
-            or claims(in_figures(text))
+            or gaps(in_figures(text))
             or _MOOD.search(text)
             or re.search(
                 r"\b(?:not|cannot|never|mostly|most of|some|except|unless|almost|nearly|nor|can)\b|n['’]t\b", text
@@ -557,29 +557,29 @@ def _pairs(kept: Sequence[Point], dimension: str, subject: str, base: str) -> li
     return found
 
 
-def _apart(claim: Claim, a: Point, b: Point) -> list[float]:
+def _apart(gap: Gap, a: Point, b: Point) -> list[float]:
     """Return how far two cells are apart, in all ways that people mean: of one, of the other, times, times more."""
     x, y = a.number.value, b.number.value
-    if claim.times:
-        return [max(x / y, y / x), *([] if claim.exact else [max(x / y, y / x) - 1])]
+    if gap.times:
+        return [max(x / y, y / x), *([] if gap.exact else [max(x / y, y / x) - 1])]
     return [abs(x / y - 1) * 100, abs(y / x - 1) * 100]
 
 
-def _fits(claim: Claim, a: Point, b: Point) -> bool:
-    spread = (a.number.place / a.number.value + b.number.place / b.number.value) * (1 if claim.times else 100)
-    room = claim.place + spread + (ROUND * claim.high if claim.about else 0.0)
-    return any(claim.low - room <= value <= claim.high + room for value in _apart(claim, a, b))
+def _fits(gap: Gap, a: Point, b: Point) -> bool:
+    spread = (a.number.place / a.number.value + b.number.place / b.number.value) * (1 if gap.times else 100)
+    room = gap.place + spread + (ROUND * gap.high if gap.about else 0.0)
+    return any(gap.low - room <= value <= gap.high + room for value in _apart(gap, a, b))
 
 
-def _is_far(claim: Claim, pairs: Sequence[Pair]) -> bool:
-    """Return whether a claim is no rounding of what any pair gives: `FAR` times off all of them, or the other way round."""
+def _is_far(gap: Gap, pairs: Sequence[Pair]) -> bool:
+    """Return whether a gap is no rounding of what any pair gives: `FAR` times off all of them, or the other way round."""
     flat = []
     for a, b in pairs:
-        values = _apart(claim, a, b)
-        if not claim.times and claim.way in {"more", "less"}:
+        values = _apart(gap, a, b)
+        if not gap.times and gap.way in {"more", "less"}:
             # Of the larger one where it is less, of the smaller one where it is more.
-            values = [(max if claim.way == "more" else min)(values)]
+            values = [(max if gap.way == "more" else min)(values)]
         flat += values
-    if not flat or claim.low > FAR * max(flat):
+    if not flat or gap.low > FAR * max(flat):
         return True
-    return len(pairs) == 1 and not claim.about and all(claim.low > FAR * one or claim.high < one / FAR for one in flat)
+    return len(pairs) == 1 and not gap.about and all(gap.low > FAR * one or gap.high < one / FAR for one in flat)

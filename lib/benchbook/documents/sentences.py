@@ -556,13 +556,13 @@ def _named_cells(read: Reading, cells: Cells, sentence: Sentence) -> Iterator[Ou
             continue
         a = one.pairs[0][0]
         more = f", and in no pair of the {len(one.pairs)} rows" if len(one.pairs) > 1 else ""
-        what = f"The sentence says {one.claim.printed}; that is not what {a.table.columns[a.place].heading} of {a.table.name} gives{more}."
+        what = f"The sentence says {one.gap.printed}; that is not what {a.table.columns[a.place].heading} of {a.table.name} gives{more}."
         lines = [
             f"{a.table.label(a.row)}: {a.number.printed}; {b.table.label(b.row)}: {b.number.printed}; {shown(a.number.value / b.number.value)} times"
             for a, b in one.pairs[:5]
         ]
         yield sentence_finding(sentence, "sentence", "suspicious", what, lines, 0.7)
-    if not bound and cells.claimed(sentence.text, sentence.section):
+    if not bound and cells.has_gap(sentence.text, sentence.section):
         yield NotBound(sentence)
     for order in cells.ordered(sentence.text, sentence.section):
         if not order.wrong:
