@@ -597,7 +597,7 @@ def test_rows_that_two_tables_share_are_one_note(tmp_path: Path) -> None:
     table = "| Threads | TPS | p95 (ms) |\n|--|--|--|\n| 8 | 10512.75 | 1.103 |\n| 16 | 19253.25 | 1.305 |\n"
     (note,) = audited(tmp_path, f"## A\n\n{table}\n## B\n\n{table}").findings
     assert note.severity == "note"
-    assert note.sentence.endswith("So it is of 2 rows.")
+    assert note.sentence.endswith("The same holds for 2 rows in all.")
 
 
 def test_a_percentile_is_no_sum_of_a_mean_and_another(tmp_path: Path) -> None:

@@ -447,7 +447,7 @@ def test_long_numerals_and_many_cells_are_read_in_bounds(tmp_path: Path, monkeyp
     monkeypatch.setattr("benchbook.documents.tables.MOST_CELLS", 6)
     (tmp_path / "many.md").write_text("| Threads | TPS |\n|--|--|\n| 1 | 10 |\n| 2 | 20 |\n| 4 | 40 |\n")
     read = reading(str(tmp_path / "many.md"))
-    assert (len(read.tables[0].rows), read.notes) == (2, ["line 1: 1 rows: the document has more than 6 cells"])
+    assert (len(read.tables[0].rows), read.notes) == (2, ["line 1: 1 row left out: the document has more than 6 cells"])
 
 
 def test_utf_32_is_no_utf_16(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def repeated(read: Reading) -> Iterator[Finding]:
         alike.setdefault(key, []).append(one)
     for first, *more in alike.values():
         told = {
-            "sentence": f"{first.sentence} So it is of {len(more) + 1} rows.",
+            "sentence": f"{first.sentence} The same holds for {len(more) + 1} rows in all.",
             "arithmetic": [*first.arithmetic, *(f"line {one.line}: {one.arithmetic[0]}" for one in more)],
         }
         yield first.model_copy(update=told if more else {})

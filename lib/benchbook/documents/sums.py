@@ -15,6 +15,7 @@ from benchbook.documents.numerals import Figure, figures
 from benchbook.documents.sentences import split
 from benchbook.documents.tables import Reading, Table
 from benchbook.documents.units import SECONDS, factor, is_rate
+from benchbook.errors import counted
 
 _TOTAL = re.compile(r"^\W*(?:grand\s+)?(?:total|sum|overall|合计|总计|总和|all)\b\W*(?:time)?\W*$", re.IGNORECASE)
 _MEAN = re.compile(r"^\W*(?:average|mean|avg\.?|geo(?:metric)?[ -]?mean|平均值?|几何平均)\W*$", re.IGNORECASE)
@@ -61,7 +62,7 @@ def totals(table: Table) -> Iterator[Outcome]:
         for place, printed, name, value, parts in broken if held > len(broken) or (held and len(broken) == 1) else []:
             sentence = (
                 f"{label} of {table.columns[place].heading} is printed as {printed.printed}; {name} of the {len(parts)} rows above is {shown(value)}, "
-                f"and {held} other columns come out."
+                f"and {counted(held, 'other column comes', 'other columns come')} out."
             )
             lines = [
                 f"{' + '.join(part.printed for part in parts[:12])}{' + ...' if len(parts) > 12 else ''}: {name} is {shown(value)}; printed {printed.printed}"
@@ -215,5 +216,5 @@ def _rate(
     if cut:
         row, printed = cut[0][:2]
         lines = [f"{words} = {shown(value)}; printed {one.printed}" for _, one, value, words in cut]
-        sentence = f"In {len(cut)} rows {head} is truncated, not rounded."
+        sentence = f"In {counted(len(cut), 'row')} {head} is truncated, not rounded."
         yield cell_finding(table, row, rate, "rounding", "note", sentence, lines, 0.7)

@@ -11,6 +11,7 @@ from benchbook.documents.columns import Column, column, rule_of, scale_of, unit_
 from benchbook.documents.formats import MOST_CELLS, Block, pipes, read
 from benchbook.documents.numerals import UNITS, Figure, Style, figures, is_empty, style_of
 from benchbook.documents.tool_output import tables_of
+from benchbook.errors import counted
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,9 @@ def of_blocks(source: str, text: str, blocks: list[Block]) -> Reading:
             width = max(map(len, drawn.rows), default=1) or 1
             if (beyond := len(drawn.rows) - left // width) > 0:
                 del drawn.rows[-beyond:], drawn.lines[-beyond:]
-                notes.append(f"line {drawn.line}: {beyond} rows: the document has more than {MOST_CELLS:,} cells")
+                notes.append(
+                    f"line {drawn.line}: {counted(beyond, 'row')} left out: the document has more than {MOST_CELLS:,} cells"
+                )
             left -= len(drawn.rows) * width
             table = _table(
                 drawn, f"table {len(tables) + 1}", where, (drawn.text if drawn is not block else "") or caption, style
