@@ -109,8 +109,8 @@ def sums(table: Table) -> Iterator[Outcome]:
                 yield Passed("sum", held)
                 for row, printed, value, numbers in broken:
                     sentence = (
-                        f"{table.columns[total].heading} of {table.label(row)} is printed as {printed.printed}, the sum of "
-                        f"{', '.join(table.columns[place].heading for place in group)} is {shown(value)}; in {held} other rows it is the sum."
+                        f"{table.columns[total].heading} of {table.label(row)} is printed as {printed.printed}, but "
+                        f"{' + '.join(table.columns[place].heading for place in group)} is {shown(value)}; in {held} other rows the two are the same."
                     )
                     lines = [
                         f"{' + '.join(number.printed for number in numbers)} = {shown(value)}; printed {printed.printed}"
