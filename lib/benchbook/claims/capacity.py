@@ -153,7 +153,7 @@ class Capacity:
         return min(most, self._asymptotic(term, log_value)) if most and log_value else most
 
     def _log_waiting_in(self, term: Term) -> float:
-        """What waiting for CPU may have cost on the busiest machine; 0 of what a slow one leaves as it is."""
+        """What waiting for CPU may have cost on the busiest machine; 0 for a figure that no slow machine changes."""
         slowed = time_power(term, self.figures.published)
         return max(map(_log_waiting, self._machines(term)), default=0.0) if slowed else 0.0
 
@@ -169,7 +169,7 @@ class Capacity:
         best = -math.inf
 
         def bounded(k: float, other: Term) -> tuple[float, float]:
-            """Less is withheld than a lower level leaves: that, and the highest speed that is then possible."""
+            """The most that can be withheld, given the levels below; and the highest speed that this allows."""
             speed = sign * log_value(other) - (math.log(k) if sign > 0 else 0.0)  # rates are per client
             most = max(0.0, best - speed) if math.isfinite(best) else math.inf
             return most, speed + min(most, self._log_waiting_in(other))
@@ -242,7 +242,7 @@ class Capacity:
         return Machine(share, self.published_cores or 0, client=False, server=True)
 
     def _full(self, speaks: Speaks, terms: Sequence[Term]) -> Scope:
-        """Because of the cell whose cores were fullest, or which would have filled the published ones."""
+        """The scope, by the cell that filled its cores most, or that would have filled the published ones most."""
         found = [(machine, term) for term in terms for machine in self._machines(term) if machine.share >= FULL]
         theirs = ((self._of_published(term), term) for term in terms)
         machine, term = max(found or theirs, key=lambda each: _log_waiting(each[0]))

@@ -14,7 +14,7 @@ from benchbook.documents.tables import Table
 from benchbook.documents.units import factor
 
 MOST_BESIDE = 16
-"""Of how many columns, the nearest ones, a change may be: pairs of a thousand would take hours."""
+"""A change is tried against pairs of so many columns at most, the nearest ones: pairs of a thousand would take hours."""
 
 
 class Formula(NamedTuple):
@@ -36,7 +36,7 @@ FORMULAS = [
     Formula("{b} - {a}", lambda a, b: b - a, False),
 ]
 EITHER = Formula("the larger of {a} and {b} over the smaller", lambda a, b: max(a / b, b / a) if b > 0 else 0.0, False)
-"""Where rates and times stand in one table, "9x slower" is of both. Only where no other formula holds: columns exchanged fit it."""
+"""Where rates and times stand in one table, "9x slower" is said of both. It is tried last: two exchanged columns fit it too."""
 
 
 class Broken(NamedTuple):

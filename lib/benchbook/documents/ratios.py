@@ -17,9 +17,9 @@ from benchbook.documents.units import factor, is_rate
 
 # Of 120 errors planted in benchmarks/documents, 100 are found; beside each, what other values find.
 SAME = 0.004
-"""How far from a constant a row is, of itself, before it is off it, beyond rounding: 100 from 0.002 to 0.01."""
+"""How far from a constant, beyond rounding, a row may be before it is a finding: 100 from 0.002 to 0.01."""
 LITTLE = 0.05
-"""The same of Little's law, as clients wait between calls: 100 from 0.025 to 0.1."""
+"""The same for Little's law, where clients wait between calls: 100 from 0.025 to 0.1."""
 
 
 def constants(table: Table) -> Iterator[Outcome]:

@@ -108,7 +108,7 @@ class EnvironmentFact(Strict):
 class TextFact(Strict):
     """A fact in prose or in a command: the words, where they stand, the numbers in them, the tables they are about.
 
-    `tables: [all]` are all of them. `unchecked` lists the values that are no column of these tables, on purpose; any
+    `tables: [all]` means every table. `unchecked` lists the values that are no column of these tables, on purpose; any
     other is taken for a slip.
     """
 
@@ -125,8 +125,8 @@ class TableDesign(Strict):
     """The published design of one table: its factors and their levels, what was held fixed, the command's options.
 
     `pairs` lists the combinations that were run, in the order of `factors`, where that is not every combination. `load`
-    names the load generator that runs it. A `table` that is not named is the one of this name; `workload`, `factors`
-    and `fixed` are then what that table says.
+    names the load generator that runs it. Without `table`, its table has its name. What of `workload`, `factors` and
+    `fixed` is left out is as that table says.
     """
 
     name: Text
@@ -154,7 +154,7 @@ def factors_and_pairs(names: Sequence[str], rows: Sequence[list[Any]]) -> dict[s
 class Report(Strict):
     """All of `report.yaml`; `identities` hold between numbers of the text facts, named `fact.value`.
 
-    `options` are those of each design that names none.
+    Designs that name no `options` have these.
 
     `restaged_by` names the kind of experiment that runs it; None: so far nothing does.
     """
