@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
@@ -79,11 +80,11 @@ def decoded(raw: bytes, source: str) -> str:
         fix = f"give the report alone: at most {MOST_TEXT // 1_000_000} MB of text"
         raise BadInput("is too large", file=source, value=f"{len(raw):,} bytes", fix=fix)
     for mark, encoding in (
-        (b"\xff\xfe\0\0", "utf-32"),
-        (b"\0\0\xfe\xff", "utf-32"),
-        (b"\xff\xfe", "utf-16"),
-        (b"\xfe\xff", "utf-16"),
-        (b"\xef\xbb\xbf", "utf-8-sig"),
+        (codecs.BOM_UTF32_LE, "utf-32"),  # begins as that of UTF-16 does
+        (codecs.BOM_UTF32_BE, "utf-32"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+        (codecs.BOM_UTF8, "utf-8-sig"),
     ):
         if raw.startswith(mark):
             return raw.decode(encoding, errors="replace")
