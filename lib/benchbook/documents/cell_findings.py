@@ -43,10 +43,3 @@ def cell_finding(
         printed=cell.text,
         sure=sure,
     )
-
-
-def is_ladder(table: Table) -> bool:
-    """Return whether the rows of a table are the steps of one level, up or down."""
-    levels = [place for place, column in enumerate(table.columns) if column.role == "level"]
-    x = [number.value for row in range(len(table.rows)) if levels and (number := table.number(row, levels[-1]))]
-    return len(levels) == 1 and len(x) == len(table.rows) and x in (sorted(set(x)), sorted(set(x), reverse=True))

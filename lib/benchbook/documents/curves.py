@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 from math import log
 
-from benchbook.documents.cell_findings import FEWEST, MOST_ROWS, Outcome, cell_finding, is_ladder
+from benchbook.documents.cell_findings import FEWEST, MOST_ROWS, Outcome, cell_finding
 from benchbook.documents.findings import Passed
 from benchbook.documents.tables import Table
 
@@ -120,7 +120,7 @@ _COUNTED = re.compile(
 
 def curves(table: Table) -> Iterator[Outcome]:
     """Yield a point that lies far off both of its neighbours along a ladder of levels, where these are alike."""
-    if not 4 <= len(table.rows) <= MOST_ROWS or not is_ladder(table):
+    if not 4 <= len(table.rows) <= MOST_ROWS or not table.is_ladder:
         return
     level = next(place for place, column in enumerate(table.columns) if column.role == "level")
     x = [number.value if (number := table.number(row, level)) else 0.0 for row in range(len(table.rows))]

@@ -8,7 +8,7 @@ from itertools import combinations, permutations, product
 from math import log10
 from statistics import median
 
-from benchbook.documents.cell_findings import CONSTANT, MOST_ROWS, Outcome, cell_finding, is_ladder
+from benchbook.documents.cell_findings import CONSTANT, MOST_ROWS, Outcome, cell_finding
 from benchbook.documents.columns import Column
 from benchbook.documents.findings import Kind, Passed, Severity
 from benchbook.documents.findings import figure as shown
@@ -226,7 +226,7 @@ def swapped(table: Table) -> Iterator[Outcome]:
             beside = (
                 not alike
                 and len(near) == 2
-                and is_ladder(table)
+                and table.is_ladder
                 and _between(y, [one for _, one, _ in near])
                 and _between(x, [other for *_, other in near])
             )

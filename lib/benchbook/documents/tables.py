@@ -59,6 +59,13 @@ class Table:
         return ", ".join(words) or f"row {row + 1}"
 
     @property
+    def is_ladder(self) -> bool:
+        """Whether its rows are the steps of one level, up or down."""
+        levels = [place for place, column in enumerate(self.columns) if column.role == "level"]
+        x = [number.value for row in range(len(self.rows)) if levels and (number := self.number(row, levels[-1]))]
+        return len(levels) == 1 and len(x) == len(self.rows) and x in (sorted(set(x)), sorted(set(x), reverse=True))
+
+    @property
     def heading(self) -> str:
         """The heading that it stands under."""
         return self.section.rpartition(" > ")[2]
