@@ -11,7 +11,8 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter
-from scipy import stats
+
+from benchbook.stats.estimates import mean_interval
 
 # Grey is no colour of the palette: what was published is never taken for a measurement.
 PUBLISHED = "#555555"
@@ -85,8 +86,8 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     found = pd.Series(values, dtype=float).dropna()
     if len(found) < 2:
         return math.nan, math.nan
-    mean, half = float(found.mean()), float(found.std()) / len(found) ** 0.5 * float(stats.t.ppf(0.975, len(found) - 1))
-    return mean - half, mean + half
+    about = mean_interval(found.tolist())
+    return about.low, about.high
 
 
 def legend_below(grid: sns.FacetGrid, title: str | None = None) -> None:
