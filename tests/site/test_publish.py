@@ -22,8 +22,11 @@ from records import record
 from benchbook.analysis import results, samples
 from benchbook.analysis import summary as campaign_summary
 from benchbook.analysis.trials import trials_of
+from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput
+from benchbook.hosts.about import HostFacts
+from benchbook.published.tables import load
 from benchbook.site import addresses, downloads, page, publish, summary
 from benchbook.site.page import TEMPLATES
 
@@ -220,6 +223,33 @@ def test_one_sentence_says_what_came_out_of_what(counts: dict[str, int], said: s
     assert summary.headline(given) == f"On 2 shared cores with TiDB 6.5 and 1,000-row tables, {said}"
     old = results.parse(found(systems=[], claims=verdicts(**counts)))
     assert summary.headline(old) == f"Smoke run: {said}"
+
+
+@pytest.mark.parametrize(
+    ("hosts", "asked", "where", "data"),
+    [
+        # The load generator opens the engine itself.
+        ({"a": ["client"]}, {"records": 100_000}, "2 cores", "100,000 records"),
+        ({"a": ["client", "db"]}, {"keys": 5000, "requests": 20_000}, "2 shared cores", "5,000 keys"),
+        ({"b": ["client"], "a": ["db"]}, {"warehouses": 1}, "2 cores", "1-warehouse data"),
+        ({"b": ["db"], "a": ["db"]}, {"scale": 10, "logged": True}, "2 machines with 4 cores", "data of scale 10"),
+        # A server that was there before.
+        ({"b": ["client"]}, {"documents": 15_000}, "", "15,000 documents"),
+        ({"a": ["db"]}, {"table_size": "16000 (dump, load), 4000 (sync)"}, "2 cores", "tables of up to 16,000 rows"),
+        ({"a": ["db"]}, {"puts": 500}, "2 cores", ""),
+    ],
+)
+def test_every_kind_says_on_what_it_ran_and_how_much_data_it_had(
+    hosts: dict[str, list[str]], asked: dict[str, Any], where: str, data: str, tmp_path: Path
+) -> None:
+    plan = {"version": 1, "report": "rocksdb_readwhilewriting", "seed": 1, "asked": asked, "trials": []}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    facts = {name: HostFacts(cores=2, boot_id=name, roles=roles) for name, roles in hosts.items()}
+    system = SystemDescription(name="x", hosts=[name for name in hosts if name == "a"])
+    campaign = Campaign(tmp_path)
+    campaign.note(Environment(hosts=facts, systems={"x": system}))
+    found = campaign_summary.of_campaign(load("rocksdb_readwhilewriting"), campaign)
+    assert (found.where, found.data) == (where, data)
 
 
 def test_the_top_of_a_page_says_what_others_took_of_the_cpu() -> None:

@@ -31,6 +31,14 @@ from benchbook.stats.estimates import mean_interval
 _CLIENT = "client"
 # What a load may have a number of, as it stands in the plan, instead of a duration.
 _COUNTED = ("puts", "reads", "requests")
+# How the data that a load was asked to prepare is told, by the name of its size in the plan.
+_DATA = {
+    "documents": "{:,} documents",
+    "records": "{:,} records",
+    "keys": "{:,} keys",
+    "warehouses": "{:,}-warehouse data",
+    "scale": "data of scale {:,}",
+}
 # A host is slow from this share on: over a load of 2 s the median was within 12% of the usual one. Of two loads nobody
 # knows which is usual.
 SLOWED, ENOUGH = 0.2, 2
@@ -47,7 +55,7 @@ def of_campaign(published: Published, campaign: Campaign) -> Circumstances:
     records = campaign.records()
     machines = [[about.hosts[name] for name in names] for names in grouped(about.hosts, about.machine_of).values()]
     return Circumstances(
-        where=_where(machines),
+        where=_where(about),
         data=_data(campaign),
         unsure=_IMPORTED if campaign.imported else unsure(records),
         crowded=crowded(records),
@@ -113,15 +121,21 @@ def _slowed(records: Sequence[Record]) -> str:
     )
 
 
-def _where(machines: list[list[HostFacts]]) -> str:
+def _where(about: Environment) -> str:
     """ "2 shared cores", "3 machines with 48 cores"; the machines that carry the load alone do not count."""
-    serving = [each for each in machines if any(set(host.roles) != {_CLIENT} for host in each)]
+    engines = {name for name in about.hosts for system in about.systems if about.runs_in_client(system, name)}
+    serving = [
+        [about.hosts[name] for name in names]
+        for names in grouped(about.hosts, about.machine_of).values()
+        if any(name in engines or set(about.hosts[name].roles) != {_CLIENT} for name in names)
+    ]
     cores = sum(each[0].cores for each in serving)
     if not cores:
         return ""
     if len(serving) > 1:
         return f"{len(serving)} machines with {cores} cores"
-    shared = any(_CLIENT in host.roles for host in serving[0])
+    roles = {role for host in serving[0] for role in host.roles}
+    shared = _CLIENT in roles and roles != {_CLIENT}
     return f"{cores} {'shared ' if shared else ''}{'core' if cores == 1 else 'cores'}"
 
 
@@ -137,10 +151,11 @@ def _machine(hosts: list[HostFacts]) -> str:
 
 
 def _data(campaign: Campaign) -> str:
-    """ "1,000-row tables", "15,000 documents"; empty where the campaign asked for neither."""
+    """ "1,000-row tables", "15,000 documents"; empty where the campaign asked for no size."""
     asked = campaign.asked
-    if isinstance(documents := asked.get("documents"), int) and documents:
-        return f"{documents:,} documents"
+    for name, said in _DATA.items():
+        if _whole(asked.get(name)) and asked[name]:
+            return said.format(asked[name])
     rows = [int(found) for found in re.findall(r"\d+", str(asked.get("table_size", "")))]
     if not rows:
         return ""
