@@ -534,7 +534,7 @@ def _route(home: Home, config: str) -> Route:
         ('User "a b"', {"user": "a b"}),
         ("Port 2301\r\n User me\r", {"port": 2301, "user": "me"}),
         ("IdentityFile ${KEYS_OF_MINE}/%r@%n_%k", {"keys": (Path("/keys/me@db1_other"),)}),
-        ("IdentityFile none\n IdentitiesOnly yes", {"keys": (), "only": True}),
+        ("IdentityFile none\n IdentitiesOnly yes", {"keys": (), "identities_only": True}),
         ("HostName 1.2.3.4\n ProxyCommand nc -X 5 %h %p %n %r %%", {"gateway": "nc -X 5 1.2.3.4 22 db1 me %"}),
     ],
 )

@@ -61,7 +61,8 @@ logging.getLogger("paramiko").setLevel(logging.CRITICAL)
 class Route:
     """What OpenSSH makes of a host's address.
 
-    `agent` is the socket of the agent that is asked, "" for none, and `only` whether for the keys of `keys` alone.
+    `agent` is the socket of the agent that is asked for keys, "" for none; with `identities_only` it is asked for
+    those of `keys` alone.
     `gateway` is the command that leads there, "" for a plain connection.
     """
 
@@ -70,7 +71,7 @@ class Route:
     user: str
     keys: tuple[Path, ...]
     agent: str
-    only: bool
+    identities_only: bool
     gateway: str
     options: tuple[str, ...]
 
@@ -137,7 +138,7 @@ def find_route(inventory: Inventory, name: str) -> Route:
         user=settings["user"][0],
         keys=tuple(key_file(key, settings) for key in settings.get("identityfile", []) if key != "none"),
         agent=agent_socket(settings),
-        only=settings.get("identitiesonly") == ["yes"],
+        identities_only=settings.get("identitiesonly") == ["yes"],
         gateway=gateway,
         options=(*options, *login, "--", address),
     )
@@ -505,7 +506,7 @@ def _no_key(inventory: Inventory, path: Path, problem: str) -> BadInput:
 
 
 class _Agent(AgentSSH):
-    """The agent of a route, with the keys that OpenSSH would offer: first those whose public halves it is told."""
+    """The agent of a route, with the keys that OpenSSH would offer: first those that IdentityFile names."""
 
     _keys: tuple[AgentKey, ...]
 
@@ -521,7 +522,7 @@ class _Agent(AgentSSH):
             return
         named = {word for key in route.keys for word in _public_half(key).split()}
         keys = sorted(self._keys, key=lambda key: key.get_base64() not in named)
-        self._keys = tuple(key for key in keys if key.get_base64() in named or not route.only)
+        self._keys = tuple(key for key in keys if key.get_base64() in named or not route.identities_only)
 
     def close(self) -> None:
         """End the connection, as paramiko asks for."""
@@ -531,9 +532,9 @@ class _Agent(AgentSSH):
 def _public_half(key: Path) -> str:
     """Of its own file, else as it stands unlocked at the head of a private key (PROTOCOL.key of OpenSSH)."""
     public = key if key.is_file() and is_public_key(key) else Path(f"{key}.pub")
-    if public.is_file() or not key.is_file():
-        return public.read_text(encoding="utf-8", errors="replace") if public.is_file() else ""
-    text = key.read_text(encoding="utf-8", errors="replace")
+    if public.is_file():
+        return public.read_text(encoding="utf-8", errors="replace")
+    text = key.read_text(encoding="utf-8", errors="replace") if key.is_file() else ""
     armoured = text.partition("-----BEGIN OPENSSH PRIVATE KEY-----")[2].partition("-----END")[0]
     with suppress(ValueError):
         head = paramiko.Message(base64.b64decode(armoured).removeprefix(b"openssh-key-v1\0"))
