@@ -99,7 +99,7 @@ Variable = Annotated[str, matching(r"[A-Za-z_][A-Za-z0-9_]*", "a name of letters
 # What reports ask an inventory for beside the systems, which are roles as well.
 _ROLES = ("client", "mysql", "dm-master", "dm-worker", "business", "source", "target")
 # Where servers listen that no class declares: DM's by its own defaults (master-addr, worker-addr), and our service.
-UNDECLARED = {"dm-master": 8261, "dm-worker": 8262, "business": 8083}
+UNDECLARED_PORTS = {"dm-master": 8261, "dm-worker": 8262, "business": 8083}
 # Without `ab`: of two letters everything near is somebody's own name.
 _PROGRAMS = (
     *("sysbench", "pgbench", "go-tpc", "benchmark", "java", "benchbook-python"),
@@ -442,7 +442,7 @@ class Inventory(Strict):
     def port(self, system: str) -> int | None:
         """Where the server of this name listens: as the inventory says, else as it declares itself."""
         known = declared(system)
-        return self.settings(system).port or (known.default_port if known else UNDECLARED.get(system))
+        return self.settings(system).port or (known.default_port if known else UNDECLARED_PORTS.get(system))
 
     def status_port(self, system: str) -> int | None:
         """Where it answers about itself, for a server that has a port for that."""

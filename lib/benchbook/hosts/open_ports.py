@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from benchbook import plugins
 from benchbook.hosts.about import HostFinding
-from benchbook.hosts.inventory import UNDECLARED, Inventory, declared, role_of
+from benchbook.hosts.inventory import UNDECLARED_PORTS, Inventory, declared, role_of
 from benchbook.hosts.lab_host import ACCOUNT, has_account, has_own_network
 
 # The sides of a transfer.
@@ -41,8 +41,8 @@ def findings(inventory: Inventory, names: Iterable[str]) -> list[HostFinding]:
 
 def _open(inventory: Inventory, role: str) -> Iterator[int]:
     """Yield the ports without a login of the servers that run on the hosts of a role."""
-    if role in UNDECLARED:
-        yield inventory.port(role) or UNDECLARED[role]
+    if role in UNDECLARED_PORTS and (port := inventory.port(role)):
+        yield port
     for system in ["mongo"] if role in _SIDES else {*plugins.names("systems"), *inventory.systems}:
         known = declared(system)
         if known is None or (role_of(system) != role and role not in _SIDES):
