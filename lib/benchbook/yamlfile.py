@@ -144,7 +144,7 @@ def _fix(error: Any, model: type[BaseModel]) -> str:
     if kind.startswith("int_") and isinstance(value, float) and value.is_integer() and abs(value) < 10**15:
         return f"write {int(value)}"
     if kind in _LIMITS:
-        return _within(_LIMITS[kind], next(iter(error["ctx"].values())), value)
+        return _within(kind, next(iter(error["ctx"].values())), value)
     return _FIXES.get(kind.split("_")[0], "give a value of this kind")
 
 
@@ -156,12 +156,12 @@ _LIMITS = {
 }
 
 
-def _within(limit: str, bound: float, value: object) -> str:
+def _within(kind: str, bound: float, value: object) -> str:
     """Return what to write; a factor that was given as its change, or a share as a percentage, is written out."""
-    wanted = f"write {limit.format(bound)}"
+    wanted = f"write {_LIMITS[kind].format(bound)}"
     if bound != 1 or not isinstance(value, int | float):
         return wanted
-    if "less" not in limit and "below" not in limit:
+    if kind.startswith("greater"):
         return f"{wanted}: a factor, as {1 + value:g} for {value:.0%} more" if 0 < value < 1 else wanted
     return f"{wanted}: a share, as {value / 100:g} for {value:g}%" if 1 < value <= 100 else wanted
 
