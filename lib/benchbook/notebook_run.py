@@ -72,7 +72,7 @@ def _prefix() -> str:
 
 @contextmanager
 def _in_use(folder: str | Path) -> Iterator[None]:
-    """Hold a lock on a folder: who shares it, and not our process ids (containers do), sees by it that we run."""
+    """Lock a folder while we run: a run in another container, which cannot see our process, sees the lock."""
     held = os.open(folder, os.O_RDONLY)
     try:
         # Where a file system has no locks nobody else gets one either, and the folder stays.
@@ -99,7 +99,7 @@ def _is_in_use(folder: Path) -> bool:
 
 
 def left_by_killed_runs() -> list[Path]:
-    """Return the temporary folders of runs of this user that are no more; what a run said that it kept is none."""
+    """Return the temporary folders that killed runs of this user left. A folder that a run kept and named is none."""
     found = []
     for folder in Path(tempfile.gettempdir()).glob("benchbook-*-*"):
         pid = re.fullmatch(r"benchbook-(\d+)-.*", folder.name)

@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.real, pytest.mark.slow]
 WHAT = LoadParameters(
     inventory=INVENTORY, system="mariadb", workloads=["oltp_point_select"], threads=[2], time_s=4, rate=OFFERED
 )
-# Where it is killed within: a busy machine may be late to hear of its first second.
+# For a kill in the middle of it: a busy machine may be late to hear of its first second.
 LONG = WHAT.model_copy(update={"time_s": 10})
 LEASE_S = 5
 

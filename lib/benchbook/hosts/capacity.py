@@ -28,7 +28,7 @@ class Capacity:
 
 @dataclass(frozen=True)
 class MachineCores:
-    """A machine by its boot id, the cores of it that some hosts may use, and what runs on these."""
+    """How many cores of a machine (by its boot id) some hosts may use, and what runs on these."""
 
     boot: str
     cores: int
@@ -37,7 +37,7 @@ class MachineCores:
 
 
 def machines(inventory: Inventory, names: Sequence[str]) -> list[MachineCores]:
-    """Return the machines that these hosts are on, and of one whose hosts are bound to other cores each such part.
+    """Return the machines that these hosts are on. Hosts of one machine that are bound to other cores count apart.
 
     Raise HostUnusable where a host does not answer at once.
     """

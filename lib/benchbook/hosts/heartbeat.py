@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 
 BEATS_EVERY_S = 0.25
-# What comes later than this by less is no stand, and is not kept.
+# A beat that is late by less is no stand, and is not kept: a stand counts from a second on (validity.LEAST_S).
 LEAST_S = 0.5
 
 
@@ -36,7 +36,7 @@ class DriverHeartbeat:
         self._thread.join()
 
     def stood_s(self, since: float = 0.0) -> float:
-        """Return for how long it stood still at most, of what ended after `since`; one that still lasts is among it."""
+        """Return the longest stand that ended after `since`, or that still lasts (s)."""
         # In this order: a stand is noted before the next beat.
         late_s = monotonic_s() - self._last - BEATS_EVERY_S if self._thread.is_alive() else 0.0
         return max(0.0, late_s, *(seconds for until, seconds in list(self._stands) if until > since))

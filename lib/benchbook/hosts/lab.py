@@ -279,7 +279,7 @@ def check_free(inventory: Inventory, *, wait_s: float = 0.0) -> None:
 
 
 def in_use(inventory: Inventory) -> bool:
-    """Does a driver use this lab's hosts? Nobody is waited for: of one that gives no sign, the lab is left running.
+    """Does a driver use this lab's hosts? One that gives no sign counts, and is not watched.
 
     Another checkout's lab may have the same addresses: in a network of its own, this one's are others.
     """

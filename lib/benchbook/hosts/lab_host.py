@@ -135,7 +135,7 @@ def why_no_network() -> str:
 
 
 def has_own_network(inventory: Inventory) -> bool:
-    """Return whether its lab has a network namespace of its own, or would have: one that runs tells by itself.
+    """Return whether its lab, as it runs, has a network namespace of its own; of one that is down, whether it would.
 
     What `endpoints` name is in the network of this machine.
     """

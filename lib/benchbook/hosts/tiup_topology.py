@@ -220,8 +220,8 @@ class Section:
         own = (instance.data_dir or shared).partition(",")[0]
         return posixpath.normpath(posixpath.join(self.deployed(overall, instance), own, "benchbook"))
 
-    def written(self, overall: TiupGlobal, instance: TiupInstance, rest: Sequence[str]) -> str:
-        """Return the key behind what follows the name of a host or a system in an inventory: a server's own, or not."""
+    def key_of(self, overall: TiupGlobal, instance: TiupInstance, rest: Sequence[str]) -> str:
+        """Return the topology's key for an inventory's, of which `rest` follows the name of the host or the system."""
         kind, own = ".".join(rest[:1]), f"{self.component}_servers.*"
         if kind == "user":
             return "global.user"
@@ -293,7 +293,7 @@ def _limits(said: Written | None) -> Written:
 
 
 def key_in_topology(key: str, values: Mapping[str, object], file: Path) -> str:
-    """Return what the topology in `file` calls a key of the inventory `values` that was made of it; others as they are.
+    """Return the key in the topology `file` for a key of the inventory `values`; one that is not from there as it is.
 
     Raises BadInput.
     """
@@ -307,7 +307,7 @@ def key_in_topology(key: str, values: Mapping[str, object], file: Path) -> str:
     ]
     # Of the servers of one host the first that has a port of SSH says it, unless one holds for all.
     behind.sort(key=lambda each: not (topology.overall.ssh_port or each[1].ssh_port))
-    return behind[0][0].written(topology.overall, behind[0][1], rest) if behind else key
+    return behind[0][0].key_of(topology.overall, behind[0][1], rest) if behind else key
 
 
 def _hosts(values: Mapping[str, object], overall: TiupGlobal, sections: Sequence[Section]) -> Written:

@@ -62,9 +62,9 @@ class FigurePattern(Strict):
 
     A name may have groups of the pattern in it ("{op}_p{percent}_ms"): then it is a figure for each match. The group
     `value` is the number (without it, the first one), `unit` its unit, which without that is `printed`, or `unit`
-    itself. `within` cuts out the part that is searched, and has groups as well. `instead` is the figure that is taken
-    for it where it is further than `apart` (a share) from that one, or is none, in a run with a `total_time_s`;
-    not where `unless` stands before the report.
+    itself. `within` cuts out the part that is searched, and has groups as well. In a run with a
+    `total_time_s`, the figure `instead` takes its place where it is missing, or differs from that by more than `apart`
+    (a share); but not where `unless` is found before the report.
     """
 
     unit: str = Field(min_length=1)
