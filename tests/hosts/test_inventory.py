@@ -589,6 +589,31 @@ def test_the_public_half_of_a_key_is_read_from_the_private_one_as_openssh_does(t
     assert connection._public_half(key) == ""
 
 
+def test_a_key_that_may_not_be_read_names_none_of_an_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `sudo ssh-keygen` leaves ~/.ssh/id_rsa, and in a folder that is another's.
+
+    OpenSSH 9.2 says `Load key "...": Permission denied`, and offers the next.
+    """
+    (tmp_path / "folder").mkdir()
+    key = tmp_path / "folder" / "key"
+    key.write_text("no matter")
+    monkeypatch.chdir(tmp_path)
+    as_another = os.geteuid() == 0
+    for closed in (key, key.parent):
+        closed.chmod(0)
+        try:
+            if as_another:
+                os.seteuid(65534)
+            with pytest.raises(PermissionError):
+                Path("folder/key").read_text(encoding="utf-8")
+            assert not inventory_file.is_public_key(Path("folder/key"))
+            assert connection._public_half(Path("folder/key")) == ""
+        finally:
+            if as_another:
+                os.seteuid(0)
+            closed.chmod(0o755)
+
+
 def _hang_up(agent: socket.socket) -> None:
     agent.accept()[0].close()
 

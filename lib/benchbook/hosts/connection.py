@@ -373,7 +373,8 @@ def open_connection(inventory: Inventory, name: str, route: Route, trusted: Host
     """Return an open connection to a host. Raise HostUnusable where it refuses, or shows another key than `trusted`."""
     ssh = inventory.ssh
     own_key = _own_key(inventory, route)
-    keys = [key for key in route.keys if key.is_file() and not is_public_key(key)]
+    # What may not be read is passed over, as by OpenSSH.
+    keys = [key for key in route.keys if os.access(key, os.R_OK) and key.is_file() and not is_public_key(key)]
     connection = fabric.Connection(
         route.hostname,
         user=route.user,
@@ -477,7 +478,7 @@ def _own_key(inventory: Inventory, route: Route) -> dict[str, Any]:
     if not ssh.key:
         return {}
     path = resolve(ssh.key)
-    public = path if path.is_file() and is_public_key(path) else Path(f"{path}.pub")
+    public = path if is_public_key(path) else Path(f"{path}.pub")
     held = _in_agent(route, public.read_text(encoding="utf-8")) if route.agent and public.exists() else None
     if held is not None:
         return {"pkey": held}
@@ -531,12 +532,12 @@ class _Agent(AgentSSH):
 
 def _public_half(key: Path) -> str:
     """Of its own file, else as it stands unlocked at the head of a private key (PROTOCOL.key of OpenSSH)."""
-    public = key if key.is_file() and is_public_key(key) else Path(f"{key}.pub")
-    if public.is_file():
-        return public.read_text(encoding="utf-8", errors="replace")
-    text = key.read_text(encoding="utf-8", errors="replace") if key.is_file() else ""
-    armoured = text.partition("-----BEGIN OPENSSH PRIVATE KEY-----")[2].partition("-----END")[0]
-    with suppress(ValueError):
+    with suppress(OSError, ValueError):
+        public = key if is_public_key(key) else Path(f"{key}.pub")
+        if public.is_file():
+            return public.read_text(encoding="utf-8", errors="replace")
+        text = key.read_text(encoding="utf-8", errors="replace") if key.is_file() else ""
+        armoured = text.partition("-----BEGIN OPENSSH PRIVATE KEY-----")[2].partition("-----END")[0]
         head = paramiko.Message(base64.b64decode(armoured).removeprefix(b"openssh-key-v1\0"))
         # The cipher, its key derivation and the options of that; then how many keys follow.
         for _ in range(3):

@@ -8,6 +8,7 @@ import posixpath
 import re
 import ssl
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal, Protocol, cast
 
@@ -46,8 +47,10 @@ def _folder_of_its_own(path: str) -> str:
 
 
 def is_public_key(path: Path) -> bool:
-    """Return whether a file holds a public key alone, which names one that an agent holds."""
-    return path.read_bytes()[:10].startswith((b"ssh-", b"ecdsa-", b"sk-"))
+    """Return whether a file holds a public key alone, which names one that an agent holds, and may be read."""
+    with suppress(OSError):
+        return path.is_file() and path.read_bytes().startswith((b"ssh-", b"ecdsa-", b"sk-"))
+    return False
 
 
 def _check_private(path: Path, key: str) -> None:
