@@ -94,6 +94,25 @@ def new_key(path: Path, passphrase: str = "") -> Path:
 
 
 @contextmanager
+def full_agent(folder: Path) -> Iterator[Path]:
+    """The socket of an ssh-agent that holds seven keys which nobody knows: more than sshd lets anybody try."""
+    path = folder / "agent"
+    process = subprocess.Popen(["ssh-agent", "-D", "-a", str(path)], stdout=subprocess.DEVNULL)
+    try:
+        until(path.exists, "the agent listens")
+        add_keys(path, *(new_key(folder / f"other{number}") for number in range(7)))
+        yield path
+    finally:
+        process.terminate()
+        process.wait(timeout=PATIENCE_S)
+
+
+def add_keys(agent: Path, *keys: Path) -> None:
+    environment = {**os.environ, "SSH_AUTH_SOCK": str(agent)}
+    subprocess.run(["ssh-add", "-q", *map(str, keys)], check=True, capture_output=True, env=environment)
+
+
+@contextmanager
 def serving(folder: Path, address: str, keys: Path, variant: Variant) -> Iterator[Server]:
     """An sshd for as long as the context lasts; it lets in who has `keys`/client."""
     folder.mkdir(parents=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-import os
 import shlex
 import socket
 import subprocess
@@ -14,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 from kit import until
-from sshd import PORT, Server, Variant, new_key, serving
+from sshd import PORT, Server, Variant, add_keys, full_agent, new_key, serving
 
 from benchbook.errors import BadInput, HostUnusable
 from benchbook.hosts.connection import find_route
@@ -246,20 +245,12 @@ def test_a_host_is_not_known_by_a_key_that_is_revoked(server: Server) -> None:
 
 @pytest.fixture
 def agent(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An ssh-agent that holds the key, of which `tmp_path` has the public half alone."""
-    path = tmp_path / "agent"
-    process = subprocess.Popen(["ssh-agent", "-D", "-a", str(path)], stdout=subprocess.DEVNULL)
-    try:
-        until(path.exists, "the agent listens")
+    """An ssh-agent that holds the key last of all, of which `tmp_path` has the public half alone."""
+    with full_agent(tmp_path) as path:
+        add_keys(path, server.keys / "client")
         monkeypatch.setenv("MY_AGENT", str(path))
-        environment = {**os.environ, "SSH_AUTH_SOCK": str(path)}
-        for key in [*(new_key(tmp_path / f"other{number}") for number in range(7)), server.keys / "client"]:
-            subprocess.run(["ssh-add", "-q", str(key)], check=True, capture_output=True, env=environment)
         (tmp_path / "client.pub").write_text((server.keys / "client.pub").read_text())
         yield path
-    finally:
-        process.terminate()
-        process.wait()
 
 
 @pytest.mark.parametrize(

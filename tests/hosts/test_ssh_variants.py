@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 from kit import ROOT, until
-from sshd import PORT, SFTP_SERVER, Server, Variant, new_key, other_shell, serving
+from sshd import PORT, SFTP_SERVER, Server, Variant, full_agent, new_key, other_shell, serving
 
 from benchbook.errors import BadInput, HostUnusable, OutputNotParseable, ReservationLost, WorkloadFailed
 from benchbook.hosts import host_facts
@@ -479,19 +479,9 @@ def locked(tmp_path_factory: pytest.TempPathFactory, net: str) -> Iterator[Serve
 
 @pytest.fixture
 def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An ssh-agent that holds seven keys which nobody knows: more than sshd lets anybody try."""
-    socket = tmp_path / "agent"
-    process = subprocess.Popen(["ssh-agent", "-D", "-a", str(socket)], stdout=subprocess.DEVNULL)
-    try:
-        until(socket.exists, "the agent listens")
+    with full_agent(tmp_path) as socket:
         monkeypatch.setenv("SSH_AUTH_SOCK", str(socket))
-        subprocess.run(
-            ["ssh-add", "-q", *(new_key(tmp_path / f"other{i}") for i in range(7))], check=True, capture_output=True
-        )
         yield
-    finally:
-        process.terminate()
-        process.wait()
 
 
 def add_to_agent(key: Path, passphrase: str, tmp_path: Path) -> None:
