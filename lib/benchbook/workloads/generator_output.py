@@ -111,7 +111,7 @@ def runs(text: str) -> list[GeneratorRun]:
     if 2 * len(_CONTAINER.findall(text)) > lines:
         text = dedent(_STAMP.sub("", _CONTAINER.sub("", text)))
     text = _FENCED.sub(lambda block: f"{block[1]}{dedent(block[3])}", _QUOTE.sub("", text))
-    text = _INDENTED.sub(lambda block: _at_the_left(block[0]), text)
+    text = _INDENTED.sub(lambda block: _without_indentation(block[0]), text)
     flat = _flat(text)
     found = [
         (match.start(), -len(match[0]), name, form)
@@ -139,8 +139,8 @@ def runs(text: str) -> list[GeneratorRun]:
     return [*of_file[:-1], replace(of_file[-1], beside="" if form.json_ else _beside(form, text, parts))]
 
 
-def _at_the_left(block: str) -> str:
-    """Return an indented block without its indentation if a run begins in it; else it is a part of one, or of none."""
+def _without_indentation(block: str) -> str:
+    """Return a block at the left margin if a run begins in it; else as it is, for it is part of a run, or of none."""
     begins = (form.begins for program in programs().values() for form in program.forms if not form.json_)
     text = dedent(block)
     return text if text.strip() and any(re.search(each, text, re.MULTILINE) for each in begins) else block
@@ -227,6 +227,7 @@ def _flat(text: str) -> str:
             first = first or begin.start()
             lines += _lines(value, "")
     if lines and text[:first].rstrip().endswith("[") and "]" not in text[at:]:
+        # No run has such a line: the `cut` of a form finds it behind the last one.
         lines.append("a list = that does not end")
     for printed in re.findall(r"^[^{\n]*(\{u?'(?s:.*)\})", text, re.MULTILINE) if not lines else []:
         with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
