@@ -8,13 +8,12 @@ import re
 from pathlib import Path
 
 import pytest
-from scipy.stats import t
 from typer.testing import CliRunner
 
 from benchbook.cli import app
 from benchbook.documents.amounts import FORMS, in_figures
 from benchbook.documents.audit import DocumentAudit, audit_document
-from benchbook.documents.curves import BOUNDS
+from benchbook.documents.curves import times_by_chance
 from benchbook.documents.page import page
 from benchbook.documents.sentences import PATTERNS
 from benchbook.documents.tables import reading
@@ -630,7 +629,8 @@ def test_a_point_is_off_a_curve_by_how_far_the_others_are(tmp_path: Path) -> Non
     # One digit: 220 is 3.2 times below; of the others none is off by more than 1.05 times.
     assert ladder("100", "195", "380", "720", "1300", "2300", "3900", "6000") == []
     assert ladder("100", "195", "380", "220", "1300", "2300", "3900", "6000") == [("outlier", 6)]
-    assert {points: round(float(t.isf(0.0025 / (points - 2), points - 3)), 1) for points in BOUNDS} == BOUNDS
+    # Student's t of 2, 5, 9 degrees of freedom at 0.005 / 3, 0.005 / 6, 0.005 / 10, two-sided.
+    assert [round(times_by_chance(points), 1) for points in (5, 8, 12, 20)] == [24.5, 7.1, 5.3, 5.3]
     # 1.4 and 1.6, rounded.
     assert ladder("1", "1", "1", "2", "1", "1", "1", "1") == []
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 from math import log
 
+from scipy.special import stdtrit
+
 from benchbook.documents.cell_findings import FEWEST, MOST_ROWS, Outcome, cell_finding
 from benchbook.documents.findings import Passed
 from benchbook.documents.tables import Table
@@ -150,9 +152,10 @@ def curves(table: Table) -> Iterator[Outcome]:
 # Of made-up ladders that are nothing but noise (log-normal with deviations of 0.3 to 1, uniform from 1 or 100 to 1,000,
 # log-uniform, exponential) 1.0% at most are accused with 4 and 5 levels, 0.5% with 6, 0.2% with 8. A decimal point that
 # slipped in throughput that scatters by 3% is found in 94% with 4 levels, in 95 to 99% with more; by 8%, in 60 and 74 to 81%.
-BOUNDS = {5: 24.5, 6: 12.0, 7: 8.6, 8: 7.1, 9: 6.4, 10: 5.9, 11: 5.5, 12: 5.3}
-"""By how many points a ladder has (the last for more), how many times as far off as any other one may be by chance: Student's
-t of points - 3 degrees of freedom at 0.005 / (points - 2), two-sided. At 0.01, 1.2% of ladders with 5 levels are accused."""
+CHANCE = 0.005
+"""How often a ladder of noise may be accused. At 0.01, 1.2% of ladders with 5 levels are."""
+LONGEST = 12
+"""A longer ladder is held to the bound of one with so many points: none was tried."""
 _SHIFTED = 10
 """So many times as far off as any other is a point that a shift of its decimal point puts back: with 8, 1.3% of these."""
 
@@ -167,7 +170,13 @@ def _has_slipped(ratio: float, others: float, points: int) -> bool:
         return False
     # A figure near 0 is far off by its logarithm alone: what counts is the share that it lacks.
     away = far if ratio > 1 else 1 - ratio
-    return away > scale * BOUNDS[min(points, max(BOUNDS))]
+    return away > scale * times_by_chance(points)
+
+
+def times_by_chance(points: int) -> float:
+    """Return how many times as far off as any other a point may be by chance: Student's t, two-sided, for all inside."""
+    points = min(points, LONGEST)
+    return float(stdtrit(points - 3, 1 - CHANCE / (points - 2) / 2))
 
 
 def _off_curve(x: Sequence[float], y: Sequence[float], row: int) -> tuple[float, float]:
