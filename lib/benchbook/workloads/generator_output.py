@@ -55,7 +55,7 @@ _CONTAINER = re.compile(
     re.MULTILINE,
 )
 # Lines as strings of JSON, YAML or a program: `stdout_lines` of Ansible, json-file of Docker.
-_STRINGS = re.compile(r'^\s*(?:- )?(?:\{"log":)?("(?:[^"\\\n]|\\.)*")(?:,"stream":.*\}|,)?$', re.MULTILINE)
+_STRINGS = re.compile(r'^[ \t]*(?:- )?(?:\{"log":)?("(?:[^"\\\n]|\\.)*")(?:,"stream":.*\}|,)?$', re.MULTILINE)
 # In Markdown: what is quoted, a block of code between fences, and one that blanks make, behind an empty line.
 _QUOTE = re.compile(r"^(?:[ \t]*>[ \t]?)+", re.MULTILINE)
 _FENCED = re.compile(r"^([ \t]*(```|~~~).*\n)((?s:.*?))(?=^[ \t]*\2)", re.MULTILINE)
