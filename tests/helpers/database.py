@@ -32,9 +32,12 @@ def running(
     """A server on its own data folder, ended afterwards."""
     made = Database(address, port, password)
     data, login = folder / "data", f"--user={getpass.getuser()}"
+    # In a shared one two that are set up at once fail: "Unknown table 'mysql.tmp_user_sys'".
+    temporary = folder / "tmp"
+    temporary.mkdir(exist_ok=True)
     install, server = (str(shutil.which(name, path=PATH)) for name in ("mariadb-install-db", "mariadbd"))
     made_data = subprocess.run(
-        [install, "--no-defaults", f"--datadir={data}", login, "--skip-test-db",
+        [install, "--no-defaults", f"--datadir={data}", f"--tmpdir={temporary}", login, "--skip-test-db",
          "--auth-root-authentication-method=normal", "--innodb-log-file-size=8M"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
@@ -44,7 +47,8 @@ def running(
     accounts.write_text(f"CREATE USER 'bench'@'%' IDENTIFIED BY '{quoted}';\nGRANT ALL ON *.* TO 'bench'@'%';\n")
     log = (folder / "log").open("w")
     process = subprocess.Popen(
-        [server, "--no-defaults", f"--datadir={data}", login, f"--bind-address={address}", f"--port={port}",
+        [server, "--no-defaults", f"--datadir={data}", f"--tmpdir={temporary}", login, f"--bind-address={address}",
+         f"--port={port}",
          "--socket=s.sock", "--pid-file=pid", f"--init-file={accounts}", "--innodb-buffer-pool-size=16M",
          "--innodb-log-file-size=8M", "--skip-name-resolve", "--performance-schema=OFF", *options],
         stdout=log, stderr=log,
