@@ -35,8 +35,8 @@ from benchbook.campaign.scaled_levels import as_published, trials_as_published
 from benchbook.campaign.store import Campaign, whole_records
 from benchbook.documents.numerals import figures
 from benchbook.errors import BadInput, counted
-from benchbook.given import user_file
-from benchbook.given.atomic import replace_text
+from benchbook.user_input import user_file
+from benchbook.user_input.atomic_file import replace_text
 
 _BOUND = re.compile(
     r"<!-- bb: (?P<what>[^>]*?) -->(?P<printed>.*?)<!-- /bb -->"

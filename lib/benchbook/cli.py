@@ -25,9 +25,9 @@ from rich.markup import escape
 
 from benchbook import __version__, paths
 from benchbook.errors import BadInput, counted, installing, one_line
-from benchbook.given import guard
-from benchbook.given.atomic import replace_text
-from benchbook.given.choices import one_of
+from benchbook.user_input import guard
+from benchbook.user_input.atomic_file import replace_text
+from benchbook.user_input.choices import one_of
 
 # Groups of commands, in the order of `--help`.
 START, OWN, RUN, RESULTS = "Start here", "Documents, and reports of your own", "Run", "Results"
@@ -930,7 +930,7 @@ def _parameters(pairs: list[str]) -> dict[str, object]:
 
 
 def _value(name: str, text: str) -> object:
-    from benchbook.given.document import yaml_text
+    from benchbook.user_input.strict_yaml import yaml_text
 
     key, fix = f"-p {name}", "quote it, or write a list as [a, b]"
     value = yaml_text(text, key=key, fix=fix)

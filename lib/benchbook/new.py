@@ -16,14 +16,14 @@ from benchbook.documents.tables import reading
 from benchbook.drafting.draft import draft
 from benchbook.drafting.guesses import GUESSES, SYSTEM, Guess
 from benchbook.errors import BadInput, NotWritten, writing
-from benchbook.given import user_file
-from benchbook.given.atomic import replace_text
-from benchbook.given.choices import one_of
-from benchbook.given.document import as_yaml
 from benchbook.hosts.inventory import known_inventories
 from benchbook.reports.kind import known
 from benchbook.site.addresses import BATCHES, COMPARISON, HISTORY
 from benchbook.site.page import TEMPLATES
+from benchbook.user_input import user_file
+from benchbook.user_input.atomic_file import replace_text
+from benchbook.user_input.choices import one_of
+from benchbook.user_input.strict_yaml import as_yaml
 
 # What a user edits is copied; the rest of what the kit brings is read where it is.
 _COPIED = ("notebooks", "env/hosts", "env/profiles")

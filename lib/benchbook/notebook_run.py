@@ -29,8 +29,8 @@ from traitlets.config import Config
 from benchbook import paths, plugins
 from benchbook.campaign.progress import PROGRESS_FILE, Progress
 from benchbook.errors import BadInput, BenchbookError, NothingRecorded, NotWritten, writing
-from benchbook.given import guard
-from benchbook.hosts.about import Json
+from benchbook.hosts.host_models import Json
+from benchbook.user_input import guard
 
 # Executed notebooks of runs that ended before they had a campaign: the last few stay, to look for the reason.
 KEPT = 10

@@ -13,10 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from benchbook import paths
 from benchbook.errors import BadInput, one_line
-from benchbook.given import user_file
-from benchbook.given.bounds import RepetitionsOrNone, Seed, matching
-from benchbook.given.choices import one_of
-from benchbook.given.document import json_text, yaml_text
+from benchbook.user_input import user_file
+from benchbook.user_input.bounds import RepetitionsOrNone, Seed, matching
+from benchbook.user_input.choices import one_of
+from benchbook.user_input.strict_yaml import json_text, yaml_text
 from benchbook.yamlfile import validate
 
 # A name, a path or an address: a line of text.

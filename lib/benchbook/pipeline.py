@@ -22,7 +22,6 @@ from benchbook.campaign import store
 from benchbook.claims import claims_terminal, judge, ledger, section
 from benchbook.compare import address
 from benchbook.errors import BadInput, BenchbookError, HostReserved, counted
-from benchbook.given import guard, user_file
 from benchbook.grouping import grouped
 from benchbook.hosts import lab, open_ports
 from benchbook.hosts.inventory import Inventory, load_inventory
@@ -34,6 +33,7 @@ from benchbook.reports import planning
 from benchbook.reports.kind import kind_of
 from benchbook.reports.planning import Asking
 from benchbook.site import publish
+from benchbook.user_input import guard, user_file
 
 # Seconds of one wait for a host: what waits there ends by itself, should this process be killed.
 WAIT_S = 30.0

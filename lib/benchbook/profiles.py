@@ -10,9 +10,9 @@ from pydantic import Field, model_validator
 
 from benchbook import paths
 from benchbook.errors import BadInput
-from benchbook.given import bounds, user_file
-from benchbook.given.bounds import Megabytes, Minutes, Rate, Repetitions, Rows, RowsOrNone, Seconds, Threads
-from benchbook.given.choices import meant
+from benchbook.user_input import bounds, user_file
+from benchbook.user_input.bounds import Megabytes, Minutes, Rate, Repetitions, Rows, RowsOrNone, Seconds, Threads
+from benchbook.user_input.choices import meant
 from benchbook.yamlfile import Strict, load_model
 
 

@@ -32,7 +32,6 @@ from benchbook.display import differences as show_differences
 from benchbook.display import show
 from benchbook.display.live_progress import LiveView
 from benchbook.errors import BenchbookError
-from benchbook.given.choices import one_of
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import check, defaults
 from benchbook.plots import output
@@ -41,6 +40,7 @@ from benchbook.profiles import Repeating, load_profile
 from benchbook.reports import forecast as run_forecast
 from benchbook.reports import planning
 from benchbook.reports.kind import kind_of, settings_of
+from benchbook.user_input.choices import one_of
 
 
 class TrialsFailed(BenchbookError):

@@ -10,9 +10,9 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from benchbook.errors import BadInput
-from benchbook.given import user_file
-from benchbook.given.choices import meant
-from benchbook.given.document import MOST_YAML_BYTES, line_of, yaml_text
+from benchbook.user_input import user_file
+from benchbook.user_input.choices import meant
+from benchbook.user_input.strict_yaml import MOST_YAML_BYTES, line_of, yaml_text
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from benchbook.errors import BadInput, writing
-from benchbook.given import guard
+from benchbook.user_input import guard
 from mongo_transfer import progress
 from mongo_transfer.engine import TransferReport, TransferWatcher, transfer
 from mongo_transfer.proof import prove

@@ -10,7 +10,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from benchbook.errors import BadInput
-from benchbook.given import user_file
+from benchbook.user_input import user_file
 
 # Each question to a server costs the client about as much as passing on a hundred documents.
 _FETCH_DOCUMENTS = 5000

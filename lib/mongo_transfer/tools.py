@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from benchbook.given import guard
+from benchbook.user_input import guard
 from mongo_transfer import dataset, proof
 from mongo_transfer.settings import MongoEndpoint
 

@@ -18,7 +18,7 @@ from benchbook.campaign.design import Cell, Trial, plan
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
-from benchbook.hosts.about import HostFacts
+from benchbook.hosts.host_models import HostFacts
 from benchbook.probes.samples import COLUMNS
 from benchbook.published.tables import Published
 from benchbook.reports.load.load_kind import LoadKind

@@ -7,7 +7,7 @@ from records import record
 
 from benchbook.analysis.samples import series_of
 from benchbook.campaign.environment import Environment
-from benchbook.hosts.about import HostFacts
+from benchbook.hosts.host_models import HostFacts
 
 SECONDS = (1001.0, 1002.0)
 

@@ -26,7 +26,7 @@ from benchbook.batch.dispatch import InventoryQueues
 from benchbook.batch.plan import BatchCell, BatchPlan, cells_of, load_plan
 from benchbook.campaign.store import latest
 from benchbook.errors import BadInput, NotWritten
-from benchbook.given import atomic
+from benchbook.user_input import atomic_file
 
 TIDB, DM, GA, LAB = "tidb_v7_1_3_sysbench", "dm_1_0_ga", "lab_dm_ga", "lab_tidb"
 FAKE = str(TESTS / "helpers" / "fake_report.py")
@@ -295,7 +295,7 @@ def test_a_page_and_results_that_cannot_be_written_meanwhile_end_no_cell(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The disk is full once the first has ended, and has room again when the last has."""
-    write = atomic.replace_text
+    write = atomic_file.replace_text
 
     def on_a_full_disk(path: Path, text: str) -> Path:
         if len(times(home)) in (1, 2):

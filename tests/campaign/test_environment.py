@@ -11,7 +11,7 @@ from kit import FIXTURES
 from benchbook.campaign.environment import Environment, RunTimes, SystemDescription
 from benchbook.campaign.record import RecordBroken
 from benchbook.campaign.store import Campaign
-from benchbook.hosts.about import HostFacts, Survey
+from benchbook.hosts.host_models import HostFacts, Survey
 
 CAMPAIGNS = FIXTURES / "campaigns"
 RECORDED = sorted(path.parent for path in CAMPAIGNS.glob("*/*/environment.json"))

@@ -33,9 +33,9 @@ from benchbook.display import differences
 from benchbook.errors import BenchbookError, HostUnreachable, HostUnusable, LeftStopped, TrialFailed
 from benchbook.hosts import host_facts
 from benchbook.hosts import session as sessions
-from benchbook.hosts.about import HostFacts
 from benchbook.hosts.agent import Stop, stops, stops_in
 from benchbook.hosts.host import Host
+from benchbook.hosts.host_models import HostFacts
 from benchbook.hosts.remote import agent
 from benchbook.hosts.session import Session, clock_offset
 from benchbook.probes.remote import run_probe

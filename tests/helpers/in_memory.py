@@ -15,7 +15,7 @@ from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.progress import Progress
 from benchbook.campaign.store import Campaign
-from benchbook.hosts.about import HostFacts, Survey
+from benchbook.hosts.host_models import HostFacts, Survey
 from benchbook.probes.samples import empty
 
 ASKED = {"inventory": "lab_test", "profile": "tiny"}

@@ -27,12 +27,12 @@ from benchbook import notebook_run
 from benchbook.errors import BadInput, BenchbookError, ConnectionLost, HostUnreachable, HostUnusable, RemoteFailed
 from benchbook.hosts import agent, capacity, host_facts
 from benchbook.hosts import lab as labs
-from benchbook.hosts.about import HostFacts
 from benchbook.hosts.agent import Command, Ended, Job, agent_on
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.fanout import FanOutFailed, FanOutRefused, on_each, try_on_each
 from benchbook.hosts.host import Host
 from benchbook.hosts.host_facts import gather, preflight
+from benchbook.hosts.host_models import HostFacts
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.preflight import NO_SPACE
 from benchbook.hosts.session import Session

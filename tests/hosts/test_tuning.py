@@ -21,9 +21,9 @@ from kit import Home, until
 from benchbook.display import differences
 from benchbook.errors import HostUnusable, SettingsLost
 from benchbook.hosts import host_facts
-from benchbook.hosts.about import HostFacts
 from benchbook.hosts.agent import remote_program
 from benchbook.hosts.host_facts import survey
+from benchbook.hosts.host_models import HostFacts
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
 from benchbook.hosts.tuning import reach_again, tune

@@ -23,11 +23,11 @@ from benchbook.compare.report_history import NOTEBOOK as HISTORY
 from benchbook.compare.report_history import HistoryParameters
 from benchbook.compare.view import CompareParameters
 from benchbook.errors import BadInput
-from benchbook.given.document import yaml_text
 from benchbook.hosts.inventory import Inventory
 from benchbook.report import TrialsFailed
 from benchbook.reports.kind import kind_of
 from benchbook.reports.load.load_kind import LoadParameters
+from benchbook.user_input.strict_yaml import yaml_text
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 # Run by tests and by hand, and no report of anybody.

@@ -301,7 +301,7 @@ def test_an_error_in_a_package_s_code_is_called_its_own_and_no_defect_of_the_kit
 import json
 import mine_part
 from benchbook import plugins
-from benchbook.given import guard
+from benchbook.user_input import guard
 told = []
 for fails in (mine_part.parts, mine_part.reads, lambda: {}["x"], lambda: json.loads("no")):
     try:

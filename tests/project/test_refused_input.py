@@ -22,9 +22,9 @@ from benchbook import cli, notebook_run, pipeline
 from benchbook.build import fetched, programs
 from benchbook.campaign import design
 from benchbook.errors import BadInput, shown
-from benchbook.given import guard
 from benchbook.hosts import connection
 from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.user_input import guard
 from mongo_transfer import command, tools
 
 ROWS = [*files.ROWS, *values.ROWS, *commands.ROWS]

@@ -12,8 +12,8 @@ from pydantic import Field, StrictBool
 
 from benchbook import yamlfile
 from benchbook.errors import BadInput
-from benchbook.given.bounds import Count, matching
-from benchbook.given.document import as_yaml, line_of, yaml_text
+from benchbook.user_input.bounds import Count, matching
+from benchbook.user_input.strict_yaml import as_yaml, line_of, yaml_text
 
 FILES = sorted(path for part in ("data/published", "env", "lib") for path in (ROOT / part).rglob("*.yaml"))
 

@@ -7,8 +7,8 @@ from typing import cast
 import pytest
 
 from benchbook.errors import TrialFailed
-from benchbook.hosts.about import Json
 from benchbook.hosts.host import Host
+from benchbook.hosts.host_models import Json
 from benchbook.hosts.session import Session
 from benchbook.reports.transfer import client_python
 from benchbook.reports.transfer.client_python import EqualSides

@@ -11,7 +11,7 @@ import pytest
 
 from benchbook.campaign.design import Cell, Trial, plan
 from benchbook.errors import WorkloadFailed
-from benchbook.hosts.about import HostFacts
+from benchbook.hosts.host_models import HostFacts
 from benchbook.reports.load import load_trials
 from benchbook.reports.load.load_trials import LoadTrials, rehearse
 

@@ -23,9 +23,9 @@ from benchbook.campaign import design
 from benchbook.campaign.record import Quantity, Record
 from benchbook.campaign.scaled_levels import scaled, trials_as_published
 from benchbook.errors import BadInput, OutputNotParseable, WorkloadFailed
-from benchbook.hosts.about import HostFacts, Survey
 from benchbook.hosts.agent import Ended, remote_program
 from benchbook.hosts.host import Host
+from benchbook.hosts.host_models import HostFacts, Survey
 from benchbook.hosts.inventory import EndpointSettings, load_inventory
 from benchbook.probes.probe_file import PROCESS, read
 from benchbook.probes.samples import COLUMNS, to_series

@@ -25,7 +25,7 @@ from benchbook.analysis.trials import trials_of
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput
-from benchbook.hosts.about import HostFacts
+from benchbook.hosts.host_models import HostFacts
 from benchbook.published.tables import load
 from benchbook.site import addresses, downloads, page, publish, summary
 from benchbook.site.page import TEMPLATES

@@ -17,9 +17,9 @@ from benchbook.campaign import design
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment
 from benchbook.errors import ConnectionLost, WorkloadFailed
-from benchbook.hosts.about import HostFacts
 from benchbook.hosts.agent import Command, Ended, Job
 from benchbook.hosts.host import Host
+from benchbook.hosts.host_models import HostFacts
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
 from benchbook.profiles import load_profile

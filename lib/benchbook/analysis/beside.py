@@ -19,9 +19,9 @@ from benchbook.analysis.trials import cells, paired_ratio
 from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import LevelScaling, as_published
 from benchbook.errors import BadInput
-from benchbook.given.choices import one_of
 from benchbook.grouping import grouped
 from benchbook.published.tables import Published, PublishedTable
+from benchbook.user_input.choices import one_of
 
 # Points along a curve: as many as can be read.
 MOST_POINTS = 20

@@ -21,8 +21,8 @@ from benchbook.analysis.trials import figures_of, of_records, trials_of
 from benchbook.campaign.environment import Environment
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
-from benchbook.given.choices import one_of
 from benchbook.published.tables import Published, PublishedTable
+from benchbook.user_input.choices import one_of
 
 # A metric that a trial may lack: a percentile is told only where the requests support it (stats.latency).
 _PERCENTILE = re.compile(r"(\w+_)?p(\d\d|999|9999)_ms")

@@ -26,7 +26,7 @@ from benchbook.analysis.schema import CLAIMS, typed
 from benchbook.campaign.store import Campaign
 from benchbook.documents.findings import Finding
 from benchbook.errors import BadInput
-from benchbook.given.atomic import replace_text
+from benchbook.user_input.atomic_file import replace_text
 
 # A claim's state on a page: the answer here where these hosts could give it, else what it waits for.
 Verdict = Literal["holds", "fails", "open", "needs a bigger machine", "not run"]

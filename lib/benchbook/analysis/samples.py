@@ -13,9 +13,9 @@ from benchbook.analysis.schema import CPU, DISTURBANCES, HISTOGRAMS, PERCENTILES
 from benchbook.campaign.environment import Environment
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
-from benchbook.given.choices import one_of
 from benchbook.grouping import grouped
 from benchbook.stats.latency import percentile
+from benchbook.user_input.choices import one_of
 
 # Ids of trials that somebody asks for: a list, a column of a frame, or one of them; None for all there are.
 Chosen = Iterable[str] | None

@@ -8,8 +8,8 @@ import pandas as pd
 
 from benchbook.analysis.schema import USL, check_numbers, typed
 from benchbook.errors import BadInput
-from benchbook.given.choices import one_of
 from benchbook.stats.usl import usl_fit
+from benchbook.user_input.choices import one_of
 
 
 def usl(

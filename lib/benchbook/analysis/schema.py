@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from benchbook.errors import BadInput
-from benchbook.given.choices import one_of
+from benchbook.user_input.choices import one_of
 from benchbook.yamlfile import load_yaml
 
 Kind = Literal["str", "category", "int64", "Int64", "float64", "bool", "datetime64[ns, UTC]"]

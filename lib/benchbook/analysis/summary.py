@@ -22,7 +22,7 @@ from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.campaign.validity import DISK_BY_OTHERS, cpu_was_taken, lost_share
 from benchbook.grouping import grouped
-from benchbook.hosts.about import HostFacts
+from benchbook.hosts.host_models import HostFacts
 from benchbook.published.hardware import server_cores
 from benchbook.published.report_file import HostFact, SystemFact
 from benchbook.published.tables import Published

@@ -27,8 +27,8 @@ from benchbook.analysis import results
 from benchbook.batch import process_guard
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BenchbookError, HostReserved
-from benchbook.given.atomic import replace_text
-from benchbook.given.guard import INTERRUPTED
+from benchbook.user_input.atomic_file import replace_text
+from benchbook.user_input.guard import INTERRUPTED
 
 # The line by which a report names its campaign's folder.
 SAID = "campaign: "

@@ -18,11 +18,11 @@ from benchbook.batch.cluster import opened
 from benchbook.batch.dispatch import CellResult, Dispatch, InventoryQueues, new_batch
 from benchbook.batch.plan import BatchCell, BatchPlan, Planned, cells_of, load_plan, load_s
 from benchbook.errors import BadInput, counted
-from benchbook.given.atomic import replace_text
-from benchbook.given.guard import INTERRUPTED
 from benchbook.overview.lists import print_table
 from benchbook.reports import planning
 from benchbook.site import publish
+from benchbook.user_input.atomic_file import replace_text
+from benchbook.user_input.guard import INTERRUPTED
 
 
 def write_results(batch: str, plan: BatchPlan, cells: Sequence[BatchCell], results: Sequence[CellResult]) -> Path:

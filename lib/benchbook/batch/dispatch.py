@@ -15,7 +15,7 @@ from benchbook.batch.cell import PATIENCE_S, CellOrder, CellRan, end_all
 from benchbook.batch.cluster import run_on_worker, topic
 from benchbook.batch.plan import BatchCell
 from benchbook.errors import NotWritten, one_line
-from benchbook.given.guard import INTERRUPTED
+from benchbook.user_input.guard import INTERRUPTED
 
 
 class InventoryQueues:

@@ -26,11 +26,11 @@ from benchbook.batch.cell import CellFound
 from benchbook.batch.dispatch import LOST, CellResult
 from benchbook.batch.plan import BatchCell
 from benchbook.errors import NotWritten
-from benchbook.given.atomic import replace_text
-from benchbook.given.guard import INTERRUPTED
 from benchbook.site import publish
 from benchbook.site.addresses import BATCHES, PAGE
 from benchbook.site.summary import Badge
+from benchbook.user_input.atomic_file import replace_text
+from benchbook.user_input.guard import INTERRUPTED
 
 HEADS = ("cell", "report", "inventory", "profile", "ended", "trials", "claims", "time", "page")
 # A browser asks for the page of a running batch this often.

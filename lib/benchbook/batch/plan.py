@@ -14,14 +14,14 @@ from pydantic import Field, JsonValue
 from benchbook import parameters
 from benchbook.campaign.store import Campaign, begun, readable
 from benchbook.errors import BadInput
-from benchbook.given import user_file
-from benchbook.given.bounds import matching
-from benchbook.given.choices import one_of
 from benchbook.hosts.inventory import known_inventories, load_inventory
 from benchbook.parameters import Words
 from benchbook.pipeline import reports
 from benchbook.profiles import known_profiles, load_profile
 from benchbook.reports.kind import kind_of
+from benchbook.user_input import user_file
+from benchbook.user_input.bounds import matching
+from benchbook.user_input.choices import one_of
 from benchbook.yamlfile import Strict, load_model
 
 # They have keys of their own, or are the batch's to say.

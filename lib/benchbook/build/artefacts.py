@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchbook.build import fetched, programs
 from benchbook.build.programs import Say
-from benchbook.given.choices import one_of
+from benchbook.user_input.choices import one_of
 
 
 def names() -> list[str]:

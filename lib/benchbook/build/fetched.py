@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from benchbook import paths
 from benchbook.build.programs import MANIFEST, Say, made_whole, only_one
 from benchbook.errors import BadInput, BenchbookError
-from benchbook.given.bounds import matching
+from benchbook.user_input.bounds import matching
 from benchbook.yamlfile import load_model
 
 SERVER = "server.tar.gz"

@@ -32,8 +32,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from benchbook import paths
 from benchbook.errors import BadInput, BenchbookError, writing
-from benchbook.given import user_file
-from benchbook.given.choices import one_of
+from benchbook.user_input import user_file
+from benchbook.user_input.choices import one_of
 from benchbook.yamlfile import load_model
 
 Say = Callable[[str], None]

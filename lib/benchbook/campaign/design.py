@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from benchbook.campaign.environment import ALIKE, Asked
 from benchbook.errors import BadInput
-from benchbook.hosts.about import Noted
+from benchbook.hosts.host_models import OpenModel
 
 Levels = dict[str, str | int | float]
 CellKey = str
@@ -111,7 +111,7 @@ class PlannedFrom(BaseModel):
     settings: dict[str, dict[str, Any]]
 
 
-class Plan(Noted):
+class Plan(OpenModel):
     """What was asked for, the seed, and every trial in its run order; `planned` counts those before any was added.
 
     `ahead` are the blocks that were decided on with the last one that was added, and stand still to be added.

@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import Field
 
-from benchbook.hosts.about import Noted, Survey
 from benchbook.hosts.capacity import LOAD
+from benchbook.hosts.host_models import OpenModel, Survey
 
 # What was asked of a campaign: conditions that all its trials share, by name; every kind of report has its own.
 Asked = Mapping[str, Any]
@@ -18,7 +18,7 @@ IMPORTED, UNKNOWN = "imported", "circumstances unknown"
 ALIKE = "alike"
 
 
-class SystemDescription(Noted):
+class SystemDescription(OpenModel):
     """What a system is; `stand_in_for` names what it replaces here, `config` its command and settings.
 
     `fewer`: what of a stand-in is one where the system that it replaces has several.
@@ -39,7 +39,7 @@ class SystemDescription(Noted):
         return f"{self.title} {self.version}".strip()
 
 
-class RunTimes(Noted):
+class RunTimes(OpenModel):
     """When one run of a campaign began and ended: the driver's clock, s since the epoch.
 
     `kit` is the checkout that measured, as `Origin.called`; empty where an older one did.

@@ -12,7 +12,7 @@ import pandas as pd
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.record import Quantity
-from benchbook.hosts.about import Json
+from benchbook.hosts.host_models import Json
 
 
 @dataclass(frozen=True)

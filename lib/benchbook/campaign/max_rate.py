@@ -29,10 +29,10 @@ from benchbook.campaign.record import Record
 from benchbook.campaign.retry_policy import TRIES
 from benchbook.campaign.run import run
 from benchbook.campaign.store import Campaign
-from benchbook.given.bounds import Minutes, Seconds
 from benchbook.grouping import grouped
 from benchbook.stats import latency
 from benchbook.stats.estimates import mean_interval
+from benchbook.user_input.bounds import Minutes, Seconds
 from benchbook.yamlfile import Strict
 
 # The level that says how many transactions a second are offered; 0 = closed loop.

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from benchbook.campaign.environment import Asked
 from benchbook.errors import BadInput, NotWritten, writing
-from benchbook.hosts.about import Json
+from benchbook.hosts.host_models import Json
 
 VERSION: Final = 1
 # How the name of a folder ends that is not whole yet.

@@ -19,7 +19,7 @@ from typing import Protocol
 import pandas as pd
 
 from benchbook.campaign.record import Quantity
-from benchbook.hosts.about import Json
+from benchbook.hosts.host_models import Json
 
 # What stands still for so long, or for this share of the load, spoils it. A heartbeat comes once a second, so that of a
 # stop up to a second is not seen: one of 2 s, or of a tenth of a load that is longer than 20 s, is always found.

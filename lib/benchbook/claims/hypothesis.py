@@ -17,10 +17,10 @@ from pydantic import Field
 from benchbook.claims.contrasts import Contrast
 from benchbook.claims.evidence import PUBLISHED, Evidence, as_published
 from benchbook.claims.figures import Term, TermKey, dimension
-from benchbook.given.bounds import matching
 from benchbook.published import arithmetic
 from benchbook.published.tables import Published
 from benchbook.stats.estimates import Array
+from benchbook.user_input.bounds import matching
 from benchbook.yamlfile import Strict
 
 Share = Annotated[float, Field(gt=0, lt=1)]

@@ -18,9 +18,9 @@ from benchbook.claims.figures import check_term
 from benchbook.claims.hypothesis import ID, Hypothesis, Share, SystemFigures
 from benchbook.claims.verdict_text import number, region
 from benchbook.errors import BadInput
-from benchbook.given import user_file
-from benchbook.given.choices import one_of
 from benchbook.published.tables import Published
+from benchbook.user_input import user_file
+from benchbook.user_input.choices import one_of
 from benchbook.yamlfile import Strict, bad_input, load_yaml, validate
 
 GROUP = "hypotheses"

@@ -13,9 +13,9 @@ from benchbook.claims.hypothesis import Hypothesis
 from benchbook.documents.amounts import COUNTS, DOWN, UP
 from benchbook.documents.numerals import NO_FIGURE, UNITS, Figure, figures
 from benchbook.documents.units import SECONDS, is_rate, is_time
-from benchbook.given.choices import slip_of
 from benchbook.published.arithmetic import names
 from benchbook.published.tables import Published
+from benchbook.user_input.choices import slip_of
 
 _SIZES = (1.0, 1e3, 1e6, 1e9, 2.0**10, 2.0**20, 2.0**30)
 _LATENCY = re.compile(r"\b(latenc\w+|response times?|delays?|duration\w*)\b", re.IGNORECASE)

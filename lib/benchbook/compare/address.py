@@ -8,8 +8,8 @@ from pathlib import Path
 from benchbook import paths, published
 from benchbook.campaign.store import Campaign, PlanBroken, recorded, whole_records
 from benchbook.errors import BadInput, counted
-from benchbook.given import user_file
-from benchbook.given.choices import meant
+from benchbook.user_input import user_file
+from benchbook.user_input.choices import meant
 
 _BACK = re.compile(r"(?P<report>[A-Za-z0-9_.-]+)(?:~(?P<back>[0-9]{1,9}))?")
 # More of them would not be read; the latest are what a comparison is usually about.

@@ -32,7 +32,7 @@ from benchbook.campaign.record import RecordBroken
 from benchbook.campaign.store import Campaign
 from benchbook.compare import environment_facts
 from benchbook.errors import BadInput
-from benchbook.given.choices import one_of
+from benchbook.user_input.choices import one_of
 
 TABLES = {"runs": RUNS, "trials": RUN_TRIALS, "seconds": RUN_SECONDS, "histograms": RUN_HISTOGRAMS,
           "verdicts": RUN_VERDICTS, "environments": RUN_ENVIRONMENTS}  # fmt: skip

@@ -21,8 +21,8 @@ from benchbook.compare.catalogue import Catalogue
 from benchbook.compare.cells import CELL, direction, metrics_of, published_metrics
 from benchbook.compare.history import Listing
 from benchbook.errors import BadInput, counted
-from benchbook.given.choices import one_of
 from benchbook.stats.level_changes import LEAST_CAMPAIGNS, LevelChange, level_changes
+from benchbook.user_input.choices import one_of
 
 NOTEBOOK = "history"
 """The notebook that shows it: not a report, so `make report` does not run it; `benchbook history --page` does."""

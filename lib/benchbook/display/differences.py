@@ -18,7 +18,7 @@ from benchbook.campaign.store import Campaign
 from benchbook.display import show
 from benchbook.errors import counted
 from benchbook.grouping import grouped
-from benchbook.hosts.about import HostFacts, Survey
+from benchbook.hosts.host_models import HostFacts, Survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.published.tables import Published
 

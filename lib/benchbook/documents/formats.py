@@ -20,7 +20,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from benchbook.errors import BadInput, installing
-from benchbook.given import user_file
+from benchbook.user_input import user_file
 
 MOST_BYTES = 20_000_000
 MOST_TEXT = 4_000_000

@@ -9,8 +9,8 @@ from typing import Any
 
 from benchbook.documents.sentences import Sentence, split
 from benchbook.documents.tables import Reading
+from benchbook.drafting.column_names import slug
 from benchbook.drafting.guesses import Guesses
-from benchbook.drafting.names import slug
 from benchbook.drafting.tables import SERVER, LongTable
 
 _RISES = re.compile(

@@ -14,9 +14,8 @@ from benchbook.drafting.commands import run_of, told_run
 from benchbook.drafting.design import design_of, of_one_list
 from benchbook.drafting.guesses import Guess, Guesses
 from benchbook.drafting.hosts import hosts_of
-from benchbook.drafting.kinds import measured
 from benchbook.drafting.systems import date_of, systems_of, title_of
-from benchbook.drafting.tables import by_workload, guess_columns, joined, long_table, name_tables
+from benchbook.drafting.tables import by_workload, guess_columns, joined, long_table, measured_tables, name_tables
 
 
 @dataclass
@@ -40,7 +39,7 @@ def draft(read: Reading, name: str) -> Draft:
     if not any(run.load and run.settings for run in runs) and (told := told_run(read)):
         runs = [told]
     in_sentences = table_in_sentences(read)
-    printed = [*joined(measured(read)), *([in_sentences] if in_sentences else [])]
+    printed = [*joined(measured_tables(read)), *([in_sentences] if in_sentences else [])]
     tables = [
         part
         for each in printed

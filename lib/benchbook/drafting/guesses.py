@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from benchbook import paths, yamlfile
-from benchbook.given import user_file
+from benchbook.user_input import user_file
 from benchbook.yamlfile import Strict
 
 GUESSES = "guesses.yaml"

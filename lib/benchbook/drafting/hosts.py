@@ -6,17 +6,50 @@ import re
 from typing import Any
 
 from benchbook.documents.numerals import is_empty
-from benchbook.documents.tables import Reading
+from benchbook.documents.tables import Reading, Table
 from benchbook.drafting.guesses import Guesses
-from benchbook.drafting.kinds import host_attributes, host_field
 from benchbook.drafting.systems import SYSTEMS
 
+# Quantities of which a column makes its table one of measurements.
+MEASURED = {"throughput", "percentile", "mean", "min", "max", "latency", "time", "usage", "spread", "errors"}
+_HOST_WORDS = [
+    ("address", r"\bip\b|address"),
+    ("count", r"quantity|count|数量|^nodes?$|instances?$"),
+    ("cpu", r"\bv?cpus?\b|processor|cores|处理器"),
+    ("memory", r"memory|\bram\b|内存"),
+    ("disk", r"disk|storage|\bssd\b|磁盘|存储"),
+    ("network", r"network|nic\b|网卡|网络"),
+    ("os", r"operati\w+ system|\bos\b|操作系统"),
+    ("kernel", r"kernel|内核"),
+    ("filesystem", r"file ?system|文件系统"),
+    ("runs", r"deploy|instance|service|runs|部署|实例"),
+    ("hardware", r"size|machine type|instance type|configuration|机型|配置"),
+    ("name", r"type|name|role|host|node|component|类型|节点|组件|角色|机器"),
+]
 # Headings beside a list of a host's parts that call no host.
 _NO_HOST = re.compile(
     r"\W*(?:values?|descriptions?|details?|notes?|remarks?|comments?|specs?|specifications?|configurations?|settings?|值|取值|说明|备注|描述|配置|参数)?\W*$",
     re.IGNORECASE,
 )
 _NOTES = re.compile(r"\W*(?:notes?|remarks?|comments?|备注|说明)\W*$", re.IGNORECASE)
+
+
+def host_field(words: str) -> str:
+    """Return which field of a host words call; "" for none."""
+    return next((name for name, pattern in _HOST_WORDS if re.search(pattern, words, re.IGNORECASE)), "")
+
+
+def host_attributes(table: Table) -> list[str]:
+    """Return which fields of a host the headings of a table are (or its first column's cells); empty: of none."""
+    if any(column.quantity in MEASURED - {"usage", "time", "latency"} for column in table.columns):
+        return []
+    across = [host_field(column.heading) for column in table.columns]
+    down = [host_field(row[0].text) for row in table.rows]
+    for fields in (across, down):
+        known = set(fields) & {"cpu", "memory", "disk", "network", "os", "kernel", "address", "hardware", "filesystem"}
+        if len(known) >= 2 or (known and set(fields) & {"runs", "count"}):
+            return fields
+    return []
 
 
 def hosts_of(read: Reading, guesses: Guesses) -> list[dict[str, Any]]:

@@ -11,15 +11,30 @@ from typing import Any
 
 from benchbook.documents.columns import Column, concurrency_of
 from benchbook.documents.numerals import Figure, is_empty
-from benchbook.documents.tables import Cell, Table
+from benchbook.documents.tables import Cell, Reading, Table
 from benchbook.documents.units import factor
+from benchbook.drafting.column_names import column_name, own_words, slug
 from benchbook.drafting.commands import WORKLOADS, called_workload
 from benchbook.drafting.guesses import SYSTEM, Guesses
-from benchbook.drafting.names import column_name, own_words, slug
+from benchbook.drafting.hosts import MEASURED, host_attributes
 
 # What a report's own systems are called in a table: `system` is the one that runs here, in every frame.
 SERVER = "server"
 _LABELLED = re.compile(r"([A-Za-z][A-Za-z/ ]*?)\s*[:：]?\s*$|(\d\d(?:\.\d+)?)%\s*[:：]\s*$")
+
+
+def measured_tables(read: Reading) -> list[Table]:
+    """Return the tables that have measured figures."""
+    return [
+        table
+        for table in read.tables
+        if not host_attributes(table)
+        and any(
+            column.role == "metric" and column.quantity in MEASURED and table.number(row, place)
+            for place, column in enumerate(table.columns)
+            for row in range(len(table.rows))
+        )
+    ]
 
 
 @dataclass

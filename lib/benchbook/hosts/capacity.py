@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from benchbook.grouping import grouped
-from benchbook.hosts.about import HostFacts
 from benchbook.hosts.fanout import on_each, try_on_each
 from benchbook.hosts.host import Host, with_retry
 from benchbook.hosts.host_facts import gather
+from benchbook.hosts.host_models import HostFacts
 from benchbook.hosts.inventory import Inventory
 
 LOAD = "client"

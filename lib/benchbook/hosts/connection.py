@@ -36,13 +36,13 @@ from paramiko.pkey import UnknownKeyType
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from benchbook.errors import BadInput, HostUnusable
-from benchbook.given import user_file
 from benchbook.hosts.endpoint import at
 from benchbook.hosts.inventory import Inventory, is_public_key
 from benchbook.hosts.lab_host import hidden_at, lab_host
 from benchbook.hosts.openssh import agent_socket, key_file, proxy_command, ssh_settings
 from benchbook.hosts.timeouts import KEEPALIVE_S, silence_s
 from benchbook.paths import resolve
+from benchbook.user_input import user_file
 
 # Linux: milliseconds that sent data may stay unacknowledged (tcp(7)); not every Python names it.
 _TCP_USER_TIMEOUT = 18

@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from benchbook.errors import HostUnusable
 from benchbook.hosts import open_ports
-from benchbook.hosts.about import HostFacts, HostFinding, Survey, Tuned
 from benchbook.hosts.agent import program_on
 from benchbook.hosts.host import Host, with_retry
+from benchbook.hosts.host_models import HostFacts, HostFinding, Survey, Tuned
 from benchbook.hosts.session import Session, clock_offset
 from benchbook.hosts.timeouts import FACTS_S
 from benchbook.hosts.tuning import left_behind, tune

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from benchbook.errors import HIDDEN, BadInput, installing
-from benchbook.given.choices import one_of
 from benchbook.hosts.openssh import ssh_settings
 from benchbook.paths import resolve
+from benchbook.user_input.choices import one_of
 
 Written = dict[str, Any]
 _IN_SSH_CONFIG = "say it in an ssh_config, and name that file as `ssh.config` in the inventory"

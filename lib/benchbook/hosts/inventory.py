@@ -16,12 +16,12 @@ from pydantic import AfterValidator, Field, StrictBool, field_validator, model_v
 
 from benchbook import paths, plugins
 from benchbook.errors import HIDDEN, BadInput
-from benchbook.given import user_file
-from benchbook.given.bounds import matching
-from benchbook.given.choices import meant, one_of, slip_of
 from benchbook.hosts.imported_hosts import with_addresses, with_ansible
 from benchbook.hosts.tiup_topology import key_in_topology, with_topology
 from benchbook.paths import resolve
+from benchbook.user_input import user_file
+from benchbook.user_input.bounds import matching
+from benchbook.user_input.choices import meant, one_of, slip_of
 from benchbook.yamlfile import Strict, load_yaml, validate
 
 # Not for the kit alone: what else lies there would be mixed with its files, and cleaned with them.

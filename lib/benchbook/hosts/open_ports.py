@@ -9,7 +9,7 @@ import getpass
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from benchbook import plugins
-from benchbook.hosts.about import HostFinding
+from benchbook.hosts.host_models import HostFinding
 from benchbook.hosts.inventory import UNDECLARED_PORTS, Inventory, declared, role_of
 from benchbook.hosts.lab_host import ACCOUNT, has_account, has_own_network
 

@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, field_validator, 
 from pydantic_core import PydanticCustomError
 
 from benchbook.errors import BadInput
-from benchbook.given.choices import slip_of
 from benchbook.hosts.endpoint import at
+from benchbook.user_input.choices import slip_of
 from benchbook.yamlfile import load_model
 
 # What TiUP takes where the file says nothing; a relative folder of data lies in that of the deployed server, and one of

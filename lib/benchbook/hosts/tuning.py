@@ -9,10 +9,10 @@ from typing import Any
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook.errors import HostUnusable, SettingsLost
-from benchbook.hosts.about import Tuned
 from benchbook.hosts.agent import Command, Ended, Job, program_on
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.host import Host, with_retry
+from benchbook.hosts.host_models import Tuned
 from benchbook.hosts.session import Session
 from benchbook.hosts.timeouts import LONGEST_S, SET_WITHIN_S
 

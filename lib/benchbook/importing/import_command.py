@@ -15,8 +15,6 @@ from rich.progress import track
 from benchbook import paths
 from benchbook.campaign.record import half_written
 from benchbook.errors import BadInput, BenchbookError, counted, one_line, writing
-from benchbook.given import user_file
-from benchbook.given.choices import one_of
 from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.session import check_reachable
@@ -28,6 +26,8 @@ from benchbook.importing.foreign_files import (
     ForeignFolder,
     campaigns_in,
 )
+from benchbook.user_input import user_file
+from benchbook.user_input.choices import one_of
 
 # Of links that are left out, so many are named.
 _SHOWN = 5

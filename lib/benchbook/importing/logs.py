@@ -26,13 +26,13 @@ from benchbook.campaign.environment import IMPORTED, UNKNOWN, Environment, Syste
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput, OutputNotParseable, counted
-from benchbook.given import user_file
 from benchbook.grouping import grouped
 from benchbook.importing import host_metrics
 from benchbook.importing.host_metrics import HostMetrics
 from benchbook.importing.logs_report import lay_down
 from benchbook.probes import samples
 from benchbook.reports.logs_kind import NAME as KIND
+from benchbook.user_input import user_file
 from benchbook.workloads import generator_output
 from benchbook.workloads.generator_output import GeneratorRun, Level, as_level
 

@@ -11,10 +11,10 @@ import pandas as pd
 from benchbook import paths
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import begun, readable
-from benchbook.given.atomic import replace_text
-from benchbook.given.document import as_yaml
 from benchbook.reports.logs_kind import NAME as KIND
 from benchbook.site.page import TEMPLATES
+from benchbook.user_input.atomic_file import replace_text
+from benchbook.user_input.strict_yaml import as_yaml
 
 _HEAD = "# Written by `benchbook import logs`, anew at every import.\n"
 

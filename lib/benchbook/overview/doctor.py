@@ -19,7 +19,6 @@ from rich.console import Console
 from benchbook import notebook_run, paths
 from benchbook.build import artefacts
 from benchbook.errors import BadInput, BenchbookError
-from benchbook.given import user_file
 from benchbook.hosts import lab, reservation
 from benchbook.hosts.fanout import FanOutFailed
 from benchbook.hosts.host_facts import preflight
@@ -27,6 +26,7 @@ from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.remote import tune
 from benchbook.hosts.session import Session
 from benchbook.overview.lists import print_table
+from benchbook.user_input import user_file
 
 # Servers stand in folders that a user's PATH often lacks; the same list as in env/setup.
 _MORE_PATH = "/usr/local/sbin:/usr/sbin:/sbin:/usr/local/go/bin"

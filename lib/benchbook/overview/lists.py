@@ -26,12 +26,12 @@ from benchbook.campaign.design import RunForecast
 from benchbook.campaign.store import Campaign, begun, readable
 from benchbook.claims import claims_terminal, section
 from benchbook.errors import BadInput, BenchbookError
-from benchbook.given.choices import one_of
 from benchbook.grouping import grouped
 from benchbook.hosts import inventory
 from benchbook.probes import probe_file
 from benchbook.reports import forecast as run_forecast
 from benchbook.reports import planning
+from benchbook.user_input.choices import one_of
 
 # A pipe says that it is as narrow as 80 columns, and whoever reads it wants the whole line.
 _LEAST_WIDTH = 160

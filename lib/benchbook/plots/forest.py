@@ -16,9 +16,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from benchbook.analysis.formatting import number
-from benchbook.given.choices import one_of
 from benchbook.plots.output import described, nothing
 from benchbook.plots.style import PUBLISHED, styled
+from benchbook.user_input.choices import one_of
 
 _BAND = "#bfd9e6"
 _TICK: dict[str, Any] = {"marker": "|", "color": "black", "markersize": 12, "markeredgewidth": 1.6}

@@ -24,8 +24,8 @@ from matplotlib_inline.config import InlineBackend
 from seaborn.axisgrid import Grid
 
 from benchbook.display.show import Picture
-from benchbook.given.atomic import replace_bytes
 from benchbook.plots.style import COLUMNS, DPI, HEIGHT, styled
+from benchbook.user_input.atomic_file import replace_bytes
 
 # Bytes: a figure of thousands of marks is larger as SVG than as PNG, which then is all that is kept.
 MOST_SVG = 250_000

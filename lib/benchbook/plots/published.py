@@ -16,9 +16,9 @@ from benchbook.analysis.beside import curves_apart, few_points
 from benchbook.analysis.formatting import number
 from benchbook.analysis.schema import check_numbers
 from benchbook.errors import BadInput
-from benchbook.given.choices import one_of
 from benchbook.plots.output import described, nothing
 from benchbook.plots.style import facets, legend_below, looks, short_numbers, styled
+from benchbook.user_input.choices import one_of
 
 # An interval may stretch a panel by this factor beyond its values; what reaches further ends in an arrow.
 _STRETCH_LOG, _STRETCH = 8.0, 1.6

@@ -16,11 +16,11 @@ from matplotlib.ticker import EngFormatter, MaxNLocator, NullLocator, StrMethodF
 from benchbook.analysis.schema import check_numbers
 from benchbook.campaign.max_rate import Searched, by_rate, excess
 from benchbook.errors import BadInput, counted
-from benchbook.given.choices import one_of
 from benchbook.plots.output import described, nothing
 from benchbook.plots.published import doubling
 from benchbook.plots.style import PUBLISHED, SEQUENCE, facets, legend_below, looks, short_numbers, styled
 from benchbook.stats.usl import usl_fit
+from benchbook.user_input.choices import one_of
 
 # More panels are not read: filter the frame.
 MOST_PANELS = 24

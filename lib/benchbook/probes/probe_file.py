@@ -28,9 +28,9 @@ from typing import Any
 
 from benchbook import paths, plugins
 from benchbook.errors import BadInput, writing
-from benchbook.given import user_file
 from benchbook.hosts.agent import remote_program
 from benchbook.probes.samples import Metric, counter, level
+from benchbook.user_input import user_file
 
 GROUP = "probes"
 # Further names that stand as the source of a series, beside load generators' own: of a trial's processes, of others',

@@ -12,7 +12,7 @@ from itertools import pairwise
 import pandas as pd
 
 from benchbook.errors import OutputNotParseable
-from benchbook.hosts.about import Json
+from benchbook.hosts.host_models import Json
 
 COLUMNS = ["t", "host", "source", "metric", "value", "unit"]
 # What the program that calls a probe writes of itself: how late it woke, and by how much the wall clock was set.

@@ -25,8 +25,8 @@ from benchbook.errors import (
     RemoteFailed,
     TrialFailed,
 )
-from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Ended, Job, Stop, stops
+from benchbook.hosts.host_models import Json
 from benchbook.hosts.session import Session
 from benchbook.hosts.tuning import check_tuned
 from benchbook.probes.probe import Probe

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StrictStr
 
 from benchbook.documents.findings import Severity
-from benchbook.given.bounds import matching
+from benchbook.user_input.bounds import matching
 from benchbook.yamlfile import Strict
 
 # Beyond 2^53 a whole number is none any more once it is calculated with.

@@ -19,10 +19,10 @@ from frictionless import FrictionlessException, Package
 
 from benchbook.documents.numerals import Figure, figures
 from benchbook.errors import BadInput
-from benchbook.given import user_file
-from benchbook.given.choices import one_of
 from benchbook.published import arithmetic
 from benchbook.published.report_file import FieldMeta, PackageMeta, Report, ResourceMeta, TableDesign, package_json
+from benchbook.user_input import user_file
+from benchbook.user_input.choices import one_of
 
 Cell = str | int | float | None
 Row = dict[str, Cell]

@@ -16,10 +16,6 @@ from pydantic import Field, StrictBool, model_validator
 
 from benchbook import yamlfile
 from benchbook.errors import BadInput
-from benchbook.given import user_file
-from benchbook.given.bounds import matching
-from benchbook.given.choices import one_of
-from benchbook.given.document import json_text
 from benchbook.published.declarations import (
     Buckets,
     Companion,
@@ -31,6 +27,10 @@ from benchbook.published.declarations import (
     Text,
     Trend,
 )
+from benchbook.user_input import user_file
+from benchbook.user_input.bounds import matching
+from benchbook.user_input.choices import one_of
+from benchbook.user_input.strict_yaml import json_text
 from benchbook.yamlfile import Strict
 
 Role = Literal["level", "metric", "note"]

@@ -19,8 +19,6 @@ import pandas as pd
 
 from benchbook import paths
 from benchbook.errors import BadInput
-from benchbook.given import user_file
-from benchbook.given.choices import one_of
 from benchbook.published.declarations import Identity, Scalar
 from benchbook.published.reading import (
     Row,
@@ -42,6 +40,8 @@ from benchbook.published.report_file import (
     read_report,
 )
 from benchbook.published.validity import check_declarations
+from benchbook.user_input import user_file
+from benchbook.user_input.choices import one_of
 
 # A folder's name, and nothing that leads elsewhere.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")

@@ -13,10 +13,10 @@ import pandas as pd
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.validity import declared_rates
 from benchbook.errors import WorkloadFailed
-from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.host import Host, blaming_disks, with_retry
+from benchbook.hosts.host_models import Json
 from benchbook.hosts.session import Session
 from benchbook.probes import probe_file
 from benchbook.probes.probe import Probe, of_file, of_others

@@ -15,8 +15,6 @@ from benchbook.campaign.scaled_levels import KEY, of_plan, scaled
 from benchbook.claims import ledger, undecided
 from benchbook.claims.ledger import Ledger
 from benchbook.errors import BadInput
-from benchbook.given import user_file
-from benchbook.given.choices import slip_of
 from benchbook.hosts import capacity
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.parameters import OnSystems, Parameters
@@ -24,6 +22,8 @@ from benchbook.profiles import Profile
 from benchbook.published.hardware import loads_itself, server_cores
 from benchbook.published.tables import Published
 from benchbook.reports.kind import Kind, kind_of
+from benchbook.user_input import user_file
+from benchbook.user_input.choices import slip_of
 
 
 @dataclass(frozen=True)

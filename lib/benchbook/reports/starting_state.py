@@ -11,8 +11,8 @@ from typing import Any
 from benchbook.campaign.design import digest
 from benchbook.campaign.environment import SystemDescription
 from benchbook.errors import BadInput, BenchbookError, HostUnusable, SystemFailed, TrialFailed
-from benchbook.hosts.about import Json
 from benchbook.hosts.host import Host
+from benchbook.hosts.host_models import Json
 from benchbook.hosts.session import Session
 from benchbook.systems.base import System
 from benchbook.systems.health import blaming

@@ -19,8 +19,8 @@ from benchbook.analysis.trials import trials_of
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
 from benchbook.errors import writing
-from benchbook.given.atomic import replace_bytes, replace_text
 from benchbook.paths import EXECUTED, RESULTS
+from benchbook.user_input.atomic_file import replace_bytes, replace_text
 
 PACKAGE = "datapackage.json"
 # Beyond this a table of seconds is Parquet only: nobody opens a larger CSV.

@@ -27,10 +27,10 @@ from benchbook.campaign.origin import of_this_checkout
 from benchbook.campaign.store import Campaign
 from benchbook.claims import section
 from benchbook.errors import BadInput, BenchbookError, writing
-from benchbook.given.atomic import folder_lock, replace_text
 from benchbook.paths import RESULTS
 from benchbook.site import addresses, downloads, page, summary
 from benchbook.site.addresses import PagePlace
+from benchbook.user_input.atomic_file import folder_lock, replace_text
 
 LIMIT, MOST = 3_000_000, 8_000_000
 """What a page should weigh at most, in bytes: what a phone on a train still opens; and what it may weigh at all."""

@@ -24,8 +24,6 @@ from pydantic import ConfigDict, Field, RootModel
 from benchbook import paths, plugins
 from benchbook.build import artefacts
 from benchbook.errors import BadInput
-from benchbook.given import user_file
-from benchbook.given.choices import one_of
 from benchbook.hosts.endpoint import at
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
@@ -33,6 +31,8 @@ from benchbook.profiles import Profile
 from benchbook.systems.base import System
 from benchbook.systems.existing_server import EndpointSystem
 from benchbook.systems.server import Service
+from benchbook.user_input import user_file
+from benchbook.user_input.choices import one_of
 from benchbook.yamlfile import load_model
 
 GROUP = "systems"

@@ -22,7 +22,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from benchbook import paths
-from benchbook.given.bounds import matching
+from benchbook.user_input.bounds import matching
 
 try:  # CFB has moved since version 43 of cryptography
     from cryptography.hazmat.decrepit.ciphers.modes import CFB

@@ -15,12 +15,12 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_f
 from benchbook import paths
 from benchbook.build import programs
 from benchbook.errors import ConnectionLost, HostUnusable, OutputNotParseable, SystemFailed, WorkloadFailed
-from benchbook.hosts.about import Json
 from benchbook.hosts.agent import WITHOUT_SITE, Command, Job
 from benchbook.hosts.command_line import quote
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.fanout import together
 from benchbook.hosts.host import Host
+from benchbook.hosts.host_models import Json
 from benchbook.hosts.session import Session
 from benchbook.hosts.timeouts import LONGEST_S
 from benchbook.systems import dm_config

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 
 from benchbook.build import programs
-from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.host import Host
+from benchbook.hosts.host_models import Json
 from benchbook.hosts.http import UNANSWERED, HttpServer
 from benchbook.hosts.session import Session
 from benchbook.hosts.timeouts import LONGEST_S

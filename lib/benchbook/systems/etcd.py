@@ -13,10 +13,10 @@ from typing import Any
 
 from benchbook.campaign.design import digest
 from benchbook.errors import SystemFailed
-from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.host import Host
+from benchbook.hosts.host_models import Json
 from benchbook.hosts.http import UNANSWERED, HttpServer
 from benchbook.hosts.session import Session
 from benchbook.hosts.timeouts import LONGEST_S

@@ -21,10 +21,10 @@ from benchbook.analysis.checks import Check
 from benchbook.build import programs
 from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import BadInput, BenchbookError, OutputNotParseable, TrialFailed, WorkloadFailed, cut
-from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command, Ended
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.host import Host
+from benchbook.hosts.host_models import Json
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
 from benchbook.probes.samples import COLUMNS

@@ -15,10 +15,10 @@ from pydantic import Field
 from benchbook.analysis.checks import Check
 from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import SystemFailed, WorkloadFailed
-from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.host import Host
+from benchbook.hosts.host_models import Json
 from benchbook.hosts.session import Session
 from benchbook.probes import samples
 from benchbook.profiles import LoadSize

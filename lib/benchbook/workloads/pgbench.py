@@ -17,10 +17,10 @@ from benchbook.analysis import checks
 from benchbook.analysis.checks import Check
 from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import SystemFailed, WorkloadFailed
-from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command, program_on
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.host import Host
+from benchbook.hosts.host_models import Json
 from benchbook.hosts.session import Session
 from benchbook.probes import samples
 from benchbook.profiles import LoadSize

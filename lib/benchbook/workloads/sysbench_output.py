@@ -14,8 +14,8 @@ import pandas as pd
 from benchbook.analysis.checks import Check
 from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import OutputNotParseable, WorkloadFailed
-from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Ended
+from benchbook.hosts.host_models import Json
 from benchbook.probes import samples
 from benchbook.stats.latency import merge_histograms, named_percentiles
 from benchbook.workloads import generator_output

@@ -15,7 +15,7 @@ from statistics import median
 from pydantic import Field
 
 from benchbook import paths
-from benchbook.given.atomic import replace_text
+from benchbook.user_input.atomic_file import replace_text
 from benchbook.yamlfile import Strict
 from fault_campaign.catalogue import PHASES
 from fault_campaign.checker import INVARIANTS

@@ -16,7 +16,6 @@ from benchbook.analysis.schema import FIGURES, typed
 from benchbook.campaign.design import Cell, Levels, Trial
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
-from benchbook.given.bounds import Count, Rate, SecondsOrNone
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.parameters import OnSystems, Words
 from benchbook.profiles import Profile, Repeating
@@ -28,6 +27,7 @@ from benchbook.reports.dm.task import LADDER, POOL_SIZE, ROWS, STATEMENT_SIZE, S
 from benchbook.reports.driving import check_probes
 from benchbook.reports.kind import Kind, common
 from benchbook.systems import mysql
+from benchbook.user_input.bounds import Count, Rate, SecondsOrNone
 from benchbook.workloads import option_allowlist, sysbench
 from benchbook.workloads.sysbench import Sysbench
 

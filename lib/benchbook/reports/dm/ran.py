@@ -15,8 +15,8 @@ from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.validity import declared_rates
 from benchbook.documents.units import SECONDS
 from benchbook.errors import OutputNotParseable, WorkloadFailed
-from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Ended
+from benchbook.hosts.host_models import Json
 from benchbook.probes import prometheus
 from benchbook.probes.samples import COLUMNS, LATE, STEP
 from benchbook.probes.watch import Watched

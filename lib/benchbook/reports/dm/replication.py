@@ -12,12 +12,12 @@ from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.progress import TPS
 from benchbook.errors import HostUnusable
-from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Ended
 from benchbook.hosts.command_line import quote
 from benchbook.hosts.fanout import together
 from benchbook.hosts.host import blaming_disks
 from benchbook.hosts.host_facts import survey
+from benchbook.hosts.host_models import Json
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
 from benchbook.hosts.tuning import reach_again

@@ -18,8 +18,6 @@ from benchbook.campaign.design import Cell, Levels, Trial
 from benchbook.campaign.max_rate import KneeSearch, Slo
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
-from benchbook.given.bounds import Rate, SecondsOrNone, Threads
-from benchbook.given.choices import one_of
 from benchbook.grouping import grouped
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.parameters import OnSystems, Words
@@ -30,6 +28,8 @@ from benchbook.reports import design_values
 from benchbook.reports.driving import check_probes
 from benchbook.reports.kind import Kind, common
 from benchbook.reports.load.load_trials import KneeTrials, LoadTrials
+from benchbook.user_input.bounds import Rate, SecondsOrNone, Threads
+from benchbook.user_input.choices import one_of
 from benchbook.workloads import option_allowlist
 from benchbook.workloads.base import LoadGenerator
 

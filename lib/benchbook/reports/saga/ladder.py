@@ -16,11 +16,11 @@ from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.progress import TPS
 from benchbook.campaign.record import Quantity
 from benchbook.errors import SystemFailed, TrialFailed, WorkloadFailed
-from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command, Ended, Job
 from benchbook.hosts.fanout import together
 from benchbook.hosts.host import Host, blaming_disks
 from benchbook.hosts.host_facts import survey
+from benchbook.hosts.host_models import Json
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
 from benchbook.hosts.tuning import reach_again

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from benchbook.errors import BadInput
-from benchbook.given.choices import one_of
+from benchbook.user_input.choices import one_of
 
 MODES = ("no_dtm", "dtm", "dtm_barrier")
 

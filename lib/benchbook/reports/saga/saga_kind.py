@@ -12,7 +12,6 @@ from benchbook import paths, systems
 from benchbook.analysis.checks import Check
 from benchbook.campaign.design import Cell
 from benchbook.campaign.record import Record
-from benchbook.given.bounds import SecondsOrNone, Threads
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.parameters import OnSystems, Words
 from benchbook.profiles import Profile, load_profile
@@ -25,6 +24,7 @@ from benchbook.reports.saga.rungs import CEILING, FAILING, LADDER, Rung, figures
 from benchbook.stats.latency import little
 from benchbook.systems import mysql
 from benchbook.systems.dtm import Dtm
+from benchbook.user_input.bounds import SecondsOrNone, Threads
 from benchbook.workloads import option_allowlist
 from benchbook.workloads.sysbench import Sysbench
 

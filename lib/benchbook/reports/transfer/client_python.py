@@ -11,10 +11,10 @@ from pathlib import Path
 
 from benchbook import paths
 from benchbook.errors import HostUnusable, SystemFailed, TrialFailed
-from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command
 from benchbook.hosts.fanout import together
 from benchbook.hosts.host import Host
+from benchbook.hosts.host_models import Json
 from benchbook.hosts.lab_host import has_account
 from benchbook.hosts.session import Session
 from benchbook.systems.mongo import MongoServer

@@ -13,12 +13,12 @@ from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.errors import TrialFailed, WorkloadFailed
-from benchbook.hosts.about import Survey
 from benchbook.hosts.agent import Ended, Job
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.fanout import together
 from benchbook.hosts.host import Host
 from benchbook.hosts.host_facts import survey
+from benchbook.hosts.host_models import Survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
 from benchbook.hosts.tuning import reach_again

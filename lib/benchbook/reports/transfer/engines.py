@@ -17,10 +17,10 @@ from typing import ClassVar
 from benchbook.build import programs
 from benchbook.campaign.design import Levels
 from benchbook.errors import BadInput, HostUnusable, OutputNotParseable, WorkloadFailed
-from benchbook.hosts.about import Json
 from benchbook.hosts.agent import Command
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.host import Host
+from benchbook.hosts.host_models import Json
 from benchbook.reports.transfer import ddt
 from benchbook.reports.transfer.client_python import DATABASE, environment, python
 from benchbook.systems.base import About

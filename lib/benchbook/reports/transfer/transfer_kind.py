@@ -13,7 +13,6 @@ from benchbook.analysis.schema import FIGURES, typed
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
-from benchbook.given.bounds import Count, RowsOrNone
 from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import Parameters, Words
 from benchbook.profiles import Profile, Repeating
@@ -26,6 +25,7 @@ from benchbook.reports.transfer import engines
 from benchbook.reports.transfer.copying import Transfer
 from benchbook.reports.transfer.engines import KNOBS, PEER
 from benchbook.systems import mongo
+from benchbook.user_input.bounds import Count, RowsOrNone
 from mongo_transfer.dataset import COLLECTIONS, DOCUMENT_BYTES
 
 PEER_TABLE = "peer"

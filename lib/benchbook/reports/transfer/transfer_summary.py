@@ -15,8 +15,8 @@ import pandas as pd
 from benchbook.analysis import cpu_use
 from benchbook.analysis.cpu_use import FULL
 from benchbook.campaign.record import Quantity
-from benchbook.hosts.about import Survey
 from benchbook.hosts.agent import Ended
+from benchbook.hosts.host_models import Survey
 from benchbook.probes import samples
 from benchbook.probes.probe_file import DOCUMENTS
 from benchbook.reports.transfer.engines import Moved

@@ -23,7 +23,7 @@ Knob = dict[str, str]
 Tuned = dict[str, Knob]
 
 
-class Noted(BaseModel):
+class OpenModel(BaseModel):
     """Something that is kept as JSON: keys beyond the fields are kept too, and it is written as it was made.
 
     Written are the keys that were given, in their order, and no others: what an older version wrote stays as it is.
@@ -34,7 +34,7 @@ class Noted(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _remember(cls, values: object, handler: ModelWrapValidatorHandler[Noted]) -> Noted:
+    def _remember(cls, values: object, handler: ModelWrapValidatorHandler[OpenModel]) -> OpenModel:
         made = handler(values)
         if isinstance(values, Mapping):
             made._given = tuple(values)
@@ -52,7 +52,7 @@ _POOLED = "cpu_model cores memory_bytes kernel governor turbo thp".split()
 _KEPT_SHARE = 0.01
 
 
-class HostFacts(Noted):
+class HostFacts(OpenModel):
     """What a host is (`gather_facts.py` says it, there); sizes in bytes, times in seconds, text where it is a setting.
 
     "not exposed" stands for what a host does not tell. `clock_offset_s` is host minus driver, good to `clock_error_s`.
@@ -107,7 +107,7 @@ class HostFacts(Noted):
         return name == "memory_bytes" and abs((self.memory_bytes or 0) - was) <= _KEPT_SHARE * was
 
 
-class HostFinding(Noted):
+class HostFinding(OpenModel):
     """What is not as a benchmark wants it about a host; `waived` = measured all the same, else put right before."""
 
     host: str
@@ -117,7 +117,7 @@ class HostFinding(Noted):
     waived: bool = True
 
 
-class Survey(Noted):
+class Survey(OpenModel):
     """What every experiment finds out first: facts per host, what is off about them, and what was set for the run."""
 
     hosts: dict[str, HostFacts] = Field(default_factory=dict)
