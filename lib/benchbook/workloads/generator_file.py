@@ -62,9 +62,11 @@ class FigurePattern(Strict):
 
     A name may have groups of the pattern in it ("{op}_p{percent}_ms"): then it is a figure for each match. The group
     `value` is the number (without it, the first one), `unit` its unit, which without that is `printed`, or `unit`
-    itself. `within` cuts out the part that is searched, and has groups as well. In a run with a
-    `total_time_s`, the figure `instead` takes its place where it is missing, or differs from that by more than `apart`
-    (a share); but not where `unless` is found before the report.
+    itself. `within` cuts out the part that is searched, and has groups as well. A mean is the sum of all `events`,
+    divided by `divided_by` of them where there are more. In a run with a `total_time_s`, the figure `instead` takes its
+    place where it is missing, or differs from that by more than `apart` (a share); but not where `unless` is found
+    before the report. A run without one is taken for timed where its `events` took `long_s`, else it does not tell
+    which of two figures that are so far apart is its own, and is refused.
     """
 
     unit: str = Field(min_length=1)
@@ -72,8 +74,10 @@ class FigurePattern(Strict):
     pattern: Patterns = []
     within: Pattern | None = None
     add: Pattern | None = None
+    divided_by: int | None = None
     instead: str = ""
     apart: float = Field(0.0, ge=0)
+    long_s: float = Field(0.0, ge=0)
     unless: Pattern | None = None
 
 

@@ -287,6 +287,8 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
         problem = f"the output of {title} is cut: it has no {', '.join(lacking) or f'end{fix}'}"
     elif form.inexact and (order := re.search(form.inexact, report)):
         problem = f"{title} prints the order of its figure, and not the figure: {' '.join(order[0].split())}{fix}"
+    elif untold := _untold(form, figures, before):
+        problem = f"{title} does not tell which figure is its own: {untold}{fix}"
     elif "events" in figures and not figures["events"].value:
         problem = f"{title} did nothing: it prints 0 events"
     elif not any([q.value for q in figures.values() if q.unit.startswith("1/")] or [q.value for q in figures.values()]):
@@ -364,12 +366,35 @@ def _figures(form: Form, report: str, before: str) -> dict[str, Quantity]:
             matches = re.findall(figure.add, report, re.MULTILINE)
             numbers = [float(n) for each in matches for n in (each if isinstance(each, tuple) else (each,))]
             found |= {name: Quantity(value=sum(numbers), unit=figure.unit)} if numbers else {}
-    for name, figure in form.figures.items() if "total_time_s" in found else ():
-        other, own = found.get(figure.instead), found.get(name)
-        told = figure.unless and re.search(figure.unless, before, re.MULTILINE)
-        if other and not told and not (own and abs(own.value - other.value) <= figure.apart * other.value):
+        if (most := figure.divided_by) and name in found and "events" in found:
+            share = most / max(most, found["events"].value)
+            found[name] = Quantity(value=found[name].value * share, unit=figure.unit)
+    for name, figure in form.figures.items():
+        own, other, timed = found.get(name), found.get(figure.instead), _is_timed(found, figure)
+        if other and timed and _differ(figure, own, other, before):
             found[name] = other
     return {**found, **(_of_columns(form.columns, report) if form.columns else {})}
+
+
+def _is_timed(found: Mapping[str, Quantity], figure: FigurePattern) -> bool:
+    """Whether a run lasted as long as it was to, or, where requests were counted, as long as those that do."""
+    if "total_time_s" in found or "events" not in found or not (other := found.get(figure.instead)):
+        return "total_time_s" in found
+    return found["events"].value >= figure.long_s * other.value
+
+
+def _differ(figure: FigurePattern, own: Quantity | None, other: Quantity, before: str) -> bool:
+    told = figure.unless and re.search(figure.unless, before, re.MULTILINE)
+    return not told and not (own and abs(own.value - other.value) <= figure.apart * other.value)
+
+
+def _untold(form: Form, found: Mapping[str, Quantity], before: str) -> str:
+    """Return which two figures of a run differ, where nothing tells which is its own; "" where there are none."""
+    for name, figure in form.figures.items():
+        own, other = found.get(name), found.get(figure.instead)
+        if own and other and not _is_timed(found, figure) and _differ(figure, own, other, before):
+            return f"{own.value:g} and {other.value:g} {own.unit} are both its {name}"
+    return ""
 
 
 def _number(text: str) -> float:
@@ -393,7 +418,7 @@ def _matched(name: str, figure: FigurePattern, report: str) -> Iterator[tuple[st
 
 def _named(said: Mapping[str, str | None]) -> dict[str, str]:
     """The words of a figure's name: READ is read, 99.90 is 999."""
-    words = {key: re.sub(r"\W+", "_", value.strip().lower()) for key, value in said.items() if value}
+    words = {key: re.sub(r"\W+", "_", value.lower()).strip("_") for key, value in said.items() if value}
     if percent := said.get("percent"):
         words["percent"] = f"{float(percent):g}".replace(".", "")
     return words
