@@ -58,9 +58,12 @@ def test_by_hand(home: Home, cores: Any) -> None:
     # 30 s before the first of 12 trials, 4 blocks of 5 s, each trial 2 s of load and 4 s beside it.
     assert made.wall_s == 30 + 4 * 5 + 12 * 6
     claim = next(each for each in made.claims if each.claim == "rises-point-select")
-    # 50 clients fill 2 cores: a rise would be larger on more. 200 / 0.9 are 222.2.
+    # 50 clients fill 2 cores: a rise would be larger on more. 200 / 0.9 are 222.2. 5 x 16 cores served.
     assert (claim.speaks, claim.reason) == ("confirm only", "100% of 2 cores may be busy at 200 threads")
-    assert claim.needs.startswith("more than 223 cores ")
+    enough = "with 200 clients, 223 are enough; the report's servers had 80"
+    assert claim.needs.startswith(f"more cores, so that less than 90% are busy ({enough}), or hosts of their own")
+    assert claim.at_best == "both ways"
+    assert "while less than 90% are busy, they decide " in forecasts.sentence(made)
     # Of a ratio of two figures that vary by 15% the interval must be narrower than what is printed is above 1.2. Holm
     # begins with 2 x 5% over all claims that this plan measures.
     tables = published.load(TIDB).tables["oltp_point_select"].frame.set_index("threads").tps
@@ -188,6 +191,32 @@ def test_why_no_more_can_be_said_is_printed_once_for_claims_alike_and_fits_a_pag
     assert "claim-8: threads were scaled" in said
     assert f"what would help: {needs}" in said
     assert "decided both ways 4 0.9" in said, said
+
+
+def test_what_is_planned_already_is_no_gain_of_a_budget(home: Home, cores: Any) -> None:
+    """25 repetitions decide a rise of which 5 decide half: a budget is left to what needs 14, and 68."""
+    cores(2)
+    asking = asked(TIDB, workloads=["oltp_point_select"], repetitions=25, levels="published")
+    made = forecast(asking, budget_s=24 * 3600)
+    chosen = {each.claim for each in made.claims if each.budgeted}
+    assert "latency-flat-point-select" in chosen
+    assert "rises-point-select" not in chosen, "it has the same cells"
+
+
+def test_a_plan_that_is_longer_than_the_budget_is_said_to_be(home: Home, cores: Any) -> None:
+    cores(2)
+    asking = asked(TIDB, workloads=["oltp_point_select"], levels="published")
+    assert forecast(asking, budget_s=60).sources[-1] == forecasts.TOO_LONG
+
+
+def test_the_rule_is_printed_where_a_section_has_one_of_its_own(home: Home, cores: Any) -> None:
+    """A rule of all reports is not read beside the one that the section `dm` of a profile has."""
+    cores(64)
+    asking = asked("dm_1_0_alpha")
+    assert asking.profile.dm.repeat
+    rule = forecasts._rule(asking, [], 3, 1800)
+    assert "With `dm: {repeat: {most_repetitions: 3, budget_min: 30}}` in the profile" in rule
+    assert "With `repeat: {" in forecasts._rule(asked(TIDB), [], 3, 1800)
 
 
 def test_no_budget_is_called_too_small_where_repetitions_decide_nothing(home: Home, cores: Any) -> None:

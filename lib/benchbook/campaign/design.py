@@ -76,8 +76,10 @@ class AddedBlock(BaseModel):
 class ClaimForecast(BaseModel):
     """What hosts can say of a claim whatever comes out, and why no more; what would let them say it all.
 
+    `at_best`: what they can say while their cores are not full, where that is more; empty once a run has
+    shown how full they are.
     `repetitions` are likely to decide it, in so many `minutes` of wall time; None: not known, or more than 100.
-    `budgeted`: how many of them fit into the budget; None where none was given.
+    `budgeted`: how many a budget adds to those of the plan; None where none was given.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -86,6 +88,7 @@ class ClaimForecast(BaseModel):
     speaks: Literal["both ways", "confirm only", "refute only", "nothing", "not run"]
     reason: str = ""
     needs: str = ""
+    at_best: Literal["", "both ways", "confirm only", "refute only"] = ""
     repetitions: int | None = None
     minutes: float | None = None
     budgeted: int | None = None

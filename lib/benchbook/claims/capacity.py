@@ -249,10 +249,22 @@ class Capacity:
         at = f" at {said}" if (said := counted(self._ran(term))) else ""
         if not found:
             return Scope(speaks, f"{self._of_theirs(machine)}{at}", f"servers with {machine.cores} cores", "open")
-        clients = int(self.clients(term))
-        because = f"{machine.share:.0%} of {machine.cores} cores {self._were} busy{at}"
-        cores = f"more than {math.ceil(clients / FULL)} cores" if clients else "more cores"
-        return Scope(speaks, because, f"{cores} for these levels, or hosts of their own for what shares these")
+        return Scope(speaks, f"{self._in_use(machine)}{at}", self._more_cores(machine, int(self.clients(term))))
+
+    def _in_use(self, machine: Machine) -> str:
+        whose = {(True, False): "the load generator's ", (False, True): "a server's "}
+        cores = f"{whose.get((machine.client, machine.server), '')}{machine.cores} cores"
+        return f"{machine.share:.0%} of {cores} {self._were} busy"
+
+    def _more_cores(self, machine: Machine, clients: int = 0) -> str:
+        """What would leave cores free: certain to with so many clients, of which each keeps one busy at most."""
+        enough = math.floor(clients / FULL) + 1
+        known = [f"with {clients} clients, {enough} are enough"] if clients and enough > machine.cores else []
+        if machine.server and (self.published_cores or 0) > machine.cores:
+            known.append(f"the report's servers had {self.published_cores}")
+        beside = f" ({'; '.join(known)})" if known else ""
+        own = ", or hosts of their own for what shares these" if machine.client and machine.server else ""
+        return f"more cores, so that less than {FULL:.0%} are busy{beside}{own}"
 
     def _ran(self, term: Term) -> dict[str, object]:
         cell = self._cells(term)[0]
@@ -291,8 +303,7 @@ class Capacity:
         unknown = "which moves ranks by an unknown amount"
         fullest = max(machines, key=_log_waiting)
         if fullest.share >= FULL:
-            said = f"{fullest.share:.0%} of {fullest.cores} cores {self._were} busy, {unknown}"
-            return Scope("nothing", said, "more cores, or hosts of their own for what shares these")
+            return Scope("nothing", f"{self._in_use(fullest)}, {unknown}", self._more_cores(fullest))
         theirs = max(map(self._as_published, cells), key=attrgetter("share"))
         if theirs.share >= FULL:
             said = f"{self._of_theirs(theirs)}, {unknown}"

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchbook import paths
-from benchbook.analysis.cpu_use import BusyCell, Machine
+from benchbook.analysis.cpu_use import FULL, BusyCell, Machine
 from benchbook.analysis.results import JudgedClaim
 from benchbook.analysis.trials import figures_of, of_records
 from benchbook.campaign import repetitions, store
 from benchbook.campaign.design import Cell, ClaimForecast, RunForecast, Trial, blocks
 from benchbook.campaign.experiment import Experiment
-from benchbook.campaign.repetitions import SHARES, OpenClaim, RepetitionCost
+from benchbook.campaign.repetitions import SHARES, WORTH_A_REPETITION, OpenClaim, RepetitionCost
 from benchbook.campaign.scaled_levels import of_plan, published_levels, trials_as_published
 from benchbook.campaign.store import Campaign
 from benchbook.claims import contrasts, decisions, evidence, judge, ledger, undecided
@@ -42,6 +42,7 @@ SPREAD_SHORT, SPREAD_LONG, LONG_S = 0.15, 0.05, 30.0
 # Seconds of wall time beside the loads, medians of the same campaigns: before the first trial, per block, per trial.
 PREPARE_S, BLOCK_S, BESIDE_S = 30.0, 5.0, 4.0
 NO_BUDGET = "The budget is too small to decide any claim."
+TOO_LONG = "The plan alone takes longer than the budget: name fewer workloads or levels, or shorter loads."
 NOT_BY_TIME = "No budget helps: repetitions decide none of these claims, for the reasons given."
 
 
@@ -77,24 +78,31 @@ def forecast(
             figures = SystemFigures(asking.published, expected, system.name)
             cores = server_processors(asking.published.report)
             may = Capacity(figures, busy, of_plan(found.asked), planned=last is None, published_cores=cores)
+            idle = replace(may, busy=_idle(busy)) if last is None else may
             likely = _Likely.of(known, figures, last, spread, looks)
             for claim in judge.judged_on(known, figures):
-                row = _says(claim, system, may, likely)
+                row = _says(claim, system, may, idle, likely)
                 answer = likely.answers.get(claim.id)
                 if answer and row.speaks in ("both ways", "confirm only", "refute only"):
                     cells = undecided.cells_of(claim, system.name, found.cells, asking.published, may.scaling)
                     row = row.model_copy(update=_takes(answer, cells, costs))
-                    open_claims[len(claims)] = OpenClaim(str(len(claims)), tuple(cells), _chances(answer))
+                    ahead = _chances(answer, _repetitions_of(cells, trials))
+                    open_claims[len(claims)] = OpenClaim(str(len(claims)), tuple(cells), ahead)
                 claims.append(row)
-    sources = _sources(found, last, spread if open_claims else None)
+    sources = _sources(found, last, spread if open_claims else None, budget_s)
     wall_s = prepare_s + len(blocks(trials)) * costs.block_s + costs.of(trial.cell for trial in trials)
     if budget_s is not None:
         claims = _budgeted(claims, open_claims, costs, budget_s - wall_s)
         most = max((claim.budgeted or 0 for claim in claims), default=0)
-        planned_ones = max((trial.repetition for trial in trials), default=0)
-        rule = f"repeat: {{most_repetitions: {planned_ones + most}, budget_min: {budget_s / 60:g}}}"
-        adds = f"With `{rule}` in its profile a run adds these repetitions to its own."
-        sources.append(adds if most else NO_BUDGET if open_claims else NOT_BY_TIME)
+        sources.append(
+            _rule(asking, trials, most, budget_s)
+            if most
+            else NOT_BY_TIME
+            if not open_claims
+            else TOO_LONG
+            if wall_s > budget_s
+            else NO_BUDGET
+        )
     return RunForecast(claims=claims, wall_s=wall_s, sources=sources)
 
 
@@ -133,15 +141,17 @@ class _Likely:
         return cls(compared, missing, dict(zip(likely, answers, strict=True)))
 
 
-def _says(claim: Hypothesis, system: JudgedSystem, may: Capacity, likely: _Likely) -> ClaimForecast:
-    """What these hosts can say of a claim."""
+def _says(claim: Hypothesis, system: JudgedSystem, may: Capacity, idle: Capacity, likely: _Likely) -> ClaimForecast:
+    """What these hosts can say of a claim, with cores as busy as they `may` be, and while they are `idle`."""
     if reason := likely.missing.get(claim.id):
         return ClaimForecast(
             claim=claim.id, system=system.name, speaks="not run", reason=str(reason), needs=reason.needs
         )
     scope = judge.scope_of(claim, system, may, likely.compared[claim.id])
     speaks = "not run" if scope.otherwise == "not run" else scope.speaks
-    return ClaimForecast(claim=claim.id, system=system.name, speaks=speaks, reason=scope.because, needs=scope.needs)
+    said = {"claim": claim.id, "system": system.name, "speaks": speaks, "reason": scope.because, "needs": scope.needs}
+    best = judge.scope_of(claim, system, idle, likely.compared[claim.id]).speaks
+    return ClaimForecast.model_validate({**said, "at_best": "" if best in (scope.speaks, "nothing") else best})
 
 
 def _takes(answer: Decision, cells: Sequence[Cell], costs: RepetitionCost) -> dict[str, object]:
@@ -201,6 +211,10 @@ def _busy(asking: Asking, found: Design, experiment: Experiment, last: _Recorded
     ]
 
 
+def _idle(busy: Sequence[BusyCell]) -> list[BusyCell]:
+    return [replace(cell, machines=[replace(m, share=0.0) for m in cell.machines]) for cell in busy]
+
+
 def _key(table: str, system: str, levels: Mapping[str, object]) -> tuple[object, ...]:
     return table, system, *sorted(levels.items())
 
@@ -223,11 +237,18 @@ def _as_two(contrast: Contrast, variance: float, df: float) -> Contrast:
     return replace(contrast, effects=np.full(2, contrast.mean), pooled=(variance, df))
 
 
-def _chances(answer: Decision) -> tuple[float, ...]:
-    """Return the chances that 1, 2, ... repetitions decide it; a single one never does."""
-    if answer.here != "open":
-        return (0.0, *(1.0 for _ in range(MOST_AHEAD)))
-    return (0.0, 0.0, *answer.chances)
+def _repetitions_of(cells: Sequence[Cell], trials: Sequence[Trial]) -> int:
+    """How many repetitions of a plan hold all of these cells."""
+    planned = Counter(trial.cell.key for trial in trials)
+    return min((planned[cell.key] for cell in cells), default=0)
+
+
+def _chances(answer: Decision, planned: int) -> tuple[float, ...]:
+    """Return the chances that 1, 2, ... repetitions decide it which the `planned` ones leave open; one never does."""
+    certain = (1.0,) * MOST_AHEAD if answer.here != "open" else (0.0, *answer.chances)
+    known = (0.0, 0.0, *certain)
+    before = known[min(planned, len(known) - 1)]
+    return tuple(chance - before for chance in known[planned + 1 :])
 
 
 def _costs(trials: Sequence[Trial], experiment: Experiment, last: _Recorded | None) -> tuple[RepetitionCost, float]:
@@ -244,17 +265,41 @@ def _costs(trials: Sequence[Trial], experiment: Experiment, last: _Recorded | No
 def _budgeted(
     claims: Sequence[ClaimForecast], open_claims: Mapping[int, OpenClaim], costs: RepetitionCost, left_s: float
 ) -> list[ClaimForecast]:
-    """Return the claims with the repetitions that fit into the time: those that get some first, cheapest first."""
+    """Return the claims with the repetitions that fit into the time: those that get some first, cheapest first.
+
+    Cells are shared: repetitions that decide no more of a claim are other claims'.
+    """
     chosen = repetitions.allot(list(open_claims.values()), costs, left_s, MOST_AHEAD)
     found = [
-        claim.model_copy(update={"budgeted": sum(str(place) in block.claims for block in chosen)})
+        claim.model_copy(update={"budgeted": min(sum(str(place) in block.claims for block in chosen), useful)})
         for place, claim in enumerate(claims)
+        for useful in [_useful(open_claims[place].chances) if place in open_claims else 0]
     ]
     return sorted(found, key=lambda claim: (not claim.budgeted, claim.minutes or 0.0))
 
 
-def _sources(found: Design, last: _Recorded | None, spread: float | None) -> list[str]:
-    repeating = found.asked.get("repeat")
+def _useful(chances: Sequence[float]) -> int:
+    """How many repetitions it takes until more of them hardly raise the chance that the claim is decided."""
+    left = max(chances, default=0.0) - WORTH_A_REPETITION
+    return next((n for n, chance in enumerate((0.0, *chances)) if chance >= left), 0)
+
+
+def _rule(asking: Asking, trials: Sequence[Trial], most: int, budget_s: float) -> str:
+    """What to write into a profile for a run to add `most` repetitions at most."""
+    planned = max((trial.repetition for trial in trials), default=0)
+    rule = f"repeat: {{most_repetitions: {planned + most}, budget_min: {budget_s / 60:g}}}"
+    mine = asking.kind.repeating(asking.profile)
+    # Where a section of the profile has a rule of its own, that one counts.
+    sections = [name for name, part in asking.profile if mine and getattr(part, "repeat", None) is mine]
+    rule = f"{sections[0]}: {{{rule}}}" if sections else rule
+    return (
+        f"The plan has {planned} repetitions. With `{rule}` in the profile, the run adds those of the last column to "
+        "the claims that are still open then."
+    )
+
+
+def _sources(found: Design, last: _Recorded | None, spread: float | None, budget_s: float | None) -> list[str]:
+    repeating = found.asked.get("repeat") if budget_s is None else None
     most = f", up to {repeating['budget_min']:g} min in all" if repeating else ""
     added = [f"Repetitions may be added for claims that are open{most}."] if repeating else []
     if last:
@@ -264,10 +309,10 @@ def _sources(found: Design, last: _Recorded | None, spread: float | None) -> lis
         f"{spread or 0:.0%} from one repetition to the next."
     )
     return [
-        "Busy cores: a client keeps one core busy at most; where no level counts clients, all cores are taken to be "
-        "busy. A run may say more than this, never less.",
+        "Busy cores: a client is taken to keep one core busy at most; where no level counts clients, all cores are "
+        "taken to be busy. A run says more where cores stay free, and less only where servers work for no client.",
         *([assumed] if spread else []),
-        "Times beside the loads are those of recorded smoke campaigns; building systems from source comes on top.",
+        "Times beside the loads are those of recorded smoke campaigns: building systems, and larger data, come on top.",
         *added,
     ]
 
@@ -283,6 +328,8 @@ def sentence(made: RunForecast) -> str:
     }
     said = ", ".join(words.format(count) for words, count in can.items() if count)
     claims = f"Of {len(made.claims)} claims these hosts can {said}. " if said else ""
+    if free := sum(claim.at_best == "both ways" for claim in made.claims):
+        claims += f"That is with full cores: while less than {FULL:.0%} are busy, they decide {free} more both ways. "
     if left := found["not run"]:
         claims += f"{left} {'is' if left == 1 else 'are'} not run. "
     return f"{claims}The run takes about {_minutes(made.wall_s / 60)} min."
@@ -299,7 +346,7 @@ def rows(made: RunForecast) -> list[dict[str, str]]:
             "speaks": claim.speaks,
             "repetitions": "–" if claim.repetitions is None else str(claim.repetitions),
             "minutes": "–" if claim.minutes is None else _minutes(claim.minutes),
-            **({"in the budget": str(claim.budgeted or "–")} if budget else {}),
+            **({"added in the budget": str(claim.budgeted or "–")} if budget else {}),
             "reason": claim.reason or "–",
             "what would help": claim.needs or "–",
         }
@@ -315,7 +362,7 @@ def beside_outcome(made: RunForecast, judged: Sequence[JudgedClaim]) -> list[dic
         {
             "claim": before.claim,
             "system": before.system,
-            "could say": before.speaks,
+            "could say": f"{before.speaks}{f', at best {before.at_best}' if before.at_best else ''}",
             "said": "not run" if after.verdict == "not run" else after.speaks or "–",
             "repetitions forecast": "–" if before.repetitions is None else str(before.repetitions),
             "measured": "–" if after.n is None else str(after.n),
