@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from nbformat import NotebookNode
 from rich.console import Console
 
 from benchbook import paths
@@ -35,7 +34,7 @@ from benchbook.campaign.scaled_levels import as_published, trials_as_published
 from benchbook.campaign.store import Campaign, whole_records
 from benchbook.documents.numerals import figures
 from benchbook.errors import BadInput, counted
-from benchbook.user_input import user_file
+from benchbook.user_input import notebook_file, user_file
 from benchbook.user_input.atomic_file import replace_text
 
 _BOUND = re.compile(
@@ -47,8 +46,7 @@ _BOUND = re.compile(
 # In Markdown, an example: it is shown as it stands.
 _CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 _FLAGS = ("to", "interval")
-# A notebook holds its plots.
-MOST_NOTEBOOK_BYTES = 100_000_000
+_SAVE_AGAIN = "save it again by Jupyter"
 
 
 @dataclass(frozen=True)
@@ -97,20 +95,9 @@ def bound_in(file: Path) -> Iterator[Bound]:
     if file.suffix != ".ipynb":
         yield from _bound_in(file, 0, user_file.text(file))
         return
-    for number, cell in enumerate(_notebook(file).cells, start=1):
+    for number, cell in enumerate(notebook_file.read(file, fix=_SAVE_AGAIN).cells, start=1):
         if cell.cell_type == "markdown":
             yield from _bound_in(file, number, cell.source)
-
-
-def _notebook(file: Path) -> NotebookNode:
-    text = user_file.text(file, most=MOST_NOTEBOOK_BYTES)
-    try:
-        found: NotebookNode = nbformat.reads(text, as_version=4)
-    except (ValueError, KeyError, AttributeError, TypeError, nbformat.ValidationError) as problem:
-        raise BadInput(
-            "not a notebook", file=file, value=str(problem)[:80], fix="save it again by Jupyter"
-        ) from problem
-    return found
 
 
 def _bound_in(file: Path, part: int, text: str) -> Iterator[Bound]:
@@ -286,7 +273,7 @@ def run(files: Sequence[Path], console: Console, *, update: bool, receipt: Path 
 
 def _rewrite(file: Path, wrong: Sequence[Cited]) -> None:
     if wrong and file.suffix == ".ipynb":
-        notebook = _notebook(file)
+        notebook = notebook_file.read(file, fix=_SAVE_AGAIN)
         for number, cell in enumerate(notebook.cells, start=1):
             cell.source = _written_in(cell.source, [one for one in wrong if one.bound.part == number])
         replace_text(file, nbformat.writes(notebook) + "\n")

@@ -1,11 +1,10 @@
 """The command line: `benchbook`, or `python -m benchbook`.
 
-A command imports what it needs itself, so that no other command waits for it.
+A command imports itself what brings pandas, seaborn or Fabric along: `--help` and a shell's completion wait for none.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import re
@@ -24,10 +23,15 @@ from rich.console import Console
 from rich.markup import escape
 
 from benchbook import __version__, paths
+from benchbook.build import artefacts
+from benchbook.drafting.guesses import SYSTEM, unconfirmed
 from benchbook.errors import BadInput, counted, installing, one_line
+from benchbook.hosts.inventory import known_inventories, load_inventory
+from benchbook.profiles import known_profiles
 from benchbook.user_input import guard
 from benchbook.user_input.atomic_file import replace_text
 from benchbook.user_input.choices import one_of
+from benchbook.user_input.strict_yaml import yaml_text
 
 # Groups of commands, in the order of `--help`.
 START, OWN, RUN, RESULTS = "Start here", "Documents, and reports of your own", "Run", "Results"
@@ -57,15 +61,10 @@ def _command(panel: str, example: str, name: str | None = None) -> Callable[[Com
 # -- what a shell completes ---------------------------------------------------------------------------------------
 
 
-def _names_by(module: str, function: str) -> Callable[[], list[str]]:
-    """Return what asks a function of a module for names, once a shell completes one."""
-    return lambda: list(getattr(importlib.import_module(f"benchbook.{module}"), function)())
+def _known_reports() -> list[str]:
+    from benchbook import published
 
-
-_known_reports = _names_by("published", "known_reports")
-_known_profiles = _names_by("profiles", "known_profiles")
-_known_inventories = _names_by("hosts.inventory", "known_inventories")
-_known_builds = _names_by("build.artefacts", "names")
+    return published.known_reports()
 
 
 def _known_lists() -> list[str]:
@@ -108,17 +107,18 @@ Labs = Annotated[
     typer.Argument(
         metavar="INVENTORY",
         help="Inventories of labs (default: all).",
-        autocompletion=_known_inventories,
+        autocompletion=known_inventories,
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 HowBig = Annotated[
-    str, typer.Option(help="Profile, or a file: how much data, how long, how often.", autocompletion=_known_profiles)
+    str,
+    typer.Option(help="Profile, or a file: how much data, how long, how often.", autocompletion=known_profiles),
 ]
 Where = Annotated[
     str,
     typer.Option(
-        help="Inventory, or a file: which hosts (default: the report's local lab).", autocompletion=_known_inventories
+        help="Inventory, or a file: which hosts (default: the report's local lab).", autocompletion=known_inventories
     ),
 ]
 Pairs = Annotated[
@@ -235,7 +235,7 @@ def list_(
 def doctor(
     inventory: Annotated[
         str,
-        typer.Option(help="Check the hosts of this inventory, too.", autocompletion=_known_inventories),
+        typer.Option(help="Check the hosts of this inventory, too.", autocompletion=known_inventories),
     ] = "",
     as_json: AsJson = False,
 ) -> None:
@@ -390,7 +390,7 @@ def import_campaign(
         str,
         typer.Argument(metavar="SOURCE", help="Folder of a campaign, data/runs or a checkout, here or as HOST:PATH."),
     ],
-    inventory: Annotated[str, typer.Option(help="Inventory that names HOST.", autocompletion=_known_inventories)] = "",
+    inventory: Annotated[str, typer.Option(help="Inventory that names HOST.", autocompletion=known_inventories)] = "",
 ) -> None:
     """Copy campaigns of another machine or checkout to data/runs, and check them.
 
@@ -454,11 +454,10 @@ def cite(
 def build(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="SYSTEM", help="Systems to build (default: all).", autocompletion=_known_builds),
+        typer.Argument(metavar="SYSTEM", help="Systems to build (default: all).", autocompletion=artefacts.names),
     ] = None,
 ) -> None:
     """Build or fetch systems into the cache, once per version."""
-    from benchbook.build import artefacts
 
     for name in names or artefacts.names():
         artefacts.provide(name, console.print)
@@ -489,7 +488,6 @@ def _check_report(name: str, listed: bool) -> int:
     from benchbook.audit import report_audit
     from benchbook.audit.unused_checks import refuse_dead
     from benchbook.claims import ledger, transcription
-    from benchbook.drafting.guesses import unconfirmed
     from benchbook.reports import planning
 
     found = published.validate(name)
@@ -650,8 +648,6 @@ def new(
     With placeholders, it runs at once in the lab. What it reads from a document are guesses; `benchbook check NAME`
     lists those that you have not confirmed.
     """
-    from benchbook import paths
-    from benchbook.drafting.guesses import SYSTEM, unconfirmed
     from benchbook.new import create_report
 
     written = create_report(name, kind, source)
@@ -780,12 +776,12 @@ def history(
     inventory: Annotated[
         str,
         typer.Option(
-            help="Inventory of the campaigns (default: that of the latest).", autocompletion=_known_inventories
+            help="Inventory of the campaigns (default: that of the latest).", autocompletion=known_inventories
         ),
     ] = "",
     profile: Annotated[
         str,
-        typer.Option(help="Profile of the campaigns (default: that of the latest).", autocompletion=_known_profiles),
+        typer.Option(help="Profile of the campaigns (default: that of the latest).", autocompletion=known_profiles),
     ] = "",
     metric: Metrics = None,
     as_json: AsJson = False,
@@ -806,7 +802,6 @@ app.add_typer(lab_app, name="lab", rich_help_panel=RUN)
 def lab_up(names: Labs = None) -> None:
     """Start the hosts of labs; they run until `lab down`."""
     from benchbook.hosts import lab
-    from benchbook.hosts.inventory import load_inventory
 
     for name in names or _labs():
         inventory = load_inventory(name)
@@ -818,7 +813,6 @@ def lab_up(names: Labs = None) -> None:
 def lab_down(names: Labs = None) -> None:
     """Stop the hosts of labs, and everything that runs on them."""
     from benchbook.hosts import lab
-    from benchbook.hosts.inventory import load_inventory
 
     for name in names or _labs():
         console.print(f"{name}: stopped {counted(lab.down(load_inventory(name)), 'host')}")
@@ -828,7 +822,6 @@ def lab_down(names: Labs = None) -> None:
 def lab_status(names: Labs = None, as_json: AsJson = False) -> None:
     """Show which labs run, with every host of each lab that runs or that you name."""
     from benchbook.hosts import lab
-    from benchbook.hosts.inventory import load_inventory
 
     found = [(name, host) for name in names or _labs() for host in lab.lab_hosts(load_inventory(name))]
     if as_json:
@@ -850,7 +843,6 @@ def lab_status(names: Labs = None, as_json: AsJson = False) -> None:
 
 
 def _labs() -> list[str]:
-    from benchbook.hosts.inventory import known_inventories, load_inventory
 
     found = []
     for name in known_inventories():
@@ -930,7 +922,6 @@ def _parameters(pairs: list[str]) -> dict[str, object]:
 
 
 def _value(name: str, text: str) -> object:
-    from benchbook.user_input.strict_yaml import yaml_text
 
     key, fix = f"-p {name}", "quote it, or write a list as [a, b]"
     value = yaml_text(text, key=key, fix=fix)

@@ -34,7 +34,7 @@ from benchbook.errors import BadInput, BenchbookError, TrialFailed, counted
 from benchbook.hosts.inventory import Inventory, SystemSettings
 from benchbook.reports import planning
 from benchbook.reports.kind import settings_of
-from benchbook.reports.planning import Asking
+from benchbook.reports.planning import RunRequest
 
 FOLDER = "confirm"
 # Fewer repetitions a side hardly show how much they vary; beyond the most, nothing is likely to be decided any more.
@@ -60,7 +60,7 @@ class NotConfirmed(BenchbookError):
 class Side:
     """One of the two: what is asked for, the campaign that runs it again, and the hosts that it takes."""
 
-    asking: Asking
+    request: RunRequest
     campaign: Campaign
     hosts: list[str]
 
@@ -72,10 +72,10 @@ class Side:
             campaign.extend(design.another_block(plan.trials, cells, seed=plan.seed, asked=plan.asked), claims=[])
         if _next_round(campaign) > number:
             return
-        asking = self.asking
-        experiment = asking.kind.experiment(asking.published, asking.parameters, asking.profile, asking.inventory)
+        request = self.request
+        experiment = request.kind.experiment(request.published, request.parameters, request.profile, request.inventory)
         with (
-            pipeline.hosts_up(asking.inventory, self.hosts, Console(quiet=True)),
+            pipeline.hosts_up(request.inventory, self.hosts, Console(quiet=True)),
             console.status(f"round {number}, {called}") as status,
         ):
 
@@ -85,7 +85,7 @@ class Side:
                     console.print(f"  round {number}, {called}: {now.news}", markup=False)
 
             # What failed is not tried again in later rounds: each of them has the cell anew.
-            run.run(campaign, experiment, listen, tries=asking.profile.tries, repetition=number)
+            run.run(campaign, experiment, listen, tries=request.profile.tries, repetition=number)
 
 
 def confirm(asked: CompareParameters, budget_s: float, console: Console) -> CompareParameters:
@@ -273,15 +273,15 @@ def _sides(
 ) -> tuple[Side, Side]:
     """Return the two sides of this pair, or of a new one, with their hosts free and their programs built."""
     a, b = before.a, before.b
-    askings = _as_then(a), _as_then(b)
-    hosts = [pipeline.check_run(asking) for asking in askings]
+    requests = _as_then(a), _as_then(b)
+    hosts = [pipeline.check_run(request) for request in requests]
     _check_budget((a, b), budget_s, console)
-    for asking, names in zip(askings, hosts, strict=True):
-        pipeline.until_free(asking.inventory, names, console, wait=False)
-        for name in asking.kind.builds(asking.published, asking.parameters):
+    for request, names in zip(requests, hosts, strict=True):
+        pipeline.until_free(request.inventory, names, console, wait=False)
+        for name in request.kind.builds(request.published, request.parameters):
             artefacts.provide(name, console.print)
     one, other = pair or _begin(a, b, systems)
-    return Side(askings[0], one, hosts[0]), Side(askings[1], other, hosts[1])
+    return Side(requests[0], one, hosts[0]), Side(requests[1], other, hosts[1])
 
 
 def _subjects(before: Comparison) -> list[Difference]:
@@ -299,21 +299,21 @@ def _check_budget(campaigns: tuple[Campaign, Campaign], budget_s: float, console
     console.print(f"A and B take {round_s / 60:.1f} min a repetition: at most about {rounds} rounds in the budget")
 
 
-def _as_then(campaign: Campaign) -> Asking:
+def _as_then(campaign: Campaign) -> RunRequest:
     """Return what a campaign was asked for, with its systems set as they were then. Raise BadInput."""
     plan, file = campaign.plan, campaign.folder / "plan.json"
     if plan.planned_from is None:
         fix = f"measure it anew: benchbook report {plan.report}"
         raise BadInput("it does not say how to run this campaign again", file=file, key="planned_from", fix=fix)
-    now = pipeline.what_is_asked(plan.report, plan.planned_from.parameters)
-    asking = replace(now, inventory=_set_as(now.inventory, plan.planned_from.settings.get("systems", {})))
-    today = {**planning.at_published_levels(asking).asked, SETTINGS: settings_of(asking.inventory)}
+    now = pipeline.request_for(plan.report, plan.planned_from.parameters)
+    request = replace(now, inventory=_set_as(now.inventory, plan.planned_from.settings.get("systems", {})))
+    today = {**planning.at_published_levels(request).asked, SETTINGS: settings_of(request.inventory)}
     changed = _changed({**plan.asked, SETTINGS: plan.planned_from.settings}, today)
     if changed:
         said = f"{campaign.id} cannot be run again as it was: {'; '.join(changed.values())}"
-        fix = f"set it back (asked.{SETTINGS}: in the inventory, {asking.inventory.name}), or measure both anew"
+        fix = f"set it back (asked.{SETTINGS}: in the inventory, {request.inventory.name}), or measure both anew"
         raise BadInput(said, file=file, key=", ".join(f"asked.{key}" for key in changed), fix=fix)
-    return asking
+    return request
 
 
 def _bound(asked: Asked) -> dict[str, object]:

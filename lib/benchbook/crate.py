@@ -6,7 +6,6 @@ The notebook is the workflow, the campaign the action that ran it, and each tria
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -30,6 +29,7 @@ from benchbook.campaign.record import Record, RecordBroken, load_series
 from benchbook.campaign.store import Campaign
 from benchbook.compare import address
 from benchbook.errors import BadInput, writing
+from benchbook.user_input import notebook_file
 
 PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
@@ -210,14 +210,7 @@ def _executed(campaign: Campaign) -> Mapping[str, Any]:
     path = campaign.folder / paths.EXECUTED
     if not path.is_file():
         return {}
-    try:
-        found = json.loads(path.read_bytes())
-    except ValueError:
-        found = None
-    if not isinstance(found, dict) or not isinstance(found.get("metadata"), dict):
-        fix = f"draw it anew: benchbook site {campaign.report} --campaign {campaign.id}"
-        raise BadInput("is not a notebook", file=path, fix=fix)
-    return found
+    return notebook_file.read(path, fix=f"draw it anew: benchbook site {campaign.report} --campaign {campaign.id}")
 
 
 def _refuse_broken(trial: Path) -> None:

@@ -31,7 +31,7 @@ from benchbook.parameters import Parameters
 from benchbook.profiles import load_profile
 from benchbook.reports import planning
 from benchbook.reports.kind import kind_of
-from benchbook.reports.planning import Asking
+from benchbook.reports.planning import RunRequest
 from benchbook.site import publish
 from benchbook.user_input import guard, user_file
 
@@ -66,17 +66,17 @@ def run_report(report: str, overrides: Mapping[str, object], console: Console, *
     asked = checked(report, overrides)
     if asked.replay:
         return replay(report, asked.campaign, console)
-    asking = what_is_asked(report, overrides)
-    inventory, hosts = asking.inventory, check_run(asking)
+    request = request_for(report, overrides)
+    inventory, hosts = request.inventory, check_run(request)
     while True:
         # A host that refuses is named now, not after a build and the start of a notebook.
         until_free(inventory, hosts, console, wait=wait)
-        console.print(f"[bold]{report}[/]: profile {escape(asking.profile.name)}, inventory {inventory.name}")
+        console.print(f"[bold]{report}[/]: profile {escape(request.profile.name)}, inventory {inventory.name}")
         for one in open_ports.findings(inventory, hosts):
             console.print(f"{one.host}: {one.what}: {one.found}; wanted {one.wanted}", markup=False)
         overrides = planning.available(asked, overrides, console.print)
         asked = checked(report, overrides)
-        done = _run(report, overrides, inventory, hosts, asking.kind.builds(asking.published, asked), console)
+        done = _run(report, overrides, inventory, hosts, request.kind.builds(request.published, asked), console)
         if wait and done.error == HostReserved.__name__:
             continue
         try:
@@ -88,7 +88,7 @@ def run_report(report: str, overrides: Mapping[str, object], console: Console, *
 def check_asked(report: str, overrides: Mapping[str, object]) -> int:
     """Return 0 for a report that can be run so, as far as that is known without its hosts. Raise BadInput if not."""
     if not checked(report, overrides).replay:
-        check_run(what_is_asked(report, overrides))
+        check_run(request_for(report, overrides))
     return 0
 
 
@@ -100,20 +100,20 @@ def checked(report: str, overrides: Mapping[str, object]) -> Parameters:
     return asked
 
 
-def what_is_asked(report: str, overrides: Mapping[str, object]) -> Asking:
+def request_for(report: str, overrides: Mapping[str, object]) -> RunRequest:
     """Return a report with all that a run of it is asked for, like `checked`. Raise BadInput."""
     asked = checked(report, overrides)
     profile, inventory = load_profile(asked.profile), load_inventory(asked.inventory)
-    return Asking(kind_of(report), published.load(report), asked, profile, inventory)
+    return RunRequest(kind_of(report), published.load(report), asked, profile, inventory)
 
 
-def check_run(asking: Asking) -> list[str]:
+def check_run(request: RunRequest) -> list[str]:
     """Return the hosts that a run takes, touching none of them. Raise BadInput for what would stop it later."""
-    kind, said = asking.kind, (asking.published, asking.parameters, asking.profile, asking.inventory)
-    known = ledger.load(asking.published)
-    kind.cells(asking.published, asking.parameters)
+    kind, said = request.kind, (request.published, request.parameters, request.profile, request.inventory)
+    known = ledger.load(request.published)
+    kind.cells(request.published, request.parameters)
     hosts = kind.experiment(*said).hosts()
-    planning.check_conditions(known, kind, asking.published.report.name, kind.asked(*said))
+    planning.check_conditions(known, kind, request.published.report.name, kind.asked(*said))
     return hosts
 
 

@@ -125,13 +125,13 @@ class Report(Recorded):
         return self._campaign
 
     @property
-    def _asking(self) -> planning.Asking:
-        return planning.Asking(self.kind, self.published, self.parameters, self.profile, self.inventory)
+    def _request(self) -> planning.RunRequest:
+        return planning.RunRequest(self.kind, self.published, self.parameters, self.profile, self.inventory)
 
     def _planned(self) -> Campaign:
-        asking = self._asking
-        found = planning.as_run_here(asking)
-        trials, seed = planning.trials(asking, found), self.parameters.seed
+        request = self._request
+        found = planning.as_run_here(request)
+        trials, seed = planning.trials(request, found), self.parameters.seed
         origin = PlannedFrom(parameters=self.parameters.model_dump(mode="json"), settings=settings_of(self.inventory))
         again = self.parameters.again
         return store.start_or_continue(self.report, found.asked, trials, seed=seed, again=again, planned_from=origin)
@@ -159,7 +159,7 @@ class Report(Recorded):
         trials = self.campaign.trials
         cells = list({trial.cell.key: trial.cell for trial in trials}.values())
         planned = planning.Design(cells, self.campaign.asked)
-        made = run_forecast.forecast(self._asking, planned, trials, self._experiment)
+        made = run_forecast.forecast(self._request, planned, trials, self._experiment)
         self.campaign.keep_forecast(made)
         return made
 

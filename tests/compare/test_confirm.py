@@ -28,7 +28,7 @@ from benchbook.compare.pair import CompareParameters, Comparison, compare
 from benchbook.errors import BadInput, TrialFailed
 from benchbook.hosts.inventory import load_inventory
 from benchbook.reports import planning
-from benchbook.reports.planning import Asking, Design
+from benchbook.reports.planning import Design, RunRequest
 
 REPORT = "tidb_v7_1_3_sysbench"
 CELLS = [Cell(table="oltp_insert", system="tidb", levels={"threads": threads}) for threads in (1, 2)]
@@ -66,12 +66,12 @@ def again(home: Home, monkeypatch: pytest.MonkeyPatch) -> list[Loads]:
     monkeypatch.setattr(planning, "at_published_levels", lambda asking: Design(CELLS, ASKED))
     numbers = itertools.count()
 
-    def as_then(campaign: Campaign) -> Asking:
+    def as_then(campaign: Campaign) -> RunRequest:
         mine = loads[next(numbers) % 2]
         kind = SimpleNamespace(experiment=lambda *_: mine, builds=lambda *_: [])
         profile = SimpleNamespace(tries=1)
         return cast(
-            "Asking",
+            "RunRequest",
             SimpleNamespace(kind=kind, published=None, parameters=None, profile=profile, inventory=None),
         )
 

@@ -14,8 +14,8 @@ from scraped import long_table
 
 from benchbook.errors import OutputNotParseable
 from benchbook.probes.watch import Watched
-from benchbook.reports.dm import ran
-from benchbook.reports.dm.ran import DmRan, FullRan
+from benchbook.reports.dm import dm_log
+from benchbook.reports.dm.outcome import DmOutcome, FullOutcome
 from benchbook.reports.dm.task import TASK
 from benchbook.systems.dm_config import Account, Task
 
@@ -23,17 +23,17 @@ LOG = (FIXTURES / "dm" / "dm-worker.log").read_text()
 
 
 def test_every_line_is_read() -> None:
-    found = list(ran.lines(LOG))
+    found = list(dm_log.lines(LOG))
     assert len(found) == len(LOG.splitlines())
     slow = next(line for line in found if line.message == "execute transaction")
     assert slow.level == "WARN"
     assert slow.fields["worker ID"] == "4"
     assert slow.fields["query"].startswith('[USE `dm_benchmark`; INSERT INTO `sbtest2` VALUES\n(22067,4985,"9065')
-    assert ran.seconds(slow.fields["cost time"]) > 1
+    assert dm_log.seconds(slow.fields["cost time"]) > 1
 
 
 def test_units_of_a_task_with_dms_own_times() -> None:
-    runs = ran.unit_runs(LOG, "bench")
+    runs = dm_log.unit_runs(LOG, "bench")
     assert [run.unit for run in runs][:3] == ["Dump", "Load", "Sync"]
     dump, load, sync = runs[:3]
     assert (dump.seconds, dump.stage) == (pytest.approx(0.222293408), "Finished")
@@ -42,18 +42,18 @@ def test_units_of_a_task_with_dms_own_times() -> None:
     assert (dump.began, dump.ended) == (pytest.approx(1795232296.126), pytest.approx(1795232296.349))
     assert load.ended == pytest.approx(1795232300.947)
     assert (sync.seconds, sync.ended) == (None, None)
-    assert ran.unit_runs(LOG, "other") == []
+    assert dm_log.unit_runs(LOG, "other") == []
 
 
 def test_the_last_finished_run_is_the_one_that_counts() -> None:
-    assert ran.finished(ran.unit_runs(LOG, "bench"), "bench", "Dump").seconds == pytest.approx(3.564344623)
+    assert dm_log.finished(dm_log.unit_runs(LOG, "bench"), "bench", "Dump").seconds == pytest.approx(3.564344623)
     with pytest.raises(OutputNotParseable, match=r"no finished Sync of task bench"):
-        ran.finished(ran.unit_runs(LOG, "bench"), "bench", "Sync")
+        dm_log.finished(dm_log.unit_runs(LOG, "bench"), "bench", "Sync")
 
 
 def test_what_is_no_log_line_is_left_out() -> None:
     head = "[2026/11/21 03:38:16.126 +01:00] [INFO] [a.go:1]"
-    (line,) = ran.lines(f'panic: runtime error\n{head} [event=rotate] [payload=] ["k \\"x"="y]"]\n')
+    (line,) = dm_log.lines(f'panic: runtime error\n{head} [event=rotate] [payload=] ["k \\"x"="y]"]\n')
     assert (line.message, line.fields) == ("", {"event": "rotate", "payload": "", 'k "x': "y]"})
     assert line.t == pytest.approx(1795232296.126 - 3600)
 
@@ -63,13 +63,13 @@ def test_what_is_no_log_line_is_left_out() -> None:
     [("235.169255ms", 0.235169255), ("1m2.5s", 62.5), ("312.376µs", 312.376e-6), ("1h0m0.5s", 3600.5), ("0s", 0.0)],
 )
 def test_durations(text: str, expected: float) -> None:
-    assert ran.seconds(text) == pytest.approx(expected)
+    assert dm_log.seconds(text) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("text", ["", "5", "5 s", "x5s"])
 def test_what_is_no_duration(text: str) -> None:
     with pytest.raises(OutputNotParseable):
-        ran.seconds(text)
+        dm_log.seconds(text)
 
 
 def dump(folder: Path, statements: dict[str, list[int]]) -> str:
@@ -77,22 +77,22 @@ def dump(folder: Path, statements: dict[str, list[int]]) -> str:
     for name, sizes in statements.items():
         inserts = ["INSERT INTO `t` VALUES\n" + ",\n".join(['(1,"a (b")'] * rows) + ";\n" for rows in sizes]
         (folder / name).write_text("/*!40101 SET NAMES binary*/;\n" + "".join(inserts))
-    command = ran.count_command(shlex.quote(str(folder)))
+    command = dm_log.count_command(shlex.quote(str(folder)))
     return subprocess.run(["sh", "-c", command], check=True, capture_output=True, text=True).stdout
 
 
 def test_rows_per_statement_leaves_out_the_rest_of_each_file(tmp_path: Path) -> None:
     printed = dump(tmp_path, {"d.t.00000.sql": [4, 4, 1], "d.t.00001.sql": [5, 2], "d.t-schema.sql": [9, 9]})
-    assert ran.rows_per_statement(printed) == pytest.approx((4 + 4 + 5) / 3)
+    assert dm_log.rows_per_statement(printed) == pytest.approx((4 + 4 + 5) / 3)
 
 
 def test_files_with_one_statement_each_count_whole(tmp_path: Path) -> None:
-    assert ran.rows_per_statement(dump(tmp_path, {"d.t.00000.sql": [3], "d.t.00001.sql": [2]})) == 2.5
+    assert dm_log.rows_per_statement(dump(tmp_path, {"d.t.00000.sql": [3], "d.t.00001.sql": [2]})) == 2.5
 
 
 def test_an_empty_dump_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OutputNotParseable, match="no INSERT statement"):
-        ran.rows_per_statement(dump(tmp_path, {}))
+        dm_log.rows_per_statement(dump(tmp_path, {}))
 
 
 def test_a_dump_and_load_is_measured_over_its_own_time_and_not_over_the_waiting_around_it() -> None:
@@ -100,16 +100,16 @@ def test_a_dump_and_load_is_measured_over_its_own_time_and_not_over_the_waiting_
     second = LOG.index("[unit=Dump]", LOG.index("[unit=Sync]"))
     first = LOG[: LOG.rindex("\n", 0, second) + 1]
     log = first.replace("task=bench]", f"task={TASK}]")
-    runs = ran.unit_runs(log, TASK)
-    dump, load = (ran.finished(runs, TASK, unit) for unit in ("Dump", "Load"))
+    runs = dm_log.unit_runs(log, TASK)
+    dump, load = (dm_log.finished(runs, TASK, unit) for unit in ("Dump", "Load"))
     account = Account(address="127.0.0.1", port=4000, user="root", password=SecretStr("secret"))
     task = Task(mode="full", database="d", target=account, folder="/dm")
     samples = long_table(list(map(json.loads, (FIXTURES / "dm" / "samples.jsonl").read_text().splitlines())))
     hosts = {"client": "c", "dm": "w", "tidb": "t"}
     watched = Watched(samples, {"host@c": 0.01})
     assert load.ended
-    trial = DmRan(task, hosts, dump.began - 9, load.ended + 9, watched, {"same": True})
-    found = FullRan(trial, 0.5, 8 * 2**20, [(dump.began, 1.0)], log, "full 500 4").measurement()
+    trial = DmOutcome(task, hosts, dump.began - 9, load.ended + 9, watched, {"same": True})
+    found = FullOutcome(trial, 0.5, 8 * 2**20, [(dump.began, 1.0)], log, "full 500 4").measurement()
     assert (found.started, found.ended) == (dump.began, load.ended)
     assert found.summary["load_mb_s"].value == pytest.approx(8 / (load.seconds or 0))
     assert found.summary["rows_per_statement"].value == 500

@@ -32,16 +32,16 @@ from benchbook.reports.kind import kind_of
 TIDB, ETCD = "tidb_v7_1_3_sysbench", "etcd_3_2_performance"
 
 
-def asked(report: str, **said: Any) -> planning.Asking:
+def asked(report: str, **said: Any) -> planning.RunRequest:
     kind = kind_of(report)
     usual = defaults(report)
     there = str(ROOT / "env" / "hosts" / f"{usual['inventory']}.yaml")
     parameters = check(kind.Parameters, report, {**usual, "inventory": there, **said})
     inventory = load_inventory(there)
-    return planning.Asking(kind, published.load(report), parameters, load_profile(parameters.profile), inventory)
+    return planning.RunRequest(kind, published.load(report), parameters, load_profile(parameters.profile), inventory)
 
 
-def forecast(asking: planning.Asking, budget_s: float | None = None) -> RunForecast:
+def forecast(asking: planning.RunRequest, budget_s: float | None = None) -> RunForecast:
     found = planning.as_run_here(asking)
     experiment = asking.kind.experiment(asking.published, asking.parameters, asking.profile, asking.inventory)
     return forecasts.forecast(asking, found, planning.trials(asking, found), experiment, budget_s)

@@ -32,12 +32,12 @@ LEFT: dict[str, dict[str, Any]] = {
 }
 
 
-def _asked(report: str, said: dict[str, Any]) -> planning.Asking:
+def _asked(report: str, said: dict[str, Any]) -> planning.RunRequest:
     usual, kind = defaults(report), kind_of(report)
     there = str(ROOT / "env" / "hosts" / f"{usual['inventory']}.yaml")
     parameters = check(kind.Parameters, report, {**usual, "inventory": there, **said})
     profile, inventory = load_profile(parameters.profile), load_inventory(there)
-    return planning.Asking(kind, published.load(report), parameters, profile, inventory)
+    return planning.RunRequest(kind, published.load(report), parameters, profile, inventory)
 
 
 @pytest.mark.parametrize("report", published.known_reports())

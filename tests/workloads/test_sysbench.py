@@ -17,7 +17,7 @@ from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
 from benchbook.published.tables import Published
 from benchbook.reports.load import load_kind as report
-from benchbook.reports.planning import Asking, at_published_levels, trials
+from benchbook.reports.planning import RunRequest, at_published_levels, trials
 from benchbook.workloads import sysbench
 from benchbook.workloads.clients import RateReader
 from benchbook.workloads.sysbench_output import check_ended, interval_series, parse, quantities
@@ -304,7 +304,7 @@ def test_a_campaign_with_other_options_is_another_one(tables: Published) -> None
     found = []
     for design in (tables.report.design, changed):
         published = Published(tables.report.model_copy(update={"design": design}), tables.tables)
-        asking = Asking(report.LoadKind(), published, asked, load_profile("smoke"), load_inventory("lab_tidb"))
+        asking = RunRequest(report.LoadKind(), published, asked, load_profile("smoke"), load_inventory("lab_tidb"))
         found.append(trials(asking, at_published_levels(asking)))
     before, after = found
     assert [one.id for one in before] == [one.id for one in after]

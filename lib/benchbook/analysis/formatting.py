@@ -28,15 +28,6 @@ def span(values: Iterable[object]) -> str:
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
-def duration(seconds: float) -> str:
-    """ "12 min 5 s", "1 h 4 min"."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
 def ratio(value: float) -> str:
     """Three decimals; from 1,000 on, where an interval of two repetitions may end, two digits and a power of ten."""
     return f"{value:.3f}" if value < 1000 else f"{value:.1e}"

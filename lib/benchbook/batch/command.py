@@ -76,15 +76,15 @@ def _planned(plan: BatchPlan, cell: BatchCell, *, first: bool) -> Planned:
     """
     said = {"profile": cell.profile, "inventory": cell.inventory, **dict(cell.parameters)}
     try:
-        asking = pipeline.what_is_asked(cell.report, said)
+        request = pipeline.request_for(cell.report, said)
         if first:
-            pipeline.check_run(asking)
+            pipeline.check_run(request)
         else:
             # Which hosts it would take: an inventory that lacks a role says so here.
-            asking.kind.experiment(asking.published, asking.parameters, asking.profile, asking.inventory).hosts()
+            request.kind.experiment(request.published, request.parameters, request.profile, request.inventory).hosts()
         # Scaling them to the cores of its hosts makes no cell more or less.
-        design = planning.at_published_levels(asking)
-        return Planned(len(planning.trials(asking, design)), load_s(design.asked))
+        design = planning.at_published_levels(request)
+        return Planned(len(planning.trials(request, design)), load_s(design.asked))
     except BadInput as problem:
         fix, key = "mend that, or leave the cell out under `exclude`", f"cell {cell.number}"
         raise BadInput(f"{cell} cannot run: {problem}", file=plan.file, key=key, fix=fix) from problem

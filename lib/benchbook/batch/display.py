@@ -20,11 +20,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Column
 
 from benchbook import paths
-from benchbook.analysis.formatting import duration
 from benchbook.analysis.results import Verdict
 from benchbook.batch.cell import CellFound
 from benchbook.batch.dispatch import LOST, CellResult
 from benchbook.batch.plan import BatchCell
+from benchbook.campaign.progress import duration
 from benchbook.errors import NotWritten
 from benchbook.site import publish
 from benchbook.site.addresses import BATCHES, PAGE

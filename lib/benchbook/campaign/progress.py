@@ -47,7 +47,7 @@ class Progress:
     def line(self) -> str:
         """One line of plain text."""
         counts = f"{self.done}/{self.total} done, {self.left} left" + (f", {self.failed} FAILED" if self.failed else "")
-        eta = f", about {_duration(self.eta_s)} to go" if self.eta_s is not None and self.left else ""
+        eta = f", about {duration(self.eta_s)} to go" if self.eta_s is not None and self.left else ""
         eta += f" after preparing {self.preparing}" if eta and self.preparing else ""
         return f"{counts}{eta} | {self.trial} {self.step}{self._rates()}".rstrip(" |")
 
@@ -65,7 +65,8 @@ def _figure(value: float, unit: str) -> str:
     return f"{value:,.0f}" if unit == TPS or value >= 100 else f"{value:,.1f}"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return "5 s", "12 min 05 s" or "1 h 04 min"."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

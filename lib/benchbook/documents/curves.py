@@ -122,10 +122,10 @@ _COUNTED = re.compile(
 
 def curves(table: Table) -> Iterator[Outcome]:
     """Yield a point that lies far off both of its neighbours along a ladder of levels, where these are alike."""
-    if not 4 <= len(table.rows) <= MOST_ROWS or not table.is_ladder:
+    x = table.ladder
+    if not 4 <= len(x) <= MOST_ROWS:
         return
     level = next(place for place, column in enumerate(table.columns) if column.role == "level")
-    x = [number.value if (number := table.number(row, level)) else 0.0 for row in range(len(table.rows))]
     if x == list(range(1, len(x) + 1)) and not _COUNTED.search(table.columns[level].heading):
         return  # batch 1, 2, 3: numbers of parts, along which nothing need be smooth
     for place, column in enumerate(table.columns):

@@ -226,7 +226,7 @@ def swapped(table: Table) -> Iterator[Outcome]:
             beside = (
                 not alike
                 and len(near) == 2
-                and table.is_ladder
+                and table.ladder
                 and _between(y, [one for _, one, _ in near])
                 and _between(x, [other for *_, other in near])
             )

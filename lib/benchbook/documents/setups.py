@@ -237,7 +237,7 @@ def _levels(read: Reading, sentences: list[Sentence]) -> Iterator[Finding | Pass
             ]
             if len(levels) >= 3:
                 announced.append((sentence, levels))
-    ladders = [(table, ladder) for table in read.tables if (ladder := _ladder(table))]
+    ladders = [(table, found) for table in read.tables if (found := _clients(table))]
     for sentence, levels in announced[:1] if len({tuple(levels) for _, levels in announced}) == 1 else []:
         same = [table for table, ladder in ladders if ladder == levels]
         yield Passed("text against table", len(same))
@@ -250,9 +250,8 @@ def _levels(read: Reading, sentences: list[Sentence]) -> Iterator[Finding | Pass
                 yield sentence_finding(at_table, "text against table", "contradiction", words, lines, 0.85)
 
 
-def _ladder(table: Table) -> list[float] | None:
-    for place, column in enumerate(table.columns):
-        if column.quantity == "concurrency" and column.role == "level":
-            values = [number.value for row in range(len(table.rows)) if (number := table.number(row, place))]
-            return values if len(values) == len(table.rows) >= 2 else None
-    return None
+def _clients(table: Table) -> list[float]:
+    """Return the numbers of clients of two rows or more, in whatever order; none where a row tells none."""
+    clients = (p for p, one in enumerate(table.columns) if one.quantity == "concurrency" and one.role == "level")
+    found = table.values(place) if (place := next(clients, None)) is not None else []
+    return found if len(found) > 1 else []

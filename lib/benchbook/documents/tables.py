@@ -58,12 +58,17 @@ class Table:
         ]
         return ", ".join(words) or f"row {row + 1}"
 
+    def values(self, place: int) -> list[float]:
+        """Return the figures of a column, one for each row; none where a row has none."""
+        found = [number.value for row in range(len(self.rows)) if (number := self.number(row, place))]
+        return found if len(found) == len(self.rows) else []
+
     @property
-    def is_ladder(self) -> bool:
-        """Whether its rows are the steps of one level, up or down."""
+    def ladder(self) -> list[float]:
+        """The steps of its one level, up or down, one for each row; empty where its rows are no such steps."""
         levels = [place for place, column in enumerate(self.columns) if column.role == "level"]
-        x = [number.value for row in range(len(self.rows)) if levels and (number := self.number(row, levels[-1]))]
-        return len(levels) == 1 and len(x) == len(self.rows) and x in (sorted(set(x)), sorted(set(x), reverse=True))
+        steps = self.values(levels[0]) if len(levels) == 1 else []
+        return steps if steps in (sorted(set(steps)), sorted(set(steps), reverse=True)) else []
 
     @property
     def heading(self) -> str:

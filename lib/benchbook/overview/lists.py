@@ -210,11 +210,11 @@ def _campaign_line(row: Mapping[str, Any]) -> tuple[str, ...]:
 def planned_run(report: str, said: Mapping[str, object], budget: str) -> RunForecast:
     """Return the forecast of a run that is asked for like this. Raise BadInput, HostUnusable."""
     seconds = budget_s(budget) if budget else None
-    asking = pipeline.what_is_asked(report, said)
-    pipeline.check_run(asking)
-    found = planning.as_run_here(asking)
-    experiment = asking.kind.experiment(asking.published, asking.parameters, asking.profile, asking.inventory)
-    return run_forecast.forecast(asking, found, planning.trials(asking, found), experiment, seconds)
+    request = pipeline.request_for(report, said)
+    pipeline.check_run(request)
+    found = planning.as_run_here(request)
+    experiment = request.kind.experiment(request.published, request.parameters, request.profile, request.inventory)
+    return run_forecast.forecast(request, found, planning.trials(request, found), experiment, seconds)
 
 
 def budget_s(budget: str) -> float:

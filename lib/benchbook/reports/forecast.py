@@ -33,7 +33,7 @@ from benchbook.claims.judge import JudgedSystem
 from benchbook.claims.ledger import Ledger
 from benchbook.hosts import capacity
 from benchbook.published.hardware import server_processors
-from benchbook.reports.planning import Asking, Design
+from benchbook.reports.planning import Design, RunRequest
 
 # Standard deviation of the log of one figure between repetitions. Of recorded smoke campaigns (loads of 2 and 3 s on
 # two shared cores; TiDB twice, DTM) the medians over their claims were 0.14, 0.20 and 0.09. Loads of half a minute and
@@ -55,7 +55,7 @@ class _Recorded:
 
 
 def forecast(
-    asking: Asking, found: Design, trials: Sequence[Trial], experiment: Experiment, budget_s: float | None = None
+    asking: RunRequest, found: Design, trials: Sequence[Trial], experiment: Experiment, budget_s: float | None = None
 ) -> RunForecast:
     """Return what these hosts can say of every claim, what deciding it takes, and the wall time of the plan.
 
@@ -106,7 +106,7 @@ def forecast(
     return RunForecast(claims=claims, wall_s=wall_s, sources=sources)
 
 
-def planned(asking: Asking, trials: Sequence[Trial]) -> Evidence:
+def planned(asking: RunRequest, trials: Sequence[Trial]) -> Evidence:
     """Return the evidence of a plan as if the printed figures came out; `trials` have published levels."""
     kind, nothing = asking.kind, figures_of(of_records([]))
     beside = kind.beside(asking.published, kind.figures(asking.published, nothing), trials)
@@ -161,7 +161,7 @@ def _takes(answer: Decision, cells: Sequence[Cell], costs: RepetitionCost) -> di
     return {"repetitions": repetitions, "minutes": repetitions * each_s / 60 if repetitions else None}
 
 
-def _last(asking: Asking, found: Design) -> _Recorded | None:
+def _last(asking: RunRequest, found: Design) -> _Recorded | None:
     """The latest campaign of the same plan on the same inventory that was recorded here."""
     conditions = ("profile", "inventory", "systems", "time_s", "scaled")
     here = [
@@ -173,7 +173,7 @@ def _last(asking: Asking, found: Design) -> _Recorded | None:
     return None
 
 
-def _compared(asking: Asking, campaign: Campaign) -> dict[tuple[str, str], list[Contrast]]:
+def _compared(asking: RunRequest, campaign: Campaign) -> dict[tuple[str, str], list[Contrast]]:
     known = ledger.load(asking.published)
     seen = judge.evidence_of(campaign, asking.published, asking.kind)
     judged = [SystemFigures(asking.published, seen, name) for name in seen.systems] if known else []
@@ -185,7 +185,7 @@ def _compared(asking: Asking, campaign: Campaign) -> dict[tuple[str, str], list[
     }
 
 
-def _busy(asking: Asking, found: Design, experiment: Experiment, last: _Recorded | None) -> list[BusyCell]:
+def _busy(asking: RunRequest, found: Design, experiment: Experiment, last: _Recorded | None) -> list[BusyCell]:
     """The cells as busy as in the last campaign, or as they can be at most."""
     seen = judge.busy_cells(last.campaign) if last else []
     known = {_key(cell.table, cell.system, cell.ran) for cell in seen}
@@ -284,7 +284,7 @@ def _useful(chances: Sequence[float]) -> int:
     return next((n for n, chance in enumerate((0.0, *chances)) if chance >= left), 0)
 
 
-def _rule(asking: Asking, trials: Sequence[Trial], most: int, budget_s: float) -> str:
+def _rule(asking: RunRequest, trials: Sequence[Trial], most: int, budget_s: float) -> str:
     """What to write into a profile for a run to add `most` repetitions at most."""
     planned = max((trial.repetition for trial in trials), default=0)
     rule = f"repeat: {{most_repetitions: {planned + most}, budget_min: {budget_s / 60:g}}}"

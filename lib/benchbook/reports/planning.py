@@ -27,7 +27,7 @@ from benchbook.user_input.choices import slip_of
 
 
 @dataclass(frozen=True)
-class Asking:
+class RunRequest:
     """A report with everything that a user says of it: nothing here has asked a host yet."""
 
     kind: Kind[Any]
@@ -45,28 +45,28 @@ class Design:
     asked: Asked
 
 
-def at_published_levels(asking: Asking) -> Design:
+def at_published_levels(request: RunRequest) -> Design:
     """Every combination of the levels that the report prints, or that the user names. Raise BadInput."""
-    kind, parameters = asking.kind, asking.parameters
-    asked = kind.asked(asking.published, parameters, asking.profile, asking.inventory)
-    options = {each.name: each.options for each in asking.published.report.design if each.options}
+    kind, parameters = request.kind, request.parameters
+    asked = kind.asked(request.published, parameters, request.profile, request.inventory)
+    options = {each.name: each.options for each in request.published.report.design if each.options}
     asked = {**asked, **({"options": options} if options else {})}
-    repeating = kind.repeating(asking.profile)
+    repeating = kind.repeating(request.profile)
     if repeating and not parameters.repetitions:
         asked = {**asked, "repeat": {**repeating.model_dump(), "looks": repetitions.SHARES}}
-    return Design(kind.cells(asking.published, parameters), asked)
+    return Design(kind.cells(request.published, parameters), asked)
 
 
-def as_run_here(asking: Asking) -> Design:
+def as_run_here(request: RunRequest) -> Design:
     """The same with the levels scaled that go with cores, where that is asked for: the hosts say how many they have.
 
     Raise BadInput for a level that cannot be run, and HostUnusable where a host cannot be reached.
     """
-    kind, found = asking.kind, at_published_levels(asking)
-    report = asking.published.report
+    kind, found = request.kind, at_published_levels(request)
+    report = request.published.report
     cores = server_cores(report)
-    if (names := kind.scaled(asking.parameters, asking.profile)) and cores:
-        here = capacity.of_servers(asking.inventory)
+    if (names := kind.scaled(request.parameters, request.profile)) and cores:
+        here = capacity.of_servers(request.inventory)
         # A client that shared the published cores, too, is in the figures already.
         clients = kind.clients if here.shared and not loads_itself(report) else ()
         cells, scaling = scaled(found.cells, names, cores_here=here.cores, cores_published=cores, clients=clients)
@@ -75,14 +75,14 @@ def as_run_here(asking: Asking) -> Design:
     return found
 
 
-def trials(asking: Asking, found: Design) -> list[Trial]:
+def trials(request: RunRequest, found: Design) -> list[Trial]:
     """The plan; where the profile says so and the user does not, cells that decide no claim are repeated less."""
-    asked_for, profile = asking.parameters, asking.profile
-    count = asked_for.repetitions or asking.kind.repetitions(profile)
+    asked_for, profile = request.parameters, request.profile
+    count = asked_for.repetitions or request.kind.repetitions(profile)
     less: Sequence[Cell] = ()
     if profile.repetitions_unjudged and not asked_for.repetitions:
-        known = ledger.load(asking.published)
-        less = undecided.unjudged(known, found.cells, found.asked, asking.published, of_plan(found.asked))
+        known = ledger.load(request.published)
+        less = undecided.unjudged(known, found.cells, found.asked, request.published, of_plan(found.asked))
     fewer = {cell.key: profile.repetitions_unjudged for cell in less}
     return design.plan(found.cells, count, seed=asked_for.seed, asked=found.asked, fewer=fewer)
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-import nbformat
 import nh3
 from bs4 import BeautifulSoup, Tag
 from nbconvert import HTMLExporter
@@ -19,7 +18,7 @@ from nbconvert.filters import strip_ansi
 from nbformat import NotebookNode, v4
 from traitlets.config import Config
 
-from benchbook.errors import BadInput
+from benchbook.user_input import notebook_file
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -85,11 +84,7 @@ def load(path: Path) -> NotebookNode:
 
     Raise BadInput for a file that is no notebook.
     """
-    try:
-        notebook: NotebookNode = nbformat.read(path, as_version=4)
-    except (ValueError, KeyError, AttributeError, TypeError) as problem:
-        fix = "draw it again (`benchbook site`), or remove the file"
-        raise BadInput("is not a notebook", file=path, key="the file", value=str(problem), fix=fix) from problem
+    notebook = notebook_file.read(path, fix="draw it again (`benchbook site`), or remove the file")
     if failure(notebook) is None:
         _mark_stop(notebook)
     return notebook

@@ -21,9 +21,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from nbformat import NotebookNode
 
 from benchbook.analysis import results
-from benchbook.analysis.formatting import duration
 from benchbook.analysis.results import Results, Trials
 from benchbook.campaign.origin import of_this_checkout
+from benchbook.campaign.progress import duration
 from benchbook.campaign.store import Campaign
 from benchbook.claims import section
 from benchbook.errors import BadInput, BenchbookError, writing

@@ -1,6 +1,7 @@
 """What a user gives, before anything is believed of it: files, documents in them, and the guard of a command line.
 
 user_file     a plain file, of a size that it can have, in UTF-8
+notebook_file a Jupyter notebook in one
 strict_yaml   the YAML or JSON in it: no key twice, not too deep, no larger than it looks
 guard         whatever a command does not expect is a paragraph and an exit status
 choices       a name that must be one of those there are, and which was likely meant

@@ -22,9 +22,9 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
 from benchbook.hosts.tuning import reach_again
 from benchbook.profiles import Profile
-from benchbook.reports.dm import ran
+from benchbook.reports.dm import dm_log
+from benchbook.reports.dm.outcome import DmOutcome, FullOutcome, SyncOutcome
 from benchbook.reports.dm.pipeline import UPSTREAM, Pipeline, TaskWatch, observing
-from benchbook.reports.dm.ran import DmRan, FullRan, SyncRan
 from benchbook.reports.dm.task import LADDER, SYNC, TASK, Databases, task_of
 from benchbook.systems import dm_config, mysql
 from benchbook.systems.dm_server import MASTER, WORKER
@@ -113,10 +113,11 @@ class DmReplication:
         self.pipeline.fresh(sync=sync, check_disk=lambda: self._check_disk(trial))
         # Of a target that can write nothing more, DM knows only that its statements are not answered.
         with blaming_disks(self.pipeline.session.hosts.values()):
-            ran: FullRan | SyncRan = self._sync(trial, task, on_rate) if sync else self._full(trial, task, on_rate)
+            measure: Callable[..., FullOutcome | SyncOutcome] = self._sync if sync else self._full
+            outcome = measure(trial, task, on_rate)
         tables = self.pipeline.prove(self.databases.of(trial.cell.table))
         self.pipeline.clean()
-        measured = ran.measurement()
+        measured = outcome.measurement()
         return replace(measured, proof={"tables": [vars(each) for each in tables], "same": True, **measured.proof})
 
     def expected_s(self, trial: Trial) -> float:
@@ -136,20 +137,20 @@ class DmReplication:
         dm = self.pipeline.dm
         return task_of(trial, self.databases, self.profile.dm, dm.folder, dm.target, dm.dump_program)
 
-    def _full(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> FullRan:
+    def _full(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> FullOutcome:
         progress: list[tuple[float, float]] = []
         started = time.time()
         with observing(self.pipeline, self.profile.dm.sample_s) as watched:
             self.pipeline.dm.start_task(task)
             status = self._watch.until(lambda s: s.stage == "Finished", progress, on_rate)
-        ended, count = time.time(), ran.count_command(quote([task.dumped_data]))
+        ended, count = time.time(), dm_log.count_command(quote([task.dumped_data]))
         log, statements, wrote = together(
             self.pipeline.dm.log,
             lambda: self.pipeline.dm.worker.run(count, timeout=600).stdout,
             lambda: self._on_disk(trial, f"dumped_data.{TASK}"),
         )
-        return FullRan(
-            DmRan(task, self._names, started, ended, watched, wrote),
+        return FullOutcome(
+            DmOutcome(task, self._names, started, ended, watched, wrote),
             sample_s=self.profile.dm.sample_s,
             load_bytes=status.load_bytes or 0,
             progress=progress,
@@ -157,7 +158,7 @@ class DmReplication:
             statements=statements,
         )
 
-    def _sync(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> SyncRan:
+    def _sync(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> SyncOutcome:
         self.pipeline.dm.start_task(task)
         self._watch.until(lambda s: s.unit == "Sync" and s.stage == "Running")
         self._watch.settle()
@@ -167,8 +168,8 @@ class DmReplication:
             self._watch.drain()
             ended = time.time()
         wrote = self._on_disk(trial, "relay_log")
-        return SyncRan(
-            DmRan(task, self._names, started, ended, watched, wrote),
+        return SyncOutcome(
+            DmOutcome(task, self._names, started, ended, watched, wrote),
             command=command,
             load=load,
             printed=printed,
