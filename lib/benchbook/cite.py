@@ -154,7 +154,7 @@ def cited(bound: Bound) -> Cited:
 
 
 def _folders(bound: Bound) -> list[Path]:
-    """Where the campaign may be: among the records of this project, or in the sample that the kit brings."""
+    """Return where the campaign may be: among the records of this project, or in the sample that the kit brings."""
     homes = (paths.runs_dir(bound.report), paths.find("data", "sample", bound.report))
     return [home / bound.campaign for home in homes]
 
@@ -289,7 +289,7 @@ def _written_in(text: str, wrong: Sequence[Cited]) -> str:
 
 
 def _receipt(found: Sequence[Cited]) -> dict[str, object]:
-    """What was cited, and of which records: who has the same ones finds the same hash."""
+    """Return what was cited, and of which records: who has the same ones finds the same hash."""
     campaigns = {one.bound.campaign: folder for one in found for folder in _folders(one.bound) if folder.is_dir()}
     figures = [
         {

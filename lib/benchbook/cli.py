@@ -878,7 +878,7 @@ def _recorded(names: list[str] | None, campaign: str) -> tuple[list[str], str]:
 
 
 def _is_address(name: str) -> bool:
-    """Whether a name is `REPORT~1`, a campaign's id or its folder, and not a report's."""
+    """Return whether a name is `REPORT~1`, a campaign's id or its folder, and not a report's."""
     return "~" in name or "/" in name or name[:8].isdigit()
 
 

@@ -193,7 +193,7 @@ def _first_round(mine: list[Campaign], again: CompareParameters, before: Compari
 
 
 def _next_round(campaign: Campaign) -> int:
-    """The last round that a side has begun, or the next one where nothing of it is missing.
+    """Return the last round that a side has begun, or the next one where nothing of it is missing.
 
     What failed is not missing, unless nothing of the round came up: then it is run again.
     """
@@ -346,7 +346,7 @@ def _pairs(a: Campaign, b: Campaign) -> Path:
 
 
 def _latest(a: Campaign, b: Campaign, systems: dict[str, str]) -> tuple[Campaign, Campaign] | None:
-    """The latest pair of these systems that can be gone on with."""
+    """Return the latest pair of these systems that can be gone on with."""
     for folder in sorted(_pairs(a, b).glob("*"), reverse=True):
         with suppress(store.PlanBroken):
             found = Campaign(folder / f"{folder.name}-a"), Campaign(folder / f"{folder.name}-b")

@@ -88,7 +88,7 @@ class CampaignCrate:
         return self._crate.add(ContextEntity(self._crate, identifier, {"@type": kind, **more}))
 
     def _versions(self) -> dict[str, Entity]:
-        """The programs that took part, the load generator under the name "load"."""
+        """Return the programs that took part, the load generator under the name "load"."""
         known = {"benchbook": ("Benchbook", "; then ".join(self._environment.measured_by))}
         known |= {name: (one.title or name, one.version) for name, one in self._environment.systems.items()}
         name, _, version = (self._environment.load_generator or "").partition(" ")
@@ -152,12 +152,12 @@ class CampaignCrate:
         return [self._file(name, name=what, exampleOfWork=formal[name]) for name, what in there.items()]
 
     def _searches(self) -> list[Entity]:
-        """The searches for the knee: a folder for each, an action for each of their loads."""
+        """Return the searches for the knee: a folder for each, an action for each of their loads."""
         begun = [search for search in max_rate.of(self.campaign) if search.records()]
         return [entity for search in begun for entity in self._search(search)]
 
     def _search(self, search: Campaign) -> list[Entity]:
-        """The plan and the environment of a search, and the folders of its loads."""
+        """Return the plan and the environment of a search, and the folders of its loads."""
         below = f"{FOLDER}/{search.id}"
         keeps = f"the search for the highest rate with a p99 of {search.asked['slo']['p99_ms']:g} ms"
         plan = self._file(f"{below}/plan.json", name=f"{keeps}: all its loads, in their order")
@@ -206,7 +206,7 @@ class CampaignCrate:
 
 
 def _executed(campaign: Campaign) -> Mapping[str, Any]:
-    """The executed notebook; empty where there is none. Raises BadInput for a file that is no notebook."""
+    """Return the executed notebook; empty where there is none. Raise BadInput for a file that is no notebook."""
     path = campaign.folder / paths.EXECUTED
     if not path.is_file():
         return {}
@@ -214,7 +214,7 @@ def _executed(campaign: Campaign) -> Mapping[str, Any]:
 
 
 def _refuse_broken(trial: Path) -> None:
-    """Raises BadInput for a series that nobody could read: a deposit is what is left when the records are gone."""
+    """Raise BadInput for a series that nobody could read: a deposit is what is left when the records are gone."""
     try:
         load_series(trial)
     except RecordBroken as problem:

@@ -26,13 +26,13 @@ _TELLS = re.compile(rf"(?:{_SECRET.pattern})\w*[\"']?\s*[:=]", re.IGNORECASE)
 
 
 def names_secret(key: str) -> bool:
-    """Whether what stands under this key (`systems.tidb.password`) may be a secret."""
+    """Return whether what stands under this key (`systems.tidb.password`) may be a secret."""
     # pydantic calls a mapping's key itself `[key]`.
     return bool(_SECRET.search(key.removesuffix(".[key]")))
 
 
 def tells_secret(text: str) -> bool:
-    """Whether a text may hold a secret behind its key, as a line of a file does."""
+    """Return whether a text may hold a secret behind its key, as a line of a file does."""
     return bool(_TELLS.search(text))
 
 
@@ -62,7 +62,7 @@ class _Cut(reprlib.Repr):
 
 
 def shown(key: str, value: object) -> str:
-    """A refused value for a message: cut, on one line, and without what may be a secret."""
+    """Return a refused value for a message: cut, on one line, and without what may be a secret."""
     if isinstance(value, Path):
         # Where a secret is kept is none, and what the reader has to look at.
         key, value = "", str(value)
@@ -187,7 +187,7 @@ class NothingRecorded(NotWritten):
 
 @contextmanager
 def writing(what: object) -> Iterator[None]:
-    """What is done in the block writes `what`, a path or a name. Raises NotWritten."""
+    """What is done in the block writes `what`, a path or a name. Raise NotWritten."""
     try:
         yield
     except OSError as problem:

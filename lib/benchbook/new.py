@@ -50,7 +50,7 @@ _GITIGNORE = ".lab/\ndata/runs/\nsite/\n.ipynb_checkpoints/\n"
 
 
 def create_project(folder: Path) -> list[Path]:
-    """Write a project into `folder`; return what was written. Raises BadInput where there is a project, NotWritten."""
+    """Write a project into `folder`; return what was written. Raise BadInput where there is a project, NotWritten."""
     if paths.is_project(folder):
         fix = "work in it as it is, or name another folder"
         raise BadInput("there is a project already", file=folder, key="DIR", value=str(folder), fix=fix)
@@ -76,7 +76,7 @@ def create_project(folder: Path) -> list[Path]:
 
 
 def record_sample() -> str:
-    """Copy the sample campaigns to data/runs, where pages are made of them; return their report. Raises NotWritten."""
+    """Copy the sample campaigns to data/runs, where pages are made of them; return their report. Raise NotWritten."""
     [sample] = [folder for folder in paths.find("data", "sample").iterdir() if folder.is_dir()]
     target = paths.runs_dir(sample.name)
     if not target.exists():
@@ -230,7 +230,7 @@ def _drafted(name: str, source: str) -> dict[Path, str]:
 
 
 def _free_net() -> str:
-    """A loopback network that no inventory names, so that its lab may run beside theirs."""
+    """Return a loopback network that no inventory names, so that its lab may run beside theirs."""
     texts = [user_file.text(paths.env_dir() / "hosts" / f"{name}.yaml") for name in known_inventories()]
     taken = {int(net) for text in texts for net in re.findall(r"\b127\.0\.(\d+)\.\d+", text)}
     free = next((net for net in _NETS if net not in taken), None)

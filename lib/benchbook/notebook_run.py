@@ -84,7 +84,7 @@ def _in_use(folder: str | Path) -> Iterator[None]:
 
 
 def _is_in_use(folder: Path) -> bool:
-    """Whether a run may be at work in it: one holds its lock, or is about to take it, or nobody can tell."""
+    """Return whether a run may be at work in it: one holds its lock, or is about to take it, or nobody can tell."""
     try:
         held = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -203,7 +203,7 @@ def mark_kernel_death(notebook: NotebookNode) -> None:
 
 @contextmanager
 def _nothing_before_loads(follower: _Follower) -> Iterator[None]:
-    """What cannot be written before a load has begun ends the command as bad input does. Raises NothingRecorded."""
+    """What cannot be written before a load has begun ends the command as bad input does. Raise NothingRecorded."""
     try:
         yield
     except NotWritten as problem:
@@ -214,7 +214,7 @@ def _nothing_before_loads(follower: _Follower) -> Iterator[None]:
 
 
 def _own_file(folder: Path) -> Path:
-    """A file that no other run writes, whatever runs beside this one; of those before, the last few stay."""
+    """Return a file that no other run writes, whatever runs beside this one; of those before, the last few stay."""
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for old in sorted(folder.glob("*.ipynb"))[:-KEPT]:
@@ -248,7 +248,7 @@ def _written_aside(target: Path, console: Console) -> Iterator[tuple[Path, Path]
 
 
 def _keep(aside: Path) -> Path:
-    """Where the notebook stays: in a temporary folder that no later run removes."""
+    """Return where the notebook stays: in a temporary folder that no later run removes."""
     kept = aside.parent.rename(aside.parent.with_name(aside.parent.name.replace("benchbook-", "benchbook-kept-", 1)))
     return kept / aside.name
 
@@ -268,7 +268,7 @@ def _move(aside: Path, target: Path) -> None:
 
 
 def _where(stack: Sequence[str]) -> str:
-    """Where an error arose that was not raised on purpose; empty where the stack does not say."""
+    """Return where an error arose that was not raised on purpose; empty where the stack does not say."""
     frames = _FRAME.findall(_COLOUR.sub("", "\n".join(stack)))
     place = plugins.blamed((file, int(line)) for file, line in frames)
     return f" ({place}; --debug shows its stack)" if place else ""

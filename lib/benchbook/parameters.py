@@ -48,7 +48,7 @@ class OnSystems(Parameters):
     systems: list[Words] = []
 
     def names(self) -> list[str]:
-        """The systems, each once."""
+        """Return the systems, each once."""
         return list(dict.fromkeys(self.systems or filter(None, [self.system])))
 
 

@@ -20,7 +20,7 @@ SHARE = _PACKAGE / "share"
 
 
 def home() -> Path:
-    """Return the project folder: env/, data/, notebooks/, .lab/ and site/. Raises BadInput where there is none."""
+    """Return the project folder: env/, data/, notebooks/, .lab/ and site/. Raise BadInput where there is none."""
     named = os.environ.get(HOME)
     if named and not Path(named).is_dir():
         raise BadInput("no such folder", key=HOME, value=named, fix="name a project folder, or unset it")
@@ -80,7 +80,7 @@ def site_dir() -> Path:
 
 
 def public_dir() -> Path:
-    """The site of measured campaigns, kept in git: the Pages workflow deploys it."""
+    """Return the site of measured campaigns, kept in git: the Pages workflow deploys it."""
     return home() / "public"
 
 
@@ -97,7 +97,7 @@ def cache_dir() -> Path:
 def resolve(path: str) -> Path:
     """A path of the inventory: `~` is the user's home, a relative one starts at the project folder.
 
-    Raises BadInput for `~NAME` of a user that this machine does not know.
+    Raise BadInput for `~NAME` of a user that this machine does not know.
     """
     try:
         expanded = Path(path).expanduser()

@@ -49,7 +49,7 @@ def _points(group: str) -> dict[str, EntryPoint]:
 
 @cache
 def packages() -> dict[str, list[Path]]:
-    """The packages that any part comes from, the kit's own among them, by name: where their code is."""
+    """Return the packages that any part comes from, the kit's own among them, by name: where their code is."""
     points = (point for group in GROUPS for point in entry_points(group=f"benchbook.{group}"))
     return {name: _roots(name) for name in sorted({point.module.partition(".")[0] for point in points})}
 
@@ -62,19 +62,19 @@ def _roots(package: str) -> list[Path]:
 
 
 def names(group: str) -> list[str]:
-    """The names of all parts of a group, sorted. Raises BadInput where two packages give the same one."""
+    """Return the names of all parts of a group, sorted. Raise BadInput where two packages give the same one."""
     return list(_points(group))
 
 
 def find(group: str, name: str, *, key: str) -> Any | None:
-    """The part of this name, None where nobody gives one. Raises BadInput for one that cannot be imported."""
+    """Return the part of this name, None where nobody gives one. Raise BadInput for one that cannot be imported."""
     return load(group, name, key=key) if name in _points(group) else None
 
 
 def load(group: str, name: str, *, key: str) -> Any:
-    """The part of this name.
+    """Return the part of this name.
 
-    Raises BadInput, naming `key`, for an unknown one, for one that cannot be imported, and for one that is not what its
+    Raise BadInput, naming `key`, for an unknown one, for one that cannot be imported, and for one that is not what its
     group holds.
     """
     point = _point(group, name, key)
@@ -154,7 +154,7 @@ def _lack(group: str, part: object) -> str:
 
 
 def module_file(group: str, name: str, *, key: str) -> Path:
-    """The file of the module that the part of this name is; it is not imported. Raises BadInput as `load` does."""
+    """The file of the module that the part of this name is; it is not imported. Raise BadInput as `load` does."""
     point = _point(group, name, key)
     if point.attr:
         raise _broken(point, key, f"names {point.attr}, where this group takes a module")

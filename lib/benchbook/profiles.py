@@ -155,7 +155,7 @@ def known_profiles() -> list[str]:
 
 
 def load_profile(name: str) -> Profile:
-    """Read `env/profiles/<name>.yaml`, or the file itself when `name` is a path. Raises BadInput."""
+    """Read `env/profiles/<name>.yaml`, or the file itself when `name` is a path. Raise BadInput."""
     path = Path(name) if name.endswith((".yaml", ".yml")) else paths.find("env", "profiles", f"{name}.yaml")
     if not user_file.is_there(path):
         fix = f"{meant(name, known_profiles())}use one of {', '.join(known_profiles())}, or write this file"

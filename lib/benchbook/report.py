@@ -73,11 +73,11 @@ class Report(Recorded):
     # -- before the run -----------------------------------------------------------------------------------------
 
     def published_tables(self) -> HTML:
-        """Every published table, as printed."""
+        """Return every published table, as printed."""
         return show.published(self.published)
 
     def audit(self) -> HTML:
-        """What contradicts itself in the published report, with the arithmetic, and how many checks passed."""
+        """Return what contradicts itself in the published report, with the arithmetic, and how many checks passed."""
         return show.audit(audit(self.published))
 
     def topology(self) -> HTML:
@@ -94,7 +94,7 @@ class Report(Recorded):
         return show.stack([show_differences.plan(self.campaign), *self._finished(), *self._search_planned()])
 
     def _search_planned(self) -> list[HTML]:
-        """What the search for the knee may cost, where one was asked for."""
+        """Return what the search for the knee may cost, where one was asked for."""
         if self._knee is None:
             return []
         slo, count = self._knee.slo, len(max_rate.cells(self.campaign.trials))
@@ -103,7 +103,7 @@ class Report(Recorded):
         return [show.paragraph(f"{said} of {slo.time_s} s or more, and {slo.most_min:g} min in all.")]
 
     def _is_finished(self) -> bool:
-        """Whether nothing is left to do: every trial is measured, and no repetition can still be added."""
+        """Return whether nothing is left to do: every trial is measured, and no repetition can still be added."""
         adds = self._repeating is not None and not self.parameters.repetitions
         return not self.campaign.missing() and (not adds or bool(self.environment.repetitions_ended))
 
@@ -238,7 +238,7 @@ class Report(Recorded):
         return self._shown_knee(found)
 
     def _search(self, asked: KneeSearch) -> Campaign:
-        """The search that is asked for, gone on with to its end: another one may have been begun later."""
+        """Return the search that is asked for, gone on with to its end: another one may have been begun later."""
         found, tries = max_rate.begun(self.campaign, asked.slo), self.profile.tries
         _watched(found, lambda told, stop: max_rate.run_search(found, asked.experiment, told, stop, tries=tries))
         return found
@@ -253,7 +253,7 @@ class Report(Recorded):
         return show.stack([*parts, show_differences.check_summary(found)])
 
     def undecided(self) -> list[OpenClaim]:
-        """The claims that still need repetitions, with their cells, if the profile's most could decide them."""
+        """Return the claims that still need repetitions, with their cells, if the profile's most could decide them."""
         repeating = self._repeating
         return undecided.open_claims(
             ledger.load(self.published),
@@ -265,7 +265,7 @@ class Report(Recorded):
         )
 
     def machine_time(self) -> HTML:
-        """What the load took, per table and against the published durations, and why it ended when it did."""
+        """Return what the load took, per table and against the published durations, and why it ended when it did."""
         return show_differences.time_spent(self.published, self.campaign)
 
     def failures(self) -> HTML:
@@ -303,11 +303,11 @@ class Report(Recorded):
         return self.kind.beside(self.published, self.kind.figures(self.published, self.figures()), trials)
 
     def _between_repetitions(self) -> list[HTML]:
-        """What the repetitions say of each other, a paragraph each."""
+        """Return what the repetitions say of each other, a paragraph each."""
         return [show.paragraph(said) for said in checks.repetitions_in_words(self.published, self.records)]
 
     def published_and_measured(self) -> HTML:
-        """Each published table beside what was measured, with intervals over repetitions."""
+        """Return each published table beside what was measured, with intervals over repetitions."""
         scaling = self.campaign.scaling
         scaled = scaling.of_tables_in(self.records).sentence() if scaling else ""
         tables = {trial.cell.table for trial in self.campaign.trials}
@@ -324,7 +324,7 @@ class Report(Recorded):
         return figure
 
     def captioned(self, frame: pd.DataFrame, caption: str) -> HTML:
-        """A frame as pandas shows it, with a caption; a page calls one without a caption after its section."""
+        """Return a frame as pandas shows it, with a caption; a page calls one without a caption after its section."""
         return show.captioned(frame, caption)
 
     def trial_series(self, metric: str, *, source: str, row: str, column: str, label: str) -> HTML:
@@ -349,7 +349,7 @@ class Report(Recorded):
         return output.picture(self.save_figure(drawn, f"{system}-{metric}-series", alt, said))
 
     def _check_sampled(self, records: Sequence[Record], metric: str, source: str) -> None:
-        """Raises BadInput where no trial has a sample of it; one that was over too soon may have none."""
+        """Raise BadInput where no trial has a sample of it; one that was over too soon may have none."""
         for record in records:
             sampled = self.campaign.series(record.id)
             if ((sampled.source == source) & (sampled.metric == metric)).any():
@@ -358,7 +358,7 @@ class Report(Recorded):
         one_of(metric, sorted({"cpu", *sampled.metric[sampled.source == source]}), "metric")
 
     def claims(self) -> list[JudgedClaim]:
-        """Every claim of the report's ledger on every system, with its verdict."""
+        """Return every claim of the report's ledger on every system, with its verdict."""
         # A section and the results both ask; records are only ever added, so that their number says what was judged.
         count = len(self.records)
         if self._judged is None or self._judged[0] != count:
@@ -366,7 +366,7 @@ class Report(Recorded):
         return self._judged[1]
 
     def claims_table(self) -> HTML:
-        """What holds: each claim's effect and interval against the claimed range, and its sentence."""
+        """Return what holds: each claim's effect and interval against the claimed range, and its sentence."""
         drawn = section.html(self.claims(), self.campaign.folder / "figures", smoke=self.campaign.profile == "smoke")
         return show.stack([drawn, *self._between_repetitions()])
 
@@ -384,7 +384,7 @@ class Report(Recorded):
 
 
 def _watched(campaign: Campaign, drive: Callable[[Listener, Callable[[], bool]], None]) -> None:
-    """Drive a campaign with live progress. Raises RunInterrupted for Ctrl-C."""
+    """Drive a campaign with live progress. Raise RunInterrupted for Ctrl-C."""
     with LiveView() as view:
         try:
             drive(listeners(view.listeners), view.stop)

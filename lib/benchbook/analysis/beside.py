@@ -187,7 +187,7 @@ def level_ratios(
 
     [table, others..., published, measured, low, high, n]: ratios; the 95% interval over n repetitions in each of which
     both were measured (NaN below two). `records` as they ran; `scaling` says which published levels theirs stand for.
-    Raises BadInput for a level or a metric that no table has.
+    Raise BadInput for a level or a metric that no table has.
     """
     with_both = [t for t in published.tables.values() if level in t.levels and metric in t.metrics]
     # Of one value alone there is nothing to form a ratio with.

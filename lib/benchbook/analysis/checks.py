@@ -121,7 +121,7 @@ def taken(record: Record) -> list[Check]:
 
 
 def taken_disk(record: Record) -> list[Check]:
-    """The disk that others used beside the trial, where they did."""
+    """Return the disk that others used beside the trial, where they did."""
     found = record.proof.get("disk_taken")
     if not found:
         return []

@@ -56,7 +56,7 @@ class Recorded(ABC):
         return self.campaign.environment()
 
     def figure_file(self, name: str) -> Path:
-        """Where the figure of this name is kept beside the campaign."""
+        """Return where the figure of this name is kept beside the campaign."""
         return self.campaign.figure(name)
 
     @abstractmethod

@@ -270,7 +270,7 @@ def _ends(bounds: Bounds, open_ends: tuple[float, float]) -> tuple[float, float]
 
 
 def counted(campaign: Campaign) -> Trials:
-    """What became of a campaign's trials, as far as they were run."""
+    """Return what became of a campaign's trials, as far as they were run."""
     return Trials(
         planned=len(campaign.trials),
         done=len(campaign.records()),
@@ -280,7 +280,7 @@ def counted(campaign: Campaign) -> Trials:
 
 
 def parse(mapping: object, file: Path | None = None) -> Results:
-    """Check a mapping against the schema. Raises BadInput naming the first key that is wrong."""
+    """Check a mapping against the schema. Raise BadInput naming the first key that is wrong."""
     try:
         return Results.model_validate(mapping)
     except ValidationError as error:
@@ -291,7 +291,7 @@ def parse(mapping: object, file: Path | None = None) -> Results:
 
 
 def read(path: Path) -> Results:
-    """Read `site/<report>.json`. Raises BadInput when it is missing, not JSON or not of this format."""
+    """Read `site/<report>.json`. Raise BadInput when it is missing, not JSON or not of this format."""
     try:
         return parse(json.loads(path.read_text(encoding="utf-8")), path)
     except FileNotFoundError as error:

@@ -30,9 +30,9 @@ def seconds(
     only: Chosen = None,
     load_only: bool = True,
 ) -> pd.DataFrame:
-    """A row per sample; see `schema.SECONDS`. Without `metrics` or `source`, and with None as `only`: of all.
+    """Return a row per sample; see `schema.SECONDS`. Without `metrics` or `source`, and with None as `only`: of all.
 
-    `load_only`: what was sampled while the load ran. Raises BadInput, naming what there is, for a metric or a source
+    `load_only`: what was sampled while the load ran. Raise BadInput, naming what there is, for a metric or a source
     that no trial has, and for an unknown trial.
     """
     chosen = some(records, only)
@@ -63,7 +63,7 @@ def _rows(table: pd.DataFrame, record: Record, metrics: Collection[str], source:
 def _frame(
     records: Sequence[Record], about: pd.DataFrame, parts: Sequence[pd.DataFrame], levels: Sequence[str]
 ) -> pd.DataFrame:
-    """The samples of these records; `about` has a row for each of them, which says which trial it is."""
+    """Return the samples of these records; `about` has a row for each of them, which says which trial it is."""
     sampled = [part for part in parts if len(part)]
     if not sampled:
         return typed(pd.DataFrame(), SECONDS, levels=levels)
@@ -74,7 +74,7 @@ def _frame(
 
 
 def histograms(records: Sequence[Record], only: Chosen = None, planned: Sequence[str] = ()) -> pd.DataFrame:
-    """A row per bucket; see `schema.HISTOGRAMS`. `only`: ids of trials; no other histogram is read."""
+    """Return a row per bucket; see `schema.HISTOGRAMS`. `only`: ids of trials; no other histogram is read."""
     names, chosen = level_names(records, planned), some(records, only)
     buckets = [np.array(list(record.histogram), dtype=float).reshape(-1, 2) for record in chosen]
     latency, count = np.concatenate([*buckets, np.empty((0, 2))]).T
@@ -134,7 +134,7 @@ def _compact(values: pd.Series) -> pd.Series:
 
 
 def level_names(records: Iterable[Record], planned: Iterable[str] = ()) -> list[str]:
-    """The levels of all records, in their order of appearance, and those that were planned beside."""
+    """Return the levels of all records, in their order of appearance, and those that were planned beside."""
     return list(dict.fromkeys([*(as_level(name) for record in records for name in record.levels), *planned]))
 
 
@@ -144,7 +144,7 @@ def planned_levels(campaign: Campaign) -> list[str]:
 
 
 def cell(record: Record) -> dict[str, object]:
-    """The columns that say which trial it is."""
+    """Return the columns that say which trial it is."""
     return {
         "trial": record.id,
         "table": record.table,
@@ -155,7 +155,7 @@ def cell(record: Record) -> dict[str, object]:
 
 
 def some(records: Sequence[Record], only: Chosen) -> list[Record]:
-    """The records of these ids, of none where there are none; all for None. Raises BadInput for an id that none has."""
+    """The records of these ids, of none where there are none; all for None. Raise BadInput for an id that none has."""
     if only is None:
         return list(records)
     known, wanted = sorted(record.id for record in records), {only} if isinstance(only, str) else set(only)

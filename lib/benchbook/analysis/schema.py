@@ -87,7 +87,7 @@ _TAKEN = {column.name for schema in SCHEMAS for column in schema.columns}
 
 
 def as_level(name: str) -> str:
-    """The column of a level: its name, and `<name>_level` where another column of a frame has that name."""
+    """Return the column of a level: its name, and `<name>_level` where another column of a frame has that name."""
     return f"{name}_level" if name in _TAKEN else name
 
 
@@ -136,7 +136,7 @@ def _level(values: pd.Series) -> pd.Series:
 
 
 def check_numbers(frame: pd.DataFrame, *names: str) -> None:
-    """Raises BadInput for a column that the frame does not have, and for one of text; an empty one has no kind."""
+    """Raise BadInput for a column that the frame does not have, and for one of text; an empty one has no kind."""
     for name in names:
         one_of(name, frame.columns, "column")
         if not _is_numeric(frame[name]) and frame[name].notna().any():
@@ -156,7 +156,7 @@ def tables() -> pd.DataFrame:
 
 
 def data_resource(name: str, path: str, frame: pd.DataFrame, schema: FrameSchema, note: str) -> dict[str, object]:
-    """A file that holds the frame; `path` ends in csv or parquet, `note` is what else is to know of its rows."""
+    """Return a file that holds the frame; `path` ends in csv or parquet, `note` is what else is to know of its rows."""
     format_ = path.rpartition(".")[2]
     about = {"name": name, "path": path, "format": format_, "mediatype": _FORMATS[format_], "encoding": "utf-8"}
     # What a row is; the rest of the schema's words is about the call that makes the frame.
@@ -165,7 +165,7 @@ def data_resource(name: str, path: str, frame: pd.DataFrame, schema: FrameSchema
 
 
 def _fields(frame: pd.DataFrame, schema: FrameSchema) -> list[dict[str, str]]:
-    """Every column of the frame; a unit that another column says is left out."""
+    """Return every column of the frame; a unit that another column says is left out."""
     meanings = {column.name: column.meaning for column in schema.columns}
     units: Mapping[str, str] = frame.attrs["units"]
     names = [(str(name), str(kind)) for name, kind in frame.dtypes.items()]

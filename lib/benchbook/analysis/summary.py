@@ -74,7 +74,7 @@ def of_campaign(published: Published, campaign: Campaign) -> Circumstances:
 
 
 def unsure(records: Sequence[Record]) -> str:
-    """A sentence where rates are none to rely on, with one of them; empty else, and of older kits' records."""
+    """Return a sentence where rates are none to rely on, with one of them; empty else, and of older kits' records."""
     found = [record for record in records if record.proof.get("unsure")]
     if not found:
         return ""
@@ -177,7 +177,7 @@ def _load(campaign: Campaign, about: Environment) -> list[str]:
 
 
 def _length(asked: Asked) -> list[str]:
-    """How long a load was; of a generator that counts requests instead of seconds, how many it sent."""
+    """Return how long a load was; of a generator that counts requests instead of seconds, how many it sent."""
     counted = [f"{asked[name]:,} {name}" for name in _COUNTED if _whole(asked.get(name))]
     if counted:
         several = asked.get("together", 1)

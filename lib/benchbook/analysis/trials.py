@@ -39,7 +39,7 @@ def trials_of(campaign: Campaign, *, disturbed: bool = False) -> pd.DataFrame:
     disturbed : also the measurements that something interfered with, which do not count.
 
     The frame is kept in the campaign's folder as trials.parquet, and made anew where a record is newer. Of 10,000
-    trials it takes half a minute to make and a second to read. Raises RecordBroken.
+    trials it takes half a minute to make and a second to read. Raise RecordBroken.
     """
     path, newest = campaign.folder / FILE, _newest(campaign.folder)
     found = _kept(path, newest)

@@ -20,7 +20,7 @@ class Touched(NamedTuple):
 
 
 def touched(table: PublishedTable, rows: Iterable[int | None], columns: Iterable[str]) -> Touched:
-    """The metrics among these columns, in these rows."""
+    """Return the metrics among these columns, in these rows."""
     metrics = [name for name in columns if name in table.metrics]
     return Touched(table.id, frozenset((row, name) for row in rows if row is not None for name in metrics))
 
@@ -31,7 +31,7 @@ Outcomes = Iterator[Finding | Passed | Touched]
 def table_finding(
     table: PublishedTable, id: str, kind: Kind, severity: Severity, sentence: str, arithmetic: list[str]
 ) -> Finding:
-    """A finding about one table; its id goes on behind the table's."""
+    """Return a finding about one table; its id goes on behind the table's."""
     return Finding(
         id=f"{table.id}.{id}",
         where=numbers.where(table),
@@ -59,7 +59,7 @@ class Audit(BaseModel):
     untouched: list[str] = []
 
     def count(self, severity: Severity) -> int:
-        """The number of findings of this severity."""
+        """Return the number of findings of this severity."""
         return sum(finding.severity == severity for finding in self.findings)
 
 
@@ -71,7 +71,7 @@ def counted(audit: Audit) -> str:
 
 
 def untouched(audit: Audit) -> str:
-    """The figures that no check touches, in a sentence."""
+    """Return the figures that no check touches, in a sentence."""
     if not audit.untouched:
         return f"Each of the {audit.figures} figures is touched by a check."
     return (

@@ -33,7 +33,7 @@ _VERDICT = {"Little's law": "should not be", "plausibility": "is hard to believe
 
 
 def identities(published: Published) -> Outcomes:
-    """Every declared identity of every table, and of the text."""
+    """Yield every declared identity of every table, and of the text."""
     for table in published.tables.values():
         for identity in table.identities:
             yield from _outcomes(published, identity, cases_of(published, table, identity), table)
@@ -90,7 +90,7 @@ def _broken(
 
 
 def more(cases: Sequence[object]) -> list[str]:
-    """A line that counts what LINES leaves out."""
+    """Return a line that counts what LINES leaves out."""
     return [f"and {len(cases) - LINES} more rows like these"] if len(cases) > LINES else []
 
 
@@ -201,5 +201,5 @@ def _is(number: Number, value: float) -> bool:
 
 
 def _sides(identity: Identity) -> tuple[str, str]:
-    """The printed side, then the computed one."""
+    """Return the printed side, then the computed one."""
     return (identity.left, identity.right) if bare(identity.left) else (identity.right, identity.left)

@@ -85,14 +85,14 @@ def _level(table: PublishedTable, row: int, name: str) -> object:
 
 
 def cases_of(published: Published, table: PublishedTable, identity: Identity) -> list[Case]:
-    """The rows in which an identity is checked; one case for all where it is about the table as a whole."""
+    """Return the rows in which an identity is checked; one case for all where it is about the table as a whole."""
     if of_the_table((identity.left, identity.right), table.fields):
         return [case_of(published, table, 0)._replace(label="all rows", row=None)]
     return [case_of(published, table, row) for row in table.matching(identity.rows)]
 
 
 def state(identity: Identity, known: dict[str, Number]) -> State | None:
-    """Whether an identity holds however its numbers were rounded; None where one of them is not printed.
+    """Return whether an identity holds however its numbers were rounded; None where one of them is not printed.
 
     truncated: the printed side is what is left when the digits of the other are cut off, and not what rounding gives.
     """
@@ -117,7 +117,7 @@ def side(
 
 
 def kind_of(identity: Identity) -> Kind:
-    """The declared kind, or what the relation says."""
+    """Return the declared kind, or what the relation says."""
     return identity.kind or ("identity" if identity.relation == "=" else "bound")
 
 
@@ -135,7 +135,7 @@ def _mirrored(number: Number) -> Number:
 
 
 def _cut(printed: Number, computed: Number) -> bool:
-    """Whether `printed` looks truncated, towards zero; said only where the inputs are sharp enough to tell."""
+    """Return whether `printed` looks truncated, towards zero; said only where the inputs are sharp enough to tell."""
     if printed.value < 0:
         printed, computed = _mirrored(printed), _mirrored(computed)
     place = printed.high - printed.low

@@ -47,7 +47,7 @@ class Off(NamedTuple):
 
 
 def curves(published: Published) -> Outcomes:
-    """Every metric of every table along each of its levels that are numbers."""
+    """Yield every metric of every table along each of its levels that are numbers."""
     for table in published.tables.values():
         for curve in _curves(table):
             yield from _outliers(published, table, curve)
@@ -94,7 +94,7 @@ def _outliers(published: Published, table: PublishedTable, curve: LevelCurve) ->
 
 
 def _confirmed(published: Published, table: PublishedTable, curve: LevelCurve, place: int) -> bool:
-    """Whether a declared equality holds in the row, so that other printed figures confirm this one."""
+    """Return whether a declared equality holds in the row, so that other printed figures confirm this one."""
     row = curve.rows[place]
     mine = [one for one in table.identities if curve.metric in {*names(one.left), *names(one.right)}]
     declared = [one for one in mine if one.relation == "=" and row in table.matching(one.rows)]
@@ -118,7 +118,7 @@ def _off(curve: LevelCurve, place: int, *, time: bool) -> Off:
 
 
 def _steps_on(x: list[float], place: int, near: int, far: int) -> float:
-    """How many of the steps between the two nearest points lie before an end, in logarithms of the level.
+    """Return how many of the steps between the two nearest points lie before an end, in logarithms of the level.
 
     One, by rows, where a level is not above 0.
     """
@@ -129,7 +129,7 @@ def _steps_on(x: list[float], place: int, near: int, far: int) -> float:
 
 
 def _beyond(value: float, one: float, other: float) -> float:
-    """How far a value lies outside two others; 0 between them."""
+    """Return how far a value lies outside two others; 0 between them."""
     return max(value - max(one, other), min(one, other) - value, 0.0)
 
 

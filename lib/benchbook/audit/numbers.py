@@ -18,27 +18,27 @@ _PLAIN = re.compile(r"-?\d+(\.\d+)?")
 
 
 def rows(table: PublishedTable) -> range:
-    """The numbers of a table's rows."""
+    """Return the numbers of a table's rows."""
     return range(len(table.frame))
 
 
 def raw(table: PublishedTable, row: int, name: str) -> Any:
-    """A cell as it is stored: a number, a text, or a missing value."""
+    """Return a cell as it is stored: a number, a text, or a missing value."""
     return table.cells[row][name]
 
 
 def has(table: PublishedTable, row: int, *names: str) -> bool:
-    """Whether something is printed in all of these cells of a row."""
+    """Return whether something is printed in all of these cells of a row."""
     return all(bool(pd.notna(raw(table, row, name))) for name in names)
 
 
 def text(table: PublishedTable, row: int, metric: str) -> str:
-    """A metric's cell with the digits that were printed."""
+    """Return a metric's cell with the digits that were printed."""
     return table.texts[row][metric]
 
 
 def of_row(published: Published, table: PublishedTable, row: int) -> dict[str, Number]:
-    """Every number that an expression can name in one row: columns, fixed levels, and facts as `fact.value`.
+    """Return every number that an expression can name in one row: columns, fixed levels, and facts as `fact.value`.
 
     Metrics are rounded to their last printed place. Whole numbers elsewhere are exact: they were set or counted.
     """
@@ -48,7 +48,7 @@ def of_row(published: Published, table: PublishedTable, row: int) -> dict[str, N
 
 
 def of_text(report: Report) -> dict[str, Number]:
-    """The numbers of all text facts, as `fact.value`."""
+    """Return the numbers of all text facts, as `fact.value`."""
     return {
         f"{fact.id}.{name}": _rounded(value) if "percent" in name else _setting(value)
         for fact in report.text_facts
@@ -58,7 +58,7 @@ def of_text(report: Report) -> dict[str, Number]:
 
 
 def words(table: PublishedTable, row: int, numbers: Mapping[str, Number]) -> dict[str, str]:
-    """Each number of a row as it was printed, with thousands apart."""
+    """Return each number of a row as it was printed, with thousands apart."""
     return {
         name: _printed(table, row, name) if name in table.texts[row] else plain(number.value)
         for name, number in numbers.items()
@@ -66,28 +66,28 @@ def words(table: PublishedTable, row: int, numbers: Mapping[str, Number]) -> dic
 
 
 def plain(value: float) -> str:
-    """A number as printed: whole ones without decimals, thousands apart."""
+    """Return a number as printed: whole ones without decimals, thousands apart."""
     return f"{value:,.0f}" if value == int(value) else f"{value:,.{_places(value)}f}"
 
 
 def cell(table: PublishedTable, row: int, name: str) -> Scalar:
-    """A cell of levels or notes, or a metric as its printed text."""
+    """Return a cell of levels or notes, or a metric as its printed text."""
     return _printed(table, row, name) if name in table.texts[row] else shown(raw(table, row, name))
 
 
 def label(table: PublishedTable, row: int) -> str:
-    """The key of a row in words: "mode no_dtm, sql_per_branch 10"."""
+    """Return the key of a row in words: "mode no_dtm, sql_per_branch 10"."""
     keys = table.meta.table_schema.primary_key
     return ", ".join(f"{key} {shown(raw(table, row, key))}" for key in keys)
 
 
 def shown(value: Scalar) -> str:
-    """A setting in words: numbers with thousands apart, text as it is."""
+    """Return a setting in words: numbers with thousands apart, text as it is."""
     return value if isinstance(value, str) else plain(float(value))
 
 
 def where(table: PublishedTable) -> str:
-    """The table and where the report has it."""
+    """Return the table and where the report has it."""
     return f"table {table.id} ({table.where})"
 
 
@@ -116,7 +116,7 @@ def _places(value: float) -> int:
 
 
 def _printed(table: PublishedTable, row: int, name: str) -> str:
-    """The printed digits where they are a plain numeral in the column's unit, else the number in that unit."""
+    """Return the printed digits where they are a plain numeral in the column's unit, else the number in that unit."""
     printed = text(table, row, name)
     if not _PLAIN.fullmatch(printed):
         return plain(float(raw(table, row, name)))
@@ -124,6 +124,6 @@ def _printed(table: PublishedTable, row: int, name: str) -> str:
 
 
 def apart(numeral: str) -> str:
-    """A plain numeral with its thousands apart and its digits as they are: "-12,039.50"."""
+    """Return a plain numeral with its thousands apart and its digits as they are: "-12,039.50"."""
     whole, point, decimals = numeral.removeprefix("-").partition(".")
     return f"{'-' * numeral.startswith('-')}{int(whole):,}{point}{decimals}"

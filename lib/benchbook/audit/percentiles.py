@@ -63,7 +63,7 @@ def latencies(published: Published) -> Outcomes:
 
 
 def percentiles(table: PublishedTable) -> list[PrintedPercentile]:
-    """The metrics that are percentiles: p50_ms, tidb_p99_s, p999_ms (99.9%)."""
+    """Return the metrics that are percentiles: p50_ms, tidb_p99_s, p999_ms (99.9%)."""
     found = ((name, _PERCENTILE.match(name)) for name in table.metrics)
     return [
         PrintedPercentile(name, percent, (m["before"], m["after"]))
@@ -153,7 +153,7 @@ class BucketCell(NamedTuple):
 
 
 def buckets(published: Published) -> Outcomes:
-    """Every percentile that is declared to come from a histogram."""
+    """Yield every percentile that is declared to come from a histogram."""
     for table in published.tables.values():
         for declared in table.meta.buckets:
             yield from _checked(table, declared)

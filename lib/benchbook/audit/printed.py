@@ -36,7 +36,7 @@ class Printed(NamedTuple):
 
 
 def digits(published: Published) -> Outcomes:
-    """Every metric; tables of fewer than four rows are taken together where they have the same metric."""
+    """Yield every metric; tables of fewer than four rows are taken together where they have the same metric."""
     for metric, cells in _groups(published):
         exceptions = _exceptions(cells)
         if exceptions is None:
@@ -68,7 +68,7 @@ def _printed(table: PublishedTable, row: int, metric: str) -> Printed:
 
 
 def _exceptions(cells: list[Printed]) -> list[Printed] | None:
-    """The cells that leave the column's habit, decimals or significant digits; None where there is no habit."""
+    """Return the cells that leave the column's habit, decimals or significant digits; None where there is no habit."""
     decimals, _ = Counter(cell.decimals for cell in cells).most_common(1)[0]
     figures, _ = Counter(cell.most for cell in cells).most_common(1)[0]
     habits: list[Callable[[Printed], bool]] = [
@@ -144,7 +144,7 @@ def _place(table: PublishedTable, row: int) -> Place:
 
 
 def _common(one: Place, other: Place) -> list[str]:
-    """The metrics that both rows print, of the same name and unit."""
+    """Return the metrics that both rows print, of the same name and unit."""
     theirs = other.metrics
     return [
         name for name in one.metrics if name in theirs and one.table.fields[name].unit == other.table.fields[name].unit
@@ -162,7 +162,7 @@ def _digits(place: Place, metrics: list[str]) -> int:
 
 
 def _nearly(one: Place, other: Place, common: list[str]) -> bool:
-    """Whether all common figures but one are alike, at least three of them, with seven digits together."""
+    """Return whether all common figures but one are alike, at least three of them, with seven digits together."""
     alike = [name for name in common if _alike(one, other, [name])]
     return len(alike) == len(common) - 1 >= ALIKE and _digits(one, alike) >= DIGITS - 1
 
@@ -235,7 +235,7 @@ def _restated(places: list[Place]) -> Outcomes:
 
 
 def _one_point(one: Place, other: Place) -> bool:
-    """Whether all settings that both rows print agree, some of those that tell rows apart among them."""
+    """Return whether all settings that both rows print agree, some of those that tell rows apart among them."""
     mine, theirs = one.settings, other.settings
     keys = one.table.meta.table_schema.primary_key
     return all(name in theirs for name in keys) and all(mine[name] == theirs[name] for name in mine if name in theirs)

@@ -65,7 +65,7 @@ def audit(published: Published) -> Audit:
 
 
 def _figures(table: PublishedTable) -> list[tuple[int, str]]:
-    """Every cell of a metric in which something is printed."""
+    """Return every cell of a metric in which something is printed."""
     return [(row, name) for name in table.metrics for row in numbers.rows(table) if numbers.has(table, row, name)]
 
 
@@ -82,7 +82,7 @@ def _named(cells: list[tuple[PublishedTable, int, str]]) -> list[str]:
 
 
 def audits(names: Sequence[str] | None) -> list[Audit]:
-    """The audits of these reports, of all that are known without names. Raises BadInput for one that is not."""
+    """Return the audits of these reports, of all that are known without names. Raise BadInput for one that is not."""
     return [audit(reports.load(name)) for name in names or reports.known_reports()]
 
 

@@ -25,7 +25,7 @@ class Pair(NamedTuple):
 
 
 def shapes(published: Published) -> Outcomes:
-    """Every declared constant, trend and companion of every table."""
+    """Yield every declared constant, trend and companion of every table."""
     for table in published.tables.values():
         for constant in table.meta.constants:
             yield from _constant(published, table, constant)
@@ -57,7 +57,7 @@ def _constant(published: Published, table: PublishedTable, constant: Constant) -
 
 
 def constant_values(published: Published, table: PublishedTable, constant: Constant) -> list[tuple[Case, Number]]:
-    """The rows in which a constant's expression can be computed, and what it comes to."""
+    """Return the rows in which a constant's expression can be computed, and what it comes to."""
     cases = [case_of(published, table, row) for row in numbers.rows(table)]
     return [(case, value) for case in cases if (value := evaluate(constant.expression, case.known)) is not None]
 
@@ -68,7 +68,7 @@ def _distance(value: Number, middle: float) -> float:
 
 
 def _relative(difference: float, to: float) -> float:
-    """A difference as a share of a figure's size, whatever its sign; infinite against zero."""
+    """Return a difference as a share of a figure's size, whatever its sign; infinite against zero."""
     return difference / abs(to) if to else math.copysign(math.inf, difference) if difference else 0.0
 
 
@@ -95,7 +95,7 @@ def _trend(table: PublishedTable, trend: Trend) -> Outcomes:
 
 
 def trend_pairs(table: PublishedTable, trend: Trend) -> list[Pair]:
-    """The rows that a trend compares, two by two."""
+    """Return the rows that a trend compares, two by two."""
     rows = [row for row in numbers.rows(table) if numbers.has(table, row, trend.metric, *trend.over)]
     return [
         Pair(small, large, _excess(table, trend, small, large))
@@ -105,7 +105,7 @@ def trend_pairs(table: PublishedTable, trend: Trend) -> list[Pair]:
 
 
 def _larger(table: PublishedTable, levels: list[str], small: int, large: int) -> bool:
-    """Whether no level falls from the one row to the other, and some rises."""
+    """Return whether no level falls from the one row to the other, and some rises."""
     both = [(numbers.raw(table, small, name), numbers.raw(table, large, name)) for name in levels]
     return all(x <= y for x, y in both) and any(x < y for x, y in both)
 

@@ -39,7 +39,7 @@ def suggestions(published: Published, table: PublishedTable, identity: Identity,
 
 
 def other_rounding(published: Published, table: PublishedTable, identity: Identity) -> list[str]:
-    """Whether a constant that all rows share, and that was itself rounded, explains what looks truncated."""
+    """Return whether a constant that all rows share, and that was itself rounded, explains what looks truncated."""
     shared = [name for part in (identity.left, identity.right) for name in names(part) if name in table.fixed]
     cases = [case_of(published, table, row) for row in table.matching(identity.rows)]
     return [line for name in shared for line in _range(identity, cases, name)]
@@ -90,7 +90,7 @@ def _slips(table: PublishedTable, identity: Identity, case: Case) -> Iterator[Sw
 
 
 def _misprints(text: str) -> Iterator[str]:
-    """Every numeral that differs in one digit, or in the order of two neighbouring ones."""
+    """Yield every numeral that differs in one digit, or in the order of two neighbouring ones."""
     places = [place for place, character in enumerate(text) if character.isdigit()]
     for place in places:
         yield from (text[:place] + digit + text[place + 1 :] for digit in "0123456789" if digit != text[place])

@@ -45,7 +45,7 @@ def _settings(fact: TextFact, table: PublishedTable) -> Outcomes:
 
 
 def _values(table: PublishedTable, name: str) -> list[Scalar]:
-    """The values of a level, each once, in printed order."""
+    """Return the values of a level, each once, in printed order."""
     return [table.fixed[name]] if name in table.fixed else table.frame[name].dropna().unique().tolist()
 
 
@@ -119,7 +119,7 @@ def _applies(field: FieldMeta, table: PublishedTable, row: int) -> bool:
 
 
 def _elsewhere(published: Published, table: PublishedTable, row: int, name: str) -> str:
-    """What a table that restates this row prints there, or else what other rows have."""
+    """Return what a table that restates this row prints there, or else what other rows have."""
     mine = {level: numbers.raw(table, row, level) for level in table.levels if numbers.has(table, row, level)}
     for other in published.tables.values():
         same = all(value == mine[level] for level, value in other.fixed.items() if level in mine)
@@ -149,7 +149,7 @@ def _wording(table: PublishedTable) -> Outcomes:
 
 
 def _meaning(published: Published) -> Outcomes:
-    """A metric of one name whose transactions hold different numbers of statements in different tables."""
+    """Yield a metric of one name whose transactions hold different numbers of statements in different tables."""
     with_statements = [
         (table, field)
         for table in published.tables.values()

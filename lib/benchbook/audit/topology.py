@@ -65,7 +65,7 @@ def _apart(host: str, address: str) -> str:
 
 
 def _around(fact: TextFact, word: str) -> str:
-    """The words of a passage in which `word` stands."""
+    """Return the words of a passage in which `word` stands."""
     return " ".join(part for part in fact.printed.split() if word in part)
 
 
@@ -119,7 +119,7 @@ def _runs(report: Report, address: str) -> str:
 
 
 def _number(version: str) -> tuple[int, ...] | None:
-    """The leading number of a version: (5, 7, 25) of "5.7.25-log"; None where there is none."""
+    """Return the leading number of a version: (5, 7, 25) of "5.7.25-log"; None where there is none."""
     found = _VERSION.search(version)
     return tuple(int(part) for part in found[0].split(".")) if found else None
 
@@ -177,5 +177,5 @@ def _options(report: Report, system: SystemFact) -> Outcomes:
 
 
 def _words(command: str) -> set[str]:
-    """The options of a command, without their values."""
+    """Return the options of a command, without their values."""
     return {word.partition("=")[0] for word in command.split()}

@@ -21,7 +21,7 @@ _ADDRESS = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}")
 
 
 def refuse_dead(published: Published, root: Path | None = None) -> None:
-    """Raises BadInput naming the file, the key and the fix, for the first declaration that checks nothing."""
+    """Raise BadInput naming the file, the key and the fix, for the first declaration that checks nothing."""
     folder = root / published.report.name if root else paths.published_dir(published.report.name)
     for table in published.tables.values():
         for id, why in _dead(published, table):
@@ -65,7 +65,7 @@ def _no_rows(table: PublishedTable, identity: Identity) -> Iterator[str]:
 
 
 def _unmatched(published: Published, fact: TextFact) -> list[str]:
-    """The values of a fact about tables that no check of the audit looks at."""
+    """Return the values of a fact about tables that no check of the audit looks at."""
     if not fact.tables:
         return []
     tables = [published.tables[id] for id in fact.tables]
@@ -83,7 +83,7 @@ def _unmatched(published: Published, fact: TextFact) -> list[str]:
 
 
 def _used(published: Published) -> set[str]:
-    """Every name in an expression of the report."""
+    """Return every name in an expression of the report."""
     tables = published.tables.values()
     identities = [*published.report.identities, *(one for table in tables for one in table.identities)]
     sides = [side for one in identities for side in (one.left, one.right)]

@@ -62,7 +62,7 @@ def dask_setup(worker: Worker) -> None:
 
 
 def run_on_worker(order: CellOrder) -> CellRan:
-    """The task of a cell; what it says last goes to the batch as an event of Dask's."""
+    """Return the task of a cell; what it says last goes to the batch as an event of Dask's."""
     worker = get_worker()
     return run_cell(order, lambda line: worker.log_event(topic(order.batch), {"cell": order.number, "line": line}))
 
@@ -77,7 +77,7 @@ def opened(scheduler: str, workers: int) -> Iterator[Client]:
 
     ssh://INVENTORY makes one on the hosts of that inventory, slurm://PARTITION one of `workers` jobs, "" one of
     `workers` processes. Their connections are encrypted under a key of their own: who can speak to a scheduler can run
-    anything. Raises BadInput for a scheduler that does not answer, HostUnusable for such hosts.
+    anything. Raise BadInput for a scheduler that does not answer, HostUnusable for such hosts.
     """
     settings = {**_QUIET, "distributed.scheduler.allowed-failures": _DEATHS, "distributed.scheduler.http.routes": []}
     kind, _, where = scheduler.partition("://")
@@ -135,7 +135,7 @@ _SLURM_FIX = "docs/batches.md has a configuration that works: ~/.config/dask/job
 def opened_on_slurm(partition: str, workers: int) -> Iterator[Client]:
     """A client of a cluster of `workers` jobs, ended with the block; `partition` empty: as Dask's file or Slurm says.
 
-    A job that ends before the batch does is submitted again. Raises BadInput where Slurm takes no job.
+    A job that ends before the batch does is submitted again. Raise BadInput where Slurm takes no job.
     """
     folder = batches_dir()
     with writing(folder):
@@ -163,7 +163,7 @@ def _check_job(script: str, partition: str) -> None:
 
 
 def _slurm_settings(partition: str, folder: str) -> dict[str, Any]:
-    """What the kit says to Dask; all else stands in Dask's own file, which goes before `_JOB`."""
+    """Return what the kit says to Dask; all else stands in Dask's own file, which goes before `_JOB`."""
     # Where there is no such file, dask-jobqueue, which has defaults of its own, is not imported yet.
     stands = dask.config.get("jobqueue.slurm", default=None) or {}
     told = {name.replace("-", "_"): value for name, value in stands.items()}
@@ -199,7 +199,7 @@ _TLS = "DASK_DISTRIBUTED__COMM__TLS__"
 def opened_over_ssh(name: str) -> Iterator[Client]:
     """A client of a cluster on the hosts of the inventory `name`, ended with the block.
 
-    Raises BadInput, HostUnusable (FanOutFailed for several hosts) for hosts that Dask cannot be started on.
+    Raise BadInput, HostUnusable (FanOutFailed for several hosts) for hosts that Dask cannot be started on.
     """
     inventory = load_inventory(name)
     with ExitStack() as stack:
@@ -274,7 +274,7 @@ def _address(host: Host) -> str:
 
 
 def _login(host: Host) -> dict[str, Any]:
-    """What asyncssh is to do: only this key where one is named, and only hosts that are known."""
+    """Return what asyncssh is to do: only this key where one is named, and only hosts that are known."""
     ssh = host.inventory.ssh
     options: dict[str, Any] = {
         "port": find_route(host.inventory, host.name).port,

@@ -26,7 +26,7 @@ from benchbook.user_input.guard import INTERRUPTED
 
 
 def write_results(batch: str, plan: BatchPlan, cells: Sequence[BatchCell], results: Sequence[CellResult]) -> Path:
-    """Write `data/runs/batches/ID.json` in one step; return its path. Raises NotWritten.
+    """Write `data/runs/batches/ID.json` in one step; return its path. Raise NotWritten.
 
     `status` of a cell is null until it is over: a killed batch leaves one, too.
     """
@@ -53,7 +53,7 @@ _HEADS = ("cell", "report", "inventory", "profile", "parameters", "trials", "mac
 def run(file: str, console: Console, *, dry: bool, scheduler: str = "", workers: int = 0) -> int:
     """Run the plan in `file`, or with `dry` only print it; returns the worst exit status of its cells.
 
-    `workers`: processes, or jobs of Slurm; 0: as many as there are inventories. Raises BadInput before anything is
+    `workers`: processes, or jobs of Slurm; 0: as many as there are inventories. Raise BadInput before anything is
     started.
     """
     if workers and scheduler and not scheduler.startswith("slurm://"):
@@ -70,7 +70,7 @@ def run(file: str, console: Console, *, dry: bool, scheduler: str = "", workers:
 
 
 def _planned(plan: BatchPlan, cell: BatchCell, *, first: bool) -> Planned:
-    """What a cell plans at first: checked as its report would, no host is touched. Raises BadInput naming the cell.
+    """What a cell plans at first: checked as its report would, no host is touched. Raise BadInput naming the cell.
 
     What is the same for all cells of a report, its claims and figures, is checked with the `first` of them.
     """
@@ -131,7 +131,7 @@ def run_cells(
 ) -> int:
     """Run cells to their ends, return the worst exit status; `program` stands in for `python -m benchbook`.
 
-    `workers` 0: as many processes as there are inventories. Raises NotWritten, before any begins or when all are over.
+    `workers` 0: as many processes as there are inventories. Raise NotWritten, before any begins or when all are over.
     """
     batch, queues = new_batch(), InventoryQueues(cells)
     keep = partial(write_results, batch, plan, cells)

@@ -28,11 +28,11 @@ class InventoryQueues:
         self._busy: set[str] = set()
 
     def __len__(self) -> int:
-        """How many inventories there are: so many cells run at once at most."""
+        """Return how many inventories there are: so many cells run at once at most."""
         return len(self._lines)
 
     def ready(self) -> Iterator[BatchCell]:
-        """The next cell of each inventory on which none runs; it counts as running from here on."""
+        """Yield the next cell of each inventory on which none runs; it counts as running from here on."""
         for place, line in self._lines.items():
             if line and place not in self._busy:
                 self._busy.add(place)
@@ -89,7 +89,7 @@ class Dispatch:
     _running: dict[str, Future[CellRan]] = field(default_factory=dict)
 
     def run(self) -> list[CellResult]:
-        """All cells to their ends; after Ctrl-C, those that had begun. Raises NotWritten before any begins."""
+        """All cells to their ends; after Ctrl-C, those that had begun. Raise NotWritten before any begins."""
         self.keep(self._results)
         self.client.subscribe_topic(topic(self.batch), self._event)
         running = as_completed([])
@@ -171,5 +171,5 @@ class Dispatch:
 
 
 def new_batch() -> str:
-    """A name that begins with its time, as a campaign's."""
+    """Return a name that begins with its time, as a campaign's."""
     return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{time.time_ns() % 1_000_000_000:09}"

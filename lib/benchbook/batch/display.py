@@ -138,7 +138,7 @@ class BatchDisplay:
         self._bars.stop()
 
     def write(self, *, over: bool = False) -> Path:
-        """Write the page; return its path. Raises NotWritten."""
+        """Write the page; return its path. Raise NotWritten."""
         with self._lock:
             return write_page(self._batch, self._plan, list(self.states.values()), over=over)
 
@@ -186,7 +186,7 @@ class BatchDisplay:
 
 
 def write_page(batch: str, plan: str, states: Sequence[CellState], *, over: bool) -> Path:
-    """Write the page of a batch whose cells stand so; `plan` names its file. Return its path. Raises NotWritten."""
+    """Write the page of a batch whose cells stand so; `plan` names its file. Return its path. Raise NotWritten."""
     now, site = time.time(), paths.site_dir()
     html = publish.rendered(
         "batch.html.j2",

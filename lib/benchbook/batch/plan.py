@@ -55,7 +55,7 @@ class BatchPlan(Strict):
 
 
 def load_plan(path: Path) -> BatchPlan:
-    """Read a plan. Raises BadInput naming file, key, value and fix."""
+    """Read a plan. Raise BadInput naming file, key, value and fix."""
     if not user_file.is_there(path):
         fix = "write one: a list `reports` and, where they differ, `inventories`, `profiles`, `parameters`"
         raise BadInput("no such plan", file=path, key="plan", value=str(path), fix=fix)
@@ -92,7 +92,7 @@ class BatchCell:
 
 
 def _from_anywhere(name: str) -> str:
-    """A name in env/ as it is, a file's path from the root."""
+    """Return a name in env/ as it is, a file's path from the root."""
     return str(Path(name).absolute()) if name.endswith((".yaml", ".yml")) else name
 
 
@@ -104,13 +104,13 @@ class Planned(NamedTuple):
 
 
 def load_s(asked: Mapping[str, object]) -> float:
-    """Seconds that a load lasts by what was asked for; 0 where that does not say it."""
+    """Return seconds that a load lasts by what was asked for; 0 where that does not say it."""
     found = asked.get("time_s")
     return float(found) if isinstance(found, int | float) else 0.0
 
 
 def cells_of(plan: BatchPlan) -> list[BatchCell]:
-    """The cells in the plan's order. Raises BadInput for an unknown name and an exclusion that excludes nothing."""
+    """The cells in the plan's order. Raise BadInput for an unknown name and an exclusion that excludes nothing."""
     _check_names(plan)
     every = [BatchCell(number, *made) for number, made in enumerate(_combinations(plan), 1)]
     for position, rule in enumerate(plan.exclude):
@@ -169,7 +169,7 @@ def _each_known(plan: BatchPlan, key: str, names: Sequence[str], known: Sequence
 
 
 def _each_once(plan: BatchPlan, key: str, said: Sequence[object], meant: Sequence[str]) -> None:
-    """Raises BadInput for what stands there before, perhaps in other words: a file beside its name in env/."""
+    """Raise BadInput for what stands there before, perhaps in other words: a file beside its name in env/."""
     for position, each in enumerate(meant):
         if each in meant[:position]:
             fix = "name it once"

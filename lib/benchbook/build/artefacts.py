@@ -10,7 +10,7 @@ from benchbook.user_input.choices import one_of
 
 
 def names() -> list[str]:
-    """Every system that `provide` knows, sorted."""
+    """Return every system that `provide` knows, sorted."""
     return sorted({*programs.systems(), *fetched.systems()})
 
 
@@ -24,11 +24,11 @@ def provide(name: str, say: Say = print) -> Path:
 
 
 def is_there(name: str) -> bool:
-    """Whether a run of NAME has nothing left to build or fetch."""
+    """Return whether a run of NAME has nothing left to build or fetch."""
     return fetched.is_fetched(name) if name in fetched.systems() else programs.is_built(name)
 
 
 def state(name: str) -> str:
-    """How NAME comes here, and whether it is ready, in words."""
+    """Return how NAME comes here, and whether it is ready, in words."""
     how, done = ("fetched by Maven", "fetched") if name in fetched.systems() else ("built from source", "built")
     return f"{how}, pinned; {'ready' if is_there(name) else f'{done} on first use, or by `benchbook build {name}`'}"

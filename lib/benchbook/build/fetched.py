@@ -66,17 +66,17 @@ class Package(BaseModel):
 
 
 def systems() -> list[str]:
-    """The names of all systems that are fetched, sorted."""
+    """Return the names of all systems that are fetched, sorted."""
     return sorted(file.parent.name for file in (paths.find("env", "systems")).glob("*/fetch.yaml"))
 
 
 def package(name: str) -> Package:
-    """Where NAME comes from. Raise BadInput when its fetch.yaml is wrong or there is none."""
+    """Return where NAME comes from. Raise BadInput when its fetch.yaml is wrong or there is none."""
     return load_model(Package, paths.find("env", "systems") / name / "fetch.yaml")
 
 
 def folder_for(name: str) -> Path:
-    """Where NAME is or will be."""
+    """Return where NAME is or will be."""
     wanted = package(name)
     return paths.cache_dir() / name / f"{wanted.version}-{wanted.sha256[:12]}"
 
@@ -86,7 +86,7 @@ def is_fetched(name: str) -> bool:
 
 
 def server(name: str) -> Path:
-    """The archive with the server of NAME. Raise BadInput, naming the command that fetches it."""
+    """Return the archive with the server of NAME. Raise BadInput, naming the command that fetches it."""
     folder = folder_for(name)
     if not is_fetched(name):
         raise BadInput("its server is not fetched yet", file=folder, key=name, fix=f"run `benchbook build {name}`")

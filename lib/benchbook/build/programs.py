@@ -84,7 +84,7 @@ _ASKED = ("GOVERSION", "GOOS", "GOARCH", "GOAMD64", "GOARM64")
 
 
 def go_program() -> str:
-    """The path of `go`; /usr/local/go, where its own installer puts it, is often missing from PATH."""
+    """Return the path of `go`; /usr/local/go, where its own installer puts it, is often missing from PATH."""
     found = shutil.which("go", path=f"{os.environ.get('PATH', os.defpath)}:/usr/local/go/bin")
     if found is None:
         raise BadInput("Go is not on PATH", key="go", fix=INSTALL_GO)
@@ -182,19 +182,19 @@ class Manifest:
 
 
 def systems() -> list[str]:
-    """The names of all systems that are built from source, sorted."""
+    """Return the names of all systems that are built from source, sorted."""
     return sorted(file.parent.name for file in _systems_dir().glob("*/build.yaml"))
 
 
 def recipe(name: str) -> Recipe:
-    """How NAME is built. Raise BadInput when there is no such system or its build.yaml is wrong."""
+    """Return how NAME is built. Raise BadInput when there is no such system or its build.yaml is wrong."""
     file = _systems_dir() / name / "build.yaml"
     one_of(name, systems(), "system", problem="this system is not built from source")
     return load_model(Recipe, file)
 
 
 def artefact(name: str) -> Path:
-    """The folder that holds the built programs of NAME. Raise NotBuilt, naming the command that builds them."""
+    """Return the folder that holds the built programs of NAME. Raise NotBuilt, naming the command that builds them."""
     folder = folder_for(name)
     if not (folder / MANIFEST).is_file():
         raise NotBuilt("its programs are not built yet", file=folder, key=name, fix=f"run `benchbook build {name}`")
@@ -206,12 +206,12 @@ def is_built(name: str) -> bool:
 
 
 def manifest(name: str) -> Manifest:
-    """What the built programs of NAME were made of. Raise NotBuilt."""
+    """Return what the built programs of NAME were made of. Raise NotBuilt."""
     return Manifest(**json.loads((artefact(name) / MANIFEST).read_text()))
 
 
 def folder_for(name: str) -> Path:
-    """Where the programs of NAME are or will be; asks Go for its version."""
+    """Return where the programs of NAME are or will be; asks Go for its version."""
     return paths.cache_dir() / name / key(name, recipe(name), go_platform(_systems_dir() / name))
 
 

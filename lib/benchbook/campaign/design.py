@@ -148,7 +148,7 @@ class Plan(OpenModel):
         return SPENT * (1 - SPENT) ** (len(self.looks_after) - 1) / len(self.looks_after[-1])
 
     def with_more(self, trials: Sequence[Trial], claims: Sequence[str], ahead: Sequence[Block]) -> Plan:
-        """The plan with a block of trials, added for these claims, after its own; `planned` stays as it was."""
+        """Return the plan with a block of trials, added for these claims, after its own; `planned` stays as it was."""
         planned = len(self.trials) if self.planned is None else self.planned
         block = AddedBlock(repetition=trials[0].repetition, claims=list(claims))
         # Dumped and read anew: a copy would be written with the keys that it had before.
@@ -162,7 +162,7 @@ class Plan(OpenModel):
 
 
 def digest(value: object) -> str:
-    """A short hash of anything that JSON can say."""
+    """Return a short hash of anything that JSON can say."""
     return _hash(_canonical(value))
 
 
@@ -235,7 +235,7 @@ def _by_lot(cells: Sequence[Cell], repetition: int, seed: int) -> list[Cell]:
 
 
 def identities(plan: Plan) -> list[str]:
-    """What the identities of a plan's trials must be, in its order: those that `plan` gives these cells."""
+    """Return what the identities of a plan's trials must be, in its order: those that `plan` gives these cells."""
     conditions = _canonical(conditions_of(plan.asked))
     return [_identity(trial.cell, trial.repetition, conditions) for trial in plan.trials]
 
@@ -258,6 +258,6 @@ def _trial(cell: Cell, repetition: int, order: int, conditions: str, shared: Col
 
 
 def blocks(trials: Sequence[Trial]) -> list[list[Trial]]:
-    """The trials cut where repetition or system changes."""
+    """Return the trials cut where repetition or system changes."""
     ordered = sorted(trials, key=lambda trial: trial.order)
     return [list(part) for _, part in groupby(ordered, key=lambda trial: (trial.repetition, trial.cell.system))]

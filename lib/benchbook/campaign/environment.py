@@ -64,7 +64,7 @@ class Environment(Survey):
 
     @classmethod
     def of(cls, surveyed: Survey, *, load_generator: str | None = None) -> Environment:
-        """What an experiment notes when its hosts are ready."""
+        """Return what an experiment notes when its hosts are ready."""
         more = {} if load_generator is None else {"load_generator": load_generator}
         return cls(**{**surveyed.model_dump(), **more})
 

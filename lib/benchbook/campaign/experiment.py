@@ -39,7 +39,7 @@ class Experiment(Protocol):
     """How the trials of a report are run. `running` connects, installs and yields; leaving it stops everything."""
 
     def hosts(self) -> list[str]:
-        """Names of the hosts that the trials need. Raise BadInput where the inventory lacks a role."""
+        """Return names of the hosts that the trials need. Raise BadInput where the inventory lacks a role."""
 
     def running(self) -> AbstractContextManager[Environment]:
         """Yields what is kept beside the plan: host facts, findings, the load generator."""
@@ -51,7 +51,7 @@ class Experiment(Protocol):
         """Run one trial; `on_rate(seconds into the load, rate)` while it runs. Raise TrialFailed."""
 
     def expected_s(self, trial: Trial) -> float:
-        """Seconds that the trial's load takes."""
+        """Return seconds that the trial's load takes."""
 
     def rate_unit(self, trial: Trial) -> str:
         """Unit of the rate that `measure` reports, in a reader's words: "tps", "MiB/s"."""

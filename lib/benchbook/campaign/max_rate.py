@@ -83,7 +83,7 @@ class Slo(Strict):
         return self.p99_ms > 0
 
     def lasts_s(self, rate: float) -> int:
-        """Seconds of a load at this offered rate (1/s, 0 = closed loop)."""
+        """Return seconds of a load at this offered rate (1/s, 0 = closed loop)."""
         return self.time_s if rate <= 0 else max(self.time_s, min(LONGEST_S, int(REQUESTS / rate) + 1))
 
 
@@ -117,7 +117,7 @@ def excess(load: OfferedLoad, p99_ms: float) -> float | None:
 
 
 def verdict(loads: Sequence[OfferedLoad], p99_ms: float) -> Verdict:
-    """What loads at one rate say; "open" where one more may decide.
+    """Return what loads at one rate say; "open" where one more may decide.
 
     The unit is the load: an interval of the mean of their logarithms, never of the requests within one.
     """
@@ -154,7 +154,7 @@ class Knee:
 
 
 def step(loads: Sequence[OfferedLoad], slo: Slo) -> float | Knee:
-    """The rate to offer next (0 = closed loop, which comes first), or the knee."""
+    """Return the rate to offer next (0 = closed loop, which comes first), or the knee."""
     closed = [load.achieved for load in loads if load.rate == 0]
     if not closed:
         return 0.0
@@ -167,7 +167,7 @@ def step(loads: Sequence[OfferedLoad], slo: Slo) -> float | Knee:
 
 
 def by_rate(loads: Sequence[OfferedLoad], slo: Slo) -> dict[float, Verdict]:
-    """What each offered rate came to, by rising rate."""
+    """Return what each offered rate came to, by rising rate."""
     rates = sorted({load.rate for load in loads if load.rate > 0})
     return {rate: verdict([load for load in loads if load.rate == rate], slo.p99_ms) for rate in rates}
 
@@ -186,20 +186,20 @@ def _next_rate(loads: Sequence[OfferedLoad], slo: Slo, verdicts: Mapping[float, 
 
 
 def _middle(low: float, high: float, within: float) -> float:
-    """A whole rate between the two, which sysbench takes no other; 0 where they are close enough."""
+    """Return a whole rate between the two, which sysbench takes no other; 0 where they are close enough."""
     middle = round(math.sqrt(low * high) if low else high / 2)
     return float(middle) if high > low * (1 + within) and low < middle < high else 0.0
 
 
 def bracket(verdicts: Mapping[float, Verdict]) -> tuple[float, float | None]:
-    """The highest rate below all that broke it which kept it (0: none), and the lowest that broke it."""
+    """Return the highest rate below all that broke it which kept it (0: none), and the lowest that broke it."""
     high = min((rate for rate, said in verdicts.items() if said == "broken"), default=None)
     kept = [rate for rate, said in verdicts.items() if said == "kept" and (high is None or rate < high)]
     return max(kept, default=0.0), high
 
 
 def knee(loads: Sequence[OfferedLoad], slo: Slo, ended: str) -> Knee:
-    """What the loads so far say."""
+    """Return what the loads so far say."""
     verdicts = by_rate(loads, slo)
     low, high = bracket(verdicts)
     if high is None:
@@ -261,7 +261,7 @@ class Searched:
 
 
 def offered(record: Record) -> OfferedLoad:
-    """The load of a record; its p99 is read off all its latencies."""
+    """Return the load of a record; its p99 is read off all its latencies."""
     return OfferedLoad(
         rate=float(record.levels[RATE]),
         achieved=record.summary["tps"].value,
@@ -271,7 +271,7 @@ def offered(record: Record) -> OfferedLoad:
 
 
 def cells(trials: Sequence[Trial]) -> list[Cell]:
-    """Where a knee is looked for: every workload of every table on every system.
+    """Return where a knee is looked for: every workload of every table on every system.
 
     At its most threads, so that they are not the limit.
     """
@@ -294,18 +294,18 @@ def begun(campaign: Campaign, slo: Slo) -> Campaign:
 
 
 def latest(campaign: Campaign) -> Campaign | None:
-    """The search of a campaign that was begun last and has a record; None where there is none."""
+    """Return the search of a campaign that was begun last and has a record; None where there is none."""
     return next((one for one in reversed(of(campaign)) if one.records()), None)
 
 
 def of(campaign: Campaign) -> list[Campaign]:
-    """The searches of a campaign, in the order in which they were begun. Raise PlanBroken."""
+    """Return the searches of a campaign, in the order in which they were begun. Raise PlanBroken."""
     plans = (campaign.folder / FOLDER).glob("*/plan.json")
     return sorted((Campaign(plan.parent) for plan in plans), key=lambda one: one.plan.made)
 
 
 def searched(campaign: Campaign) -> list[Searched]:
-    """Every cell of a search with its loads, in the plan's order."""
+    """Return every cell of a search with its loads, in the plan's order."""
     slo, ended = Slo.model_validate(campaign.asked["slo"]), campaign.environment().repetitions_ended
     loads = grouped(campaign.records(), _searching)
     first = [trial.cell for trial in campaign.trials[: campaign.planned]]
@@ -338,7 +338,7 @@ def run_search(
 
 
 def _next_round(campaign: Campaign, spent_s: float) -> tuple[str, list[Cell]]:
-    """The cells of the next round, with their rates; without any, why the search has ended before its end."""
+    """Return the cells of the next round, with their rates; without any, why the search has ended before its end."""
     if campaign.missing():
         return "a load failed", []
     each = searched(campaign)

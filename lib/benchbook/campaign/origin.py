@@ -34,7 +34,7 @@ class Origin:
 
 @cache
 def of_this_checkout() -> Origin:
-    """What git says of the project folder."""
+    """Return what git says of the project folder."""
     return Origin(
         __version__,
         _git("rev-parse", "--short=12", "HEAD"),
@@ -44,7 +44,7 @@ def of_this_checkout() -> Origin:
 
 
 def address(remote: str) -> str:
-    """An address without login or password, or nothing: a page must not give away a path or a token."""
+    """Return an address without login or password, or nothing: a page must not give away a path or a token."""
     parts = urlsplit(remote)
     if parts.scheme != "https" or not parts.hostname or "@" in parts.netloc:
         return ""

@@ -41,7 +41,7 @@ class RecordBroken(BadInput):
 
 
 def in_short(problem: Exception) -> str:
-    """What a file was refused for, in a clause: of a model, the first key that is wrong."""
+    """Return what a file was refused for, in a clause: of a model, the first key that is wrong."""
     if not isinstance(problem, ValidationError):
         return str(problem)
     first = problem.errors()[0]
@@ -189,7 +189,7 @@ def _write_parts(partial: Path, record: Record, series: pd.DataFrame, output: st
 
 
 def load(folder: Path) -> Record:
-    """The record in a trial's folder. Raise RecordBroken."""
+    """Return the record in a trial's folder. Raise RecordBroken."""
     path = folder / "record.json"
     try:
         return Record.model_validate_json(path.read_bytes())
@@ -199,7 +199,7 @@ def load(folder: Path) -> Record:
 
 
 def load_series(folder: Path) -> pd.DataFrame:
-    """The series of a trial as the long table; of a failed attempt it has no column. Raise RecordBroken."""
+    """Return the series of a trial as the long table; of a failed attempt it has no column. Raise RecordBroken."""
     try:
         return pd.read_parquet(folder / "series.parquet")
     except (OSError, ValueError) as problem:
@@ -208,7 +208,7 @@ def load_series(folder: Path) -> pd.DataFrame:
 
 
 def half_written(name: str) -> bool:
-    """Whether a folder of this name is no record yet: a killed run leaves it."""
+    """Return whether a folder of this name is no record yet: a killed run leaves it."""
     return name.endswith(PARTIAL)
 
 

@@ -139,12 +139,12 @@ def _best(
 
 
 def _repeated(claim: OpenClaim, given: Mapping[Key, int]) -> int:
-    """How many more repetitions hold all of a claim's cells."""
+    """Return how many more repetitions hold all of a claim's cells."""
     return min((given.get(_key(cell), 0) for cell in claim.cells), default=0)
 
 
 def _decided(claims: Sequence[OpenClaim], given: Mapping[Key, int]) -> float:
-    """How many claims are decided then, by their chances."""
+    """Return how many claims are decided then, by their chances."""
     return sum(claim.chance(_repeated(claim, given)) for claim in claims)
 
 
@@ -200,7 +200,7 @@ def run_until_decided(
 def _ahead(
     campaign: Campaign, rule: Repeating, undecided: Callable[[], Sequence[OpenClaim]], left_s: float
 ) -> Sequence[Block] | Environment:
-    """The block to add, and those that are to follow it; or else what the campaign notes: why none is."""
+    """Return the block to add, and those that are to follow it; or else what the campaign notes: why none is."""
     if campaign.missing():
         return Environment(repetitions_ended="trials have failed")
     measured = max(trial.repetition for trial in campaign.trials)

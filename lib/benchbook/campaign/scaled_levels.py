@@ -31,7 +31,7 @@ class LevelScaling(BaseModel):
     levels: dict[str, dict[str, dict[str, int]]]
 
     def sentence(self) -> str:
-        """What a reader must know before she compares."""
+        """Return what a reader must know before she compares."""
         said = [
             _in_words(level, [each[level] for each in self.levels.values() if level in each]) for level in self._names
         ]
@@ -51,7 +51,7 @@ class LevelScaling(BaseModel):
         return sorted({level for levels in self.levels.values() for level in levels})
 
     def here(self, table: str, level: str, published: object) -> int | None:
-        """What was run for a published level of a table; None where it was not scaled."""
+        """Return what was run for a published level of a table; None where it was not scaled."""
         return self.levels.get(table, {}).get(level, {}).get(str(published))
 
 
@@ -90,7 +90,7 @@ def _rounded(value: float) -> int:
 def scaled(
     cells: Sequence[Cell], names: Sequence[str], *, cores_here: int, cores_published: int, clients: Sequence[str] = ()
 ) -> tuple[list[Cell], LevelScaling]:
-    """The cells with the levels of these names scaled, and what stands for what; never scaled up.
+    """Return the cells with the levels of these names scaled, and what stands for what; never scaled up.
 
     One level stands for the same one in all tables: a claim may compare two of them (a cache of 48 with one of 32). But
     `clients` are levels that count the clients of a closed loop on the servers' own cores: each table begins with room.
@@ -116,12 +116,12 @@ def _here(levels: Levels, maps: Mapping[str, Mapping[str, int]]) -> Levels:
 
 
 def of_plan(asked: Mapping[str, Any]) -> LevelScaling | None:
-    """The scaling that a campaign's plan keeps; None where its levels are the published ones."""
+    """Return the scaling that a campaign's plan keeps; None where its levels are the published ones."""
     return LevelScaling.model_validate(asked[KEY]) if asked.get(KEY) else None
 
 
 def published_levels(table: str, levels: Mapping[str, str | int | float], scaling: LevelScaling | None) -> Levels:
-    """The published levels that these levels of a table stand for."""
+    """Return the published levels that these levels of a table stand for."""
     return _published(levels, scaling.levels.get(table, {})) if scaling else dict(levels)
 
 

@@ -106,7 +106,7 @@ class Campaign:
         return {trial.id for trial in self.trials if found.get(trial.id) == trial.identity}
 
     def failures(self) -> list[Record]:
-        """The last failed attempt of each trial that has no whole record."""
+        """Return the last failed attempt of each trial that has no whole record."""
         done, attempts = self.done(), self._failed.records()
         # By number: as text, attempt 10 comes before attempt 9.
         last = {r.id.rpartition(".")[0]: r for r in sorted(attempts, key=lambda r: int(r.id.rpartition(".")[2]))}
@@ -125,7 +125,7 @@ class Campaign:
         return self._disturbed.records()
 
     def attempts(self) -> list[Record]:
-        """Every failed attempt, in run order, those at trials that were measured in the end among them."""
+        """Return every failed attempt, in run order, those at trials that were measured in the end among them."""
         return self._failed.records()
 
     def keep(self, done: Record, series: pd.DataFrame, output: str) -> None:
@@ -186,11 +186,11 @@ class Campaign:
         return self.environment().spent_s
 
     def figure(self, name: str) -> Path:
-        """Where the figure of this name is kept, as a PNG."""
+        """Return where the figure of this name is kept, as a PNG."""
         return self.folder / "figures" / f"{name.replace(':', '_')}.png"
 
     def environment(self) -> Environment:
-        """Where it ran and on what; empty before its first run. Raise RecordBroken."""
+        """Return where it ran and on what; empty before its first run. Raise RecordBroken."""
         path = self.folder / "environment.json"
         try:
             return Environment.model_validate(json.loads(path.read_bytes())) if path.exists() else Environment()
@@ -269,7 +269,7 @@ def begin_at(
     seed: int,
     planned_from: PlannedFrom | None = None,
 ) -> Campaign:
-    """The campaign of this folder; where there is none, a new one, whose plan is written. Raise PlanBroken."""
+    """Return the campaign of this folder; where there is none, a new one, whose plan is written. Raise PlanBroken."""
     if not (folder / "plan.json").exists():
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -281,7 +281,7 @@ def begin_at(
 
 
 def readable(folders: Iterable[Path]) -> Iterator[Campaign]:
-    """The campaigns of these folders whose files can all be read. One that is broken costs no other one.
+    """Yield the campaigns of these folders whose files can all be read. One that is broken costs no other one.
 
     Each that is left out is named on the standard error, in one line and once.
     """
@@ -350,7 +350,7 @@ def _as_moment(when: datetime) -> str:
 
 
 def _originals(folders: Sequence[Path]) -> Iterator[Path]:
-    """Each campaign once: one that has its id still is no copy of one with a name of its own."""
+    """Yield each campaign once: one that has its id still is no copy of one with a name of its own."""
     renamed = [folder for folder in folders if not _ID.fullmatch(folder.name)]
     kept: list[Path] = [folder for folder in folders if folder not in renamed]
     for folder in sorted(renamed):
@@ -376,7 +376,7 @@ def whole_records(folder: Path) -> Iterator[Path]:
 
 
 def latest(report: str, which: str = "") -> Campaign:
-    """The campaign of this id, or the latest that has a record and can be read; for replay.
+    """Return the campaign of this id, or the latest that has a record and can be read; for replay.
 
     Raise BadInput where there is none, and PlanBroken for one that is named and cannot be read.
     """

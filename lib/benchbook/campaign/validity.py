@@ -151,11 +151,11 @@ class TrialSamples:
         return max(LEAST_S, SHARE * self.seconds)
 
     def inside_s(self, began: float, ended: float) -> float:
-        """Seconds of a span that lie inside the load."""
+        """Return seconds of a span that lie inside the load."""
         return max(0.0, min(ended, self.ended) - max(began, self.started))
 
     def samples(self, *, source: str = "", metric: str = "") -> pd.DataFrame:
-        """The rows of a source, or whose metric begins so, in their order."""
+        """Return the rows of a source, or whose metric begins so, in their order."""
         found = self._rows[self._rows.source == source] if source else self._rows
         return found[found.metric.str.startswith(metric)] if metric else found
 
@@ -318,7 +318,7 @@ def lost_links(load: TrialSamples) -> Iterator[str]:
 
 
 def network_cuts(load: TrialSamples) -> Iterator[str]:
-    """A cut that no link of a host shows: nothing was done for a while, and meanwhile TCP's timers ran out.
+    """Yield a cut that no link of a host shows: nothing was done for a while, and meanwhile TCP's timers ran out.
 
     A server that stands still acknowledges what comes, so that no timer of its clients runs out. What other programs'
     connections lose all the time is told by the rest of the load. Where nothing is left of that, only connections count
@@ -362,7 +362,7 @@ def _within(times: pd.Series[float], spans: Sequence[tuple[float, float]]) -> pd
 
 
 def _overrun(load: TrialSamples) -> list[tuple[float, float]]:
-    """The span by which the load lasted longer than was asked for."""
+    """Return the span by which the load lasted longer than was asked for."""
     asked_s, took = load.proof.get("asked_s"), load.summary.get("total_time_s")
     if not asked_s or not took or took.value - asked_s <= load.tolerated_s:
         return []

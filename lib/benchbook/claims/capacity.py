@@ -169,7 +169,7 @@ class Capacity:
         best = -math.inf
 
         def bounded(k: float, other: Term) -> tuple[float, float]:
-            """The most that can be withheld, given the levels below; and the highest speed that this allows."""
+            """Return the most that can be withheld, given the levels below; and the highest speed that this allows."""
             speed = sign * log_value(other) - (math.log(k) if sign > 0 else 0.0)  # rates are per client
             most = max(0.0, best - speed) if math.isfinite(best) else math.inf
             return most, speed + min(most, self._log_waiting_in(other))
@@ -208,7 +208,7 @@ class Capacity:
         return same and self.clients(one) > self.clients(other)
 
     def _slowed(self, contrast: Contrast) -> list[Term]:
-        """The figures that a full machine slows."""
+        """Return the figures that a full machine slows."""
         return [term for term in contrast.terms if time_power(term, self.figures.published)]
 
     def _cells(self, term: Term) -> list[BusyCell]:
@@ -216,7 +216,7 @@ class Capacity:
         return [cell for cell in self.busy if cell.system == system and term.speaks_of(cell.table, cell.levels)]
 
     def _machines(self, term: Term) -> list[Machine]:
-        """Those of the term's cells; none where no server was seen."""
+        """Return those of the term's cells; none where no server was seen."""
         cells = self._cells(term)
         seen = any(machine.server for cell in cells for machine in cell.machines)
         return [machine for cell in cells for machine in cell.machines] if seen else []
@@ -257,7 +257,7 @@ class Capacity:
         return f"{machine.share:.0%} of {cores} {self._were} busy"
 
     def _more_cores(self, machine: Machine, clients: int = 0) -> str:
-        """What would leave cores free: certain to with so many clients, of which each keeps one busy at most."""
+        """Return what would leave cores free: certain to with so many clients, of which each keeps one busy at most."""
         enough = math.floor(clients / FULL) + 1
         known = [f"with {clients} clients, {enough} are enough"] if clients and enough > machine.cores else []
         if machine.server and (self.published_cores or 0) > machine.cores:
@@ -315,7 +315,7 @@ class Capacity:
 
 
 def _log_waiting(machine: Machine) -> float:
-    """What waiting for CPU may have cost: residence over service time on m cores is 1 / (1 - U^m).
+    """Return what waiting for CPU may have cost: residence over service time on m cores is 1 / (1 - U^m).
 
     Gunther (2011), *Analyzing Computer System Performance with Perl::PDQ*, sec. 2.7.
     """
@@ -340,7 +340,7 @@ def _confirms(contrast: Contrast, least: float, most: float) -> bool:
 
 
 def _refutes(contrast: Contrast, least: float, most: float) -> bool:
-    """Whether an effect as far beyond a bound as the published one is inside would fail for all of that."""
+    """Return whether an effect as far beyond a bound as the published one is inside would fail for all of that."""
     below = math.isfinite(contrast.low) and most < abs(contrast.published - contrast.low)
     above = math.isfinite(contrast.high) and -least < abs(contrast.high - contrast.published)
     return below or above

@@ -111,7 +111,7 @@ def _needed(contrasts: Sequence[Contrast], level: float) -> int | None:
 
 
 def _repetitions(contrast: Contrast, level: float) -> int | None:
-    """The least n whose interval would not reach a bound of the region."""
+    """Return the least n whose interval would not reach a bound of the region."""
     gap = min(abs(contrast.mean - bound) for bound in (contrast.low, contrast.high) if math.isfinite(bound))
     if contrast.n < 2:
         return None
@@ -121,7 +121,7 @@ def _repetitions(contrast: Contrast, level: float) -> int | None:
 
 
 def _chances(contrasts: Sequence[Contrast], level: float) -> Array:
-    """The probability that a claim is decided by 1, 2, ... MOST_AHEAD further repetitions, (MOST_AHEAD,).
+    """Return the probability that a claim is decided by 1, 2, ... MOST_AHEAD further repetitions, (MOST_AHEAD,).
 
     A claim that holds does so in all of its contrasts, as if they were independent; of one that fails the contrast
     counts that shows it soonest.
@@ -132,7 +132,7 @@ def _chances(contrasts: Sequence[Contrast], level: float) -> Array:
 
 
 def _decided(contrast: Contrast, level: float) -> tuple[Array, Array]:
-    """The probabilities that its interval lies inside its region, and that it lies wholly outside.
+    """Return the probabilities that its interval lies inside its region, and that it lies wholly outside.
 
     With n effects of variance s^2 seen, k more move their mean by Student's t times s * sqrt(k / (n * (n + k)))
     (the posterior predictive distribution: Gelman et al., Bayesian Data Analysis, 3rd ed., section 3.2).

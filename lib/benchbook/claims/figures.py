@@ -183,7 +183,7 @@ def levels_along(figure: Figure, names: Sequence[str], given: Sequence[Any], pub
 
 
 def _levels_of(names: Sequence[str], cells: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
-    """The levels of these factors that stand in the rows of a table: each combination once, none with a gap."""
+    """Return the levels of these factors that stand in the rows of a table: each combination once, none with a gap."""
     rows = [tuple(row[name] for name in names) for row in cells]
     return [list(row) for row in dict.fromkeys(rows) if not any(map(pd.isna, row))]
 
@@ -236,7 +236,7 @@ def check_term(term: Term, published: Published, file: Path, key: str) -> None:
 
 
 def _figure(metric: str, table: PublishedTable, row: int) -> Any:
-    """A column's cell; only arithmetic over columns needs pandas, which takes a hundred times as long."""
+    """Return a column's cell; only arithmetic over columns needs pandas, which takes a hundred times as long."""
     if metric in table.fields:
         return table.cells[row][metric]
     one = table.frame.loc[[row]]

@@ -66,7 +66,7 @@ def _facts(published: Published) -> Iterator[str]:
 
 
 def _printed(value: float, words: str) -> bool:
-    """Whether a text has a number, in any unit of time or size, or as a word."""
+    """Return whether a text has a number, in any unit of time or size, or as a word."""
     words = re.sub(
         rf"\b({'|'.join(COUNTS)})\b", lambda m: str(COUNTS.index(m[0].lower()) + 1), words, flags=re.IGNORECASE
     )
@@ -210,7 +210,7 @@ def _leaves(found: Any) -> Iterator[float]:
 
 
 def _stands(figure: Figure, held: Sequence[float]) -> bool:
-    """Whether one of these would be printed so: as it is, as a change in percent, in another unit, rounded."""
+    """Return whether one of these would be printed so: as it is, as a change in percent, in another unit, rounded."""
     if NO_FIGURE.search(figure.printed):
         return True
     low, high = sorted((abs(figure.low), abs(figure.high)))

@@ -22,7 +22,7 @@ def open_claims(
     *,
     most: int,
 ) -> list[OpenClaim]:
-    """The claims that are undecided and that `most` repetitions or fewer may decide, in the ledger's order."""
+    """Return the claims that are undecided and that `most` repetitions or fewer may decide, in the ledger's order."""
     claims = {claim.id: claim for claim in ledger.claims} if ledger else {}
     cells = list({trial.cell.key: trial.cell for trial in trials}.values())
     return [
@@ -53,7 +53,7 @@ def unjudged(
 
 
 def _chosen_by_user(cell: Cell, published: Published) -> bool:
-    """Whether no row of the cell's published table has its levels."""
+    """Return whether no row of the cell's published table has its levels."""
     table = published.tables.get(cell.table)
     if table is None:
         return False

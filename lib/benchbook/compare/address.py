@@ -19,7 +19,7 @@ _SHORTEST_ID = 8
 
 
 def pair(a: str, b: str = "") -> tuple[Campaign, Campaign]:
-    """The campaigns of two addresses. With one report alone: its latest but one, and its latest. Raises BadInput.
+    """The campaigns of two addresses. With one report alone: its latest but one, and its latest. Raise BadInput.
 
     A campaign of several systems alone stands for both: its systems are held against each other.
     """
@@ -37,7 +37,7 @@ def pair(a: str, b: str = "") -> tuple[Campaign, Campaign]:
 
 
 def find(address: str, key: str = "campaign") -> Campaign:
-    """The campaign at `address`; it has at least one whole record. Raises BadInput that lists what there is."""
+    """Return the campaign at `address`; it has at least one whole record. Raise BadInput that lists what there is."""
     folder = _folder(address)
     if folder is None:
         raise _not_there(address, key)
@@ -82,7 +82,7 @@ def _folder(address: str) -> Path | None:
 
 
 def _by_id(address: str) -> Path | None:
-    """The campaign of this id, or the only one whose id begins so: 20261122T0911, say."""
+    """Return the campaign of this id, or the only one whose id begins so: 20261122T0911, say."""
     begins = [folder for folder in recorded() if folder.name.startswith(address)]
     exact = [folder for folder in begins if folder.name == address]
     return exact[0] if exact else begins[0] if len(begins) == 1 and len(address) >= _SHORTEST_ID else None
@@ -103,7 +103,7 @@ def _reports() -> list[str]:
 
 
 def known() -> str:
-    """What there is, latest first, in words: `id (report, profile, n records)`."""
+    """Return what there is, latest first, in words: `id (report, profile, n records)`."""
     latest = list(reversed(recorded()))
     said = [_described(folder) for folder in latest[:_SHOWN]]
     more = f", and {len(latest) - _SHOWN} older" if len(latest) > _SHOWN else ""

@@ -79,7 +79,7 @@ class Catalogue:
     def seconds(self, *metrics: str, source: str = "", load_only: bool = True) -> pd.DataFrame:
         """Return a row per sample. Name the metrics that you need: all are millions of rows.
 
-        Raises BadInput for a metric or a source that no campaign has, and lists those that there are.
+        Raise BadInput for a metric or a source that no campaign has, and lists those that there are.
         """
         wanted = {"metric": list(metrics), "source": [source] if source else []}
         named = {column: names for column, names in wanted.items() if names}
@@ -110,7 +110,7 @@ class Catalogue:
     def sql(self, query: str) -> pd.DataFrame:
         """Return what DuckDB answers. Tables: runs, trials, seconds, histograms, verdicts, environments.
 
-        The columns `table` and `order` are words of SQL: write "table". Raises BadInput with what DuckDB says of a
+        The columns `table` and `order` are words of SQL: write "table". Raise BadInput with what DuckDB says of a
         query.
         """
         with _asking(query) as db:

@@ -47,7 +47,7 @@ Effects = Mapping[Group, CampaignEffect]
 def long(a: Campaign, b: Campaign, systems: Mapping[str, str], metrics: Sequence[str] = ()) -> pd.DataFrame:
     """[table, system, levels, metric, unit, arm ("a" or "b"), value]: a row per trial and metric, in report order.
 
-    Without `metrics`, those of the published table that a trial belongs to. Raises BadInput for a metric that no record
+    Without `metrics`, those of the published table that a trial belongs to. Raise BadInput for a metric that no record
     has, and when the campaigns have no cell in common.
     """
     apart = _going_along(a, b, systems)
@@ -64,12 +64,12 @@ def long(a: Campaign, b: Campaign, systems: Mapping[str, str], metrics: Sequence
 
 
 def names_of(systems: Mapping[str, str]) -> dict[str, str]:
-    """What the systems of the first campaign are called in a comparison; `systems` maps them to the other's."""
+    """Return what the systems of the first campaign are called in a comparison; `systems` maps them to the other's."""
     return {ours: ours if ours == theirs else f"{ours} → {theirs}" for ours, theirs in systems.items()}
 
 
 def names_of_other(systems: Mapping[str, str]) -> dict[str, str]:
-    """What the systems of the second campaign are called in a comparison."""
+    """Return what the systems of the second campaign are called in a comparison."""
     return {systems[ours]: name for ours, name in names_of(systems).items()}
 
 
@@ -89,7 +89,7 @@ def _going_along(a: Campaign, b: Campaign, systems: Mapping[str, str]) -> dict[s
 
 
 def _constant(campaign: Campaign, system: str) -> dict[str, str | int | float]:
-    """The levels that are the same in all records of a system, and their values."""
+    """Return the levels that are the same in all records of a system, and their values."""
     levels = [record.levels for record in campaign.records() if record.system == system]
     first = levels[0] if levels else {}
     return {name: value for name, value in first.items() if all(each.get(name) == value for each in levels)}
@@ -137,13 +137,13 @@ def _rank(level: float | str) -> tuple[bool, float, str]:
 
 
 def _levels(table: str, levels: Levels, without: frozenset[str]) -> str:
-    """The levels in words; one that only repeats the table's name says nothing."""
+    """Return the levels in words; one that only repeats the table's name says nothing."""
     shown = {name: value for name, value in levels.items() if name not in without and value != table}
     return ", ".join(f"{name} {value}" for name, value in shown.items())
 
 
 def _chosen(frame: pd.DataFrame, wanted: Mapping[str, Sequence[str]]) -> pd.Series[bool]:
-    """Which rows are of a metric that their table is compared by."""
+    """Return which rows are of a metric that their table is compared by."""
     there = {str(table): dict(zip(found.metric, found.unit, strict=True)) for table, found in frame.groupby("table")}
     mine = {table: metrics_of(table, recorded, wanted) for table, recorded in there.items()}
     rows = zip(frame.table, frame.metric, strict=True)
@@ -165,7 +165,7 @@ def metrics_of(table: str, recorded: Mapping[str, str], wanted: Mapping[str, Seq
 
 
 def published_metrics(report: str) -> dict[str, list[str]]:
-    """The metrics of each published table."""
+    """Return the metrics of each published table."""
     return {name: table.metrics for name, table in published.load(report).tables.items()}
 
 

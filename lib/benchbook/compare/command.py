@@ -153,7 +153,7 @@ def _page(notebook: str, given: dict[str, Any], found: Results) -> Path:
 
 
 def _results(found: Comparison) -> Results:
-    """A comparison in the words of a report's results; `cells` has a row per cell."""
+    """Return a comparison in the words of a report's results; `cells` has a row per cell."""
     records = [record for campaign in (found.a, found.b) for record in campaign.records()]
     systems = [
         SystemSummary(name=f"{side}: {about.title}", version=about.version)
@@ -184,7 +184,7 @@ def _both(found: Comparison, key: str) -> str:
 
 
 def run_history(asked: HistoryParameters, console: Console, *, as_json: bool, page: bool) -> int:
-    """Print the changes that hold, make the page if wanted; returns 0. Raises BadInput."""
+    """Print the changes that hold, make the page if wanted; returns 0. Raise BadInput."""
     found = report_history.report_history(asked)
     if as_json:
         console.print_json(data=_changes_in_json(found))
@@ -220,7 +220,7 @@ def _print_changes(found: ReportHistory, console: Console) -> None:
 
 
 def _history_results(found: ReportHistory) -> Results:
-    """A history in the words of a report's results, for the index of the site."""
+    """Return a history in the words of a report's results, for the index of the site."""
     counts = found.campaigns
     made = counts.made.dropna()
     return Results(

@@ -55,7 +55,7 @@ _ADDRESS = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b")
 
 
 def of_pair(a: Campaign, b: Campaign, systems: Mapping[str, str]) -> tuple[Facts, Facts]:
-    """The facts of two campaigns in the same words; `systems` maps systems of `a` to those of `b`.
+    """Return the facts of two campaigns in the same words; `systems` maps systems of `a` to those of `b`.
 
     Systems of different names are different programs: their settings have nothing in common to compare.
     """
@@ -71,7 +71,7 @@ def of_pair(a: Campaign, b: Campaign, systems: Mapping[str, str]) -> tuple[Facts
 
 
 def of_campaign(campaign: Campaign) -> Facts:
-    """The facts of one campaign, with those of all its systems, in the same words."""
+    """Return the facts of one campaign, with those of all its systems, in the same words."""
     facts = _common(campaign, _roles(campaign), _scaled(campaign).keys())
     for name, about in campaign.environment().systems.items():
         facts.update(_system(about, name))
@@ -107,12 +107,12 @@ def _measured(campaign: Campaign) -> set[str]:
 
 
 def _scaled(campaign: Campaign) -> dict[str, Any]:
-    """The scaled levels that the plan keeps, by table: of every table of the report, measured or not."""
+    """Return the scaled levels that the plan keeps, by table: of every table of the report, measured or not."""
     return dict((campaign.asked.get(SCALED) or {}).get("levels", {}))
 
 
 def _asked(campaign: Campaign, tables: Collection[str]) -> dict[str, Any]:
-    """What was asked for; of scaled levels those of `tables` alone, for others change nothing that is compared.
+    """Return what was asked for; of scaled levels those of `tables` alone, for others change nothing that is compared.
 
     Whether a load shared the servers' cores when levels were scaled (`shared`) stands in these levels, and who shares a
     machine is a fact of the hosts, compared with theirs.
@@ -155,7 +155,7 @@ def _role(about: Environment, role: str) -> Facts:
 
 
 def _host_value(name: str, value: Any) -> str:
-    """Bytes as GiB: a kernel keeps a little more or less of the same memory for itself."""
+    """Return bytes as GiB: a kernel keeps a little more or less of the same memory for itself."""
     return f"{value / 2**30:.1f} GiB" if name.endswith("_bytes") and isinstance(value, int) else _plain(value)
 
 
@@ -169,7 +169,7 @@ def _together(values: Iterable[str]) -> str:
 
 
 def _systems(a: Campaign, b: Campaign, compared: Mapping[str, str]) -> dict[str, str]:
-    """The compared systems, and those that served them on either side; other systems under test are left out."""
+    """Return the compared systems, and those that served them on either side; other systems under test are left out."""
     ours, theirs = (set(campaign.environment().systems) for campaign in (a, b))
     tested = {trial.cell.system for campaign in (a, b) for trial in campaign.trials}
     helpers = sorted((ours | theirs) - tested)
@@ -224,7 +224,7 @@ def _opened(text: str) -> Any:
 
 
 def _options(command: str) -> Iterator[tuple[str, str]]:
-    """A command line as (option, value); its words without a dash stand together as `arguments`."""
+    """Yield a command line as (option, value); its words without a dash stand together as `arguments`."""
     words, plain = shlex.split(command), []
     while words:
         word = words.pop(0)

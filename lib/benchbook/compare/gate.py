@@ -87,7 +87,7 @@ def check(
 
     `accept` and `subject` name facts, or their first part (`host`, `system.config`); `accept` may be `all`. `measured`
     are facts of each side that its records hold (`cpu_taken`). Of two that ran `in_turns` on the same hosts, what these
-    were like is accepted. Raises BadInput for a name that neither environment has.
+    were like is accepted. Raise BadInput for a name that neither environment has.
     """
     sides = [
         {**one, **two, **three}
@@ -153,7 +153,7 @@ def _standing(name: str, accept: Sequence[str], subject: Sequence[str]) -> Stand
 
 
 def _shared(names: Sequence[str]) -> str:
-    """The parts that all of these names begin with."""
+    """Return the parts that all of these names begin with."""
     same = takewhile(lambda parts: len(set(parts)) == 1, zip(*(name.split(".") for name in names), strict=False))
     return ".".join(parts[0] for parts in same)
 
@@ -170,6 +170,6 @@ def _check_names(key: str, given: Iterable[str], known: Sequence[str]) -> None:
 
 
 def short(text: str, longest: int = _LONGEST) -> str:
-    """A value as it fits a line."""
+    """Return a value as it fits a line."""
     line = " ".join(text.split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"

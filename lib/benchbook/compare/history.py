@@ -41,7 +41,7 @@ class History:
     values: pd.DataFrame
 
     def effects(self, compared: pd.DataFrame, effect: float = STATED) -> dict[Group, CampaignEffect]:
-        """The variance component of each group of cells in `compared` (with the columns CELL).
+        """Return the variance component of each group of cells in `compared` (with the columns CELL).
 
         Where no two campaigns of one side repeat it, it is `effect` as it is stated; none where that is 0.
         """
@@ -54,7 +54,7 @@ class History:
         return {**(dict.fromkeys(cells_of, stated(effect)) if effect else {}), **seen}
 
     def sentence(self, effects: Mapping[Group, CampaignEffect]) -> str:
-        """How many campaigns stand behind a comparison and what they differ by, or what is taken for it."""
+        """Return how many campaigns stand behind a comparison and what they differ by, or what is taken for it."""
         spreads = [effect.variance**0.5 for effect in effects.values()] or [0.0]
         spread = " to ".join(dict.fromkeys(f"{value:.1%}" for value in (min(spreads), max(spreads))))
         counted = "(standard deviation, on top of repetitions). Intervals and tests count it."
@@ -85,9 +85,9 @@ def _repeats(part: pd.DataFrame, cells_in_group: int) -> Repeats | None:
 def around(
     a: Campaign, b: Campaign, systems: Mapping[str, str], metrics: Sequence[str] = (), without: Sequence[str] = ()
 ) -> History:
-    """The history behind a comparison: what repeats `a` or `b`, and neither of the two.
+    """Return the history behind a comparison: what repeats `a` or `b`, and neither of the two.
 
-    They must not count: the difference that is tested would make its own variance. Raises BadInput for a name in
+    They must not count: the difference that is tested would make its own variance. Raise BadInput for a name in
     `without` that no campaign has.
     """
     _check_known(without)
@@ -113,7 +113,7 @@ class Listing:
     effects: dict[Group, CampaignEffect]
 
     def sentence(self) -> str:
-        """How many campaigns repeat each other, and whether a comparison of two of them has a history."""
+        """Return how many campaigns repeat each other, and whether a comparison of two of them has a history."""
         count, report = len(self.history.campaigns), self.campaign.report
         if count < 2:
             return (
@@ -129,7 +129,7 @@ class Listing:
 
 
 def listed(campaign: Campaign, metrics: Sequence[str] = (), without: Sequence[str] = ()) -> Listing:
-    """What would stand behind comparisons with `campaign`. Raises BadInput for a name in `without` that is none."""
+    """What would stand behind comparisons with `campaign`. Raise BadInput for a name in `without` that is none."""
     _check_known(without)
     same, beside = _same_systems(campaign), tuple(others(campaign))
     repeats = (*(other.campaign for other in beside if not other.differs), campaign)
@@ -140,7 +140,7 @@ def listed(campaign: Campaign, metrics: Sequence[str] = (), without: Sequence[st
 
 
 def effect_rows(effects: Mapping[Group, CampaignEffect]) -> list[dict[str, str]]:
-    """What repeated campaigns differ by, a row to be read per table, system and metric."""
+    """Return what repeated campaigns differ by, a row to be read per table, system and metric."""
     return [
         {
             "table": group.table,
@@ -155,7 +155,7 @@ def effect_rows(effects: Mapping[Group, CampaignEffect]) -> list[dict[str, str]]
 
 
 def others(campaign: Campaign, systems: Iterable[str] = ()) -> list[Other]:
-    """The other recorded campaigns of its report on its inventory, oldest first, held against it by the gate."""
+    """Return the other recorded campaigns of its report on its inventory, oldest first, held against it by the gate."""
     names = {name: name for name in systems} or _same_systems(campaign)
     beside = readable(folder for folder in recorded(campaign.report) if folder.name != campaign.id)
     here = [one for one in beside if one.asked.get("inventory") == campaign.asked.get("inventory")]

@@ -34,7 +34,7 @@ def open_history(**given: object) -> ReportHistory:
 
 
 def summary(found: ReportHistory) -> HTML:
-    """How many campaigns, and how many changes hold; then the campaigns at which a level changed."""
+    """Return how many campaigns, and how many changes hold; then the campaigns at which a level changed."""
     head = show.paragraph(found.sentence())
     changed = {str(name): part for name, part in found.changes.groupby("campaign")}
     rows = [_step(found, name, changed[name]) for name in found.campaigns.campaign if name in changed]
@@ -54,7 +54,7 @@ def _step(found: ReportHistory, campaign: str, part: pd.DataFrame) -> dict[str, 
 
 
 def changes(found: ReportHistory) -> HTML:
-    """Every change of a cell's level: new / old with its 95% interval, and the chance of it by luck."""
+    """Return every change of a cell's level: new / old with its 95% interval, and the chance of it by luck."""
     rows = [_change(row) for row in found.changes.head(MOST_ROWS).to_dict("records")]
     if not rows:
         return show.paragraph(_too_few(found) if found.too_few else "No cell's level has changed.")
@@ -80,7 +80,7 @@ def _change(row: Mapping[Any, Any]) -> dict[str, str]:
 
 
 def who_changed(found: ReportHistory) -> HTML:
-    """What of the environment changed from the campaign before a change to the first of the new level."""
+    """Return what of the environment changed from the campaign before a change to the first of the new level."""
     if found.changes.empty:
         said = "Where no level changed, there is nothing to explain."
         return show.paragraph(_too_few(found) if found.too_few else said)
@@ -95,7 +95,7 @@ def who_changed(found: ReportHistory) -> HTML:
 
 
 def figures(found: ReportHistory) -> HTML:
-    """Every cell over time, relative to its median: a figure per metric, a panel per table and system."""
+    """Return every cell over time, relative to its median: a figure per metric, a panel per table and system."""
     if found.points.empty:
         return show.paragraph("No trial has a metric of the published tables.")
     metrics = found.points[["metric", "unit"]].drop_duplicates().itertuples(index=False, name=None)
@@ -139,7 +139,7 @@ def _few(frame: pd.DataFrame, broken: set[tuple[str, str]]) -> tuple[pd.DataFram
 
 
 def repeats(found: ReportHistory) -> HTML:
-    """What campaigns of the same environment differ by, per table, system and metric: what `compare` counts."""
+    """Return what campaigns of the same environment differ by, per table, system and metric: what `compare` counts."""
     listing = found.repeats
     rows = effect_rows(listing.effects)
     head = show.paragraph(listing.sentence())

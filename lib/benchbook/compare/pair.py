@@ -103,7 +103,7 @@ class Comparison:
         return EXIT[self.verdict]
 
     def sentence(self) -> str:
-        """The verdict and why, in words."""
+        """Return the verdict and why, in words."""
         if self.verdict == "refused":
             return self._refusal()
         found = {str(outcome): count for outcome, count in self.counts.items() if count}
@@ -131,11 +131,11 @@ class Comparison:
         )
 
     def called(self) -> list[str]:
-        """What each cell is called, in the order of `cells`; behind a closed gate none is called anything."""
+        """Return what each cell is called, in the order of `cells`; behind a closed gate none is called anything."""
         return [str(outcome) if self.gate.open else NOT_CALLED for outcome in self.cells.outcome]
 
     def history_note(self) -> str:
-        """How many repeated campaigns stand behind the comparison, or that there is no history."""
+        """Return how many repeated campaigns stand behind the comparison, or that there is no history."""
         if self.a.folder == self.b.folder:
             return "Both are of one campaign, in which they took turns: what campaigns differ by is in both."
         if self.took_turns:
@@ -146,7 +146,7 @@ class Comparison:
         return self.history.sentence(self.effects)
 
     def undecided(self) -> str:
-        """How many cells are undecided, between which ratios, and what would decide them; empty if none is."""
+        """Return how many cells are undecided, between which ratios, and what would decide them; empty if none is."""
         left = self.cells[self.cells.outcome == "undecided"]
         if left.empty or not self.gate.open:
             return ""
@@ -181,7 +181,7 @@ class Comparison:
 
 
 def _alpha(a: Campaign) -> float:
-    """The error rate of a comparison with `a`, which may be one of several looks."""
+    """Return the error rate of a comparison with `a`, which may be one of several looks."""
     return (1 - CONFIDENCE) * a.plan.share_of_a_look
 
 
@@ -206,7 +206,7 @@ def compare(  # noqa: PLR0913 - what the command asks for, by name
     """Compare the campaigns at two addresses (see `address`). `mapping` holds `SYSTEM_OF_A=SYSTEM_OF_B` pairs.
 
     Repeated campaigns count as history, but those in `without`. `campaign_effect` is what campaigns of one system are
-    taken to differ by (standard deviation, as a share) until a history shows more. Raises BadInput for addresses, names
+    taken to differ by (standard deviation, as a share) until a history shows more. Raise BadInput for addresses, names
     and systems that do not exist, and when nothing can be compared.
     """
     if not 0 < margin < 1:
@@ -230,7 +230,7 @@ def compare(  # noqa: PLR0913 - what the command asks for, by name
 
 
 def _check_one_report(a: Campaign, b: Campaign) -> None:
-    """Raises BadInput for campaigns of two reports that have no table in common: no choice of systems would help."""
+    """Raise BadInput for campaigns of two reports that have no table in common: no choice of systems would help."""
     ours, theirs = ({trial.cell.table for trial in campaign.trials} for campaign in (a, b))
     if a.report != b.report and not ours & theirs:
         said = "these are campaigns of different reports, which have no table in common"
@@ -239,7 +239,7 @@ def _check_one_report(a: Campaign, b: Campaign) -> None:
 
 
 def _both(campaign: Campaign, systems: Sequence[str]) -> dict[str, str]:
-    """The two systems of a campaign, in the order in which they were asked for. Raises BadInput for more of them."""
+    """The two systems of a campaign, in the order in which they were asked for. Raise BadInput for more of them."""
     if len(systems) > 2:
         fix = f"say which to hold against which: {systems[0]}={systems[1]}"
         raise BadInput(
@@ -258,7 +258,7 @@ def ratios(a: str, b: str = "") -> pd.DataFrame:
 
 
 def matched(a: Campaign, b: Campaign, mapping: Sequence[str]) -> dict[str, str]:
-    """System of `a` -> system of `b`: as mapped, and systems of one name where neither is mapped. Raises BadInput.
+    """System of `a` -> system of `b`: as mapped, and systems of one name where neither is mapped. Raise BadInput.
 
     Of one campaign its two systems are held against each other, the first as the baseline.
     """

@@ -63,7 +63,7 @@ class ReportHistory:
         return len(self.campaigns) < LEAST_CAMPAIGNS
 
     def sentence(self) -> str:
-        """How many campaigns, of what, and how many changes hold."""
+        """Return how many campaigns, of what, and how many changes hold."""
         count, cells = len(self.campaigns), self.points.groupby(CELL, observed=True).ngroups
         where = f"{self.report} on {self.inventory}, profile {self.profile}"
         of = f"{counted(count, 'campaign')} of {where}, {counted(cells, 'cell')}"
@@ -101,7 +101,7 @@ class ReportHistory:
 
 
 def report_history(asked: HistoryParameters) -> ReportHistory:
-    """Raises BadInput for an unknown report or one without a campaign.
+    """Raise BadInput for an unknown report or one without a campaign.
 
     So it does for an inventory, a profile or a metric that none of its campaigns has.
     """
@@ -132,7 +132,7 @@ def _wanted(report: str, trials: pd.DataFrame, metrics: Sequence[str]) -> Mappin
 
 
 def _recorded(trials: pd.DataFrame) -> dict[str, str]:
-    """The metrics that any of these trials has, with their units."""
+    """Return the metrics that any of these trials has, with their units."""
     units = trials.attrs["units"]
     return {name: units[name] for name in trials.attrs["metrics"] if trials[name].notna().any()}
 
@@ -179,7 +179,7 @@ def _places(wanted: Mapping[str, Sequence[str]]) -> dict[str, int]:
 
 
 def _in_words(trials: pd.DataFrame, levels: Sequence[str]) -> list[str]:
-    """The levels of each trial as `compare` has them: one that only repeats the table's name says nothing."""
+    """Return the levels of each trial as `compare` has them: one that only repeats the table's name says nothing."""
     columns = [[_text(value) for value in trials[name].astype(object)] for name in levels]
     tables = trials["table"].astype(str)
     rows = zip(*columns, strict=True) if columns else [()] * len(trials)

@@ -28,7 +28,7 @@ def open_comparison(**given: object) -> Comparison:
 
 
 def verdict(comparison: Comparison) -> HTML:
-    """What may be said, what would decide the rest, and what is known of campaigns."""
+    """Return what may be said, what would decide the rest, and what is known of campaigns."""
     said = (comparison.sentence(), comparison.undecided(), comparison.history_note())
     return show.stack([show.paragraph(text) for text in said if text])
 
@@ -43,7 +43,7 @@ def history(comparison: Comparison) -> HTML:
 
 
 def campaigns(comparison: Comparison) -> HTML:
-    """The two campaigns side by side."""
+    """Return the two campaigns side by side."""
     a, b = _about(comparison.a), _about(comparison.b)
     return show.table([{"": name, "A (baseline)": a[name], "B": b[name]} for name in a], "Two campaigns")
 
@@ -65,7 +65,7 @@ def _about(campaign: Campaign) -> dict[str, str]:
 
 
 def gate(comparison: Comparison) -> HTML:
-    """Every difference of the environments with both values, the unfair ones first."""
+    """Return every difference of the environments with both values, the unfair ones first."""
     rows = gate_rows(comparison)
     if not rows:
         return show.paragraph("The environments do not differ in anything that could change a result.")
@@ -82,7 +82,7 @@ def gate_rows(comparison: Comparison, longest: int = 90) -> list[dict[str, str]]
 
 
 def table(comparison: Comparison) -> HTML:
-    """Every cell: means, ratio B / A with its interval, p value after Holm, and what it is called."""
+    """Return every cell: means, ratio B / A with its interval, p value after Holm, and what it is called."""
     caption = (
         f"B against A: means over n repetitions, ratio [{comparison.confidence} interval of the cell alone], p after "
         "Holm over all cells"

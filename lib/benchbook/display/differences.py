@@ -47,14 +47,14 @@ def hosts_here(inventory: Inventory) -> HTML:
 
 
 def hosts_then(campaign: Campaign) -> HTML:
-    """The hosts of a recorded campaign."""
+    """Return the hosts of a recorded campaign."""
     hosts = campaign.environment().hosts
     rows = [{"host": name, "address": f.address, "roles": ", ".join(f.roles)} for name, f in hosts.items()]
     return show.table(rows, f"Hosts of inventory {campaign.inventory}, as recorded")
 
 
 def plan(campaign: Campaign) -> HTML:
-    """Trials per table and system, what is done already, and how long the load alone will take."""
+    """Return trials per table and system, what is done already, and how long the load alone will take."""
     missing = {trial.id for trial in campaign.missing()}
     rows = [
         {
@@ -73,14 +73,14 @@ def plan(campaign: Campaign) -> HTML:
 
 
 def _repetitions(trials: Iterable[Trial]) -> str:
-    """How often each cell is measured, from the least to the most: "4 to 9"."""
+    """Return how often each cell is measured, from the least to the most: "4 to 9"."""
     counts = Counter(trial.cell.key for trial in trials).values()
     least, most = min(counts), max(counts)
     return str(most) if least == most else f"{least} to {most}"
 
 
 def _measured_less(campaign: Campaign) -> str:
-    """How many cells were planned to be measured less often than others, and why."""
+    """Return how many cells were planned to be measured less often than others, and why."""
     counts = Counter(trial.cell.key for trial in campaign.trials[: campaign.plan.planned])
     most = max(counts.values(), default=0)
     less = [count for count in counts.values() if count < most]
@@ -120,7 +120,7 @@ def _systems(published: Published, about: Environment) -> HTML:
 
 
 def _sizes(published: Published, campaign: Campaign) -> HTML:
-    """Every published setting of the design that has a counterpart in what was asked for here."""
+    """Return every published setting of the design that has a counterpart in what was asked for here."""
     fixed = [setting for experiment in published.report.design for setting in experiment.fixed.items()]
     rows = [
         {

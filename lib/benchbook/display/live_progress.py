@@ -40,7 +40,7 @@ class LiveView:
         return [self._bar] if self._bar else []
 
     def stop(self) -> bool:
-        """Whether the user asked for the run to end."""
+        """Return whether the user asked for the run to end."""
         return self._button is not None and self._button.pressed
 
     def __enter__(self) -> LiveView:
@@ -138,6 +138,6 @@ class ProgressBar:
 
 
 def sparkline(values: list[float]) -> str:
-    """A bar per value, between zero and the highest; nothing without values."""
+    """Return a bar per value, between zero and the highest; nothing without values."""
     top = max(values, default=0.0)
     return "".join(BARS[round(max(value, 0.0) / top * (len(BARS) - 1))] if top else BARS[0] for value in values)

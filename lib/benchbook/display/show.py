@@ -142,7 +142,7 @@ def paragraph(text: str) -> HTML:
 
 
 def published(data: Published) -> HTML:
-    """Every table of the report as it was printed, with units and where it stands."""
+    """Return every table of the report as it was printed, with units and where it stands."""
     return stack([_published_table(part) for part in data.tables.values()])
 
 

@@ -48,7 +48,7 @@ class Block:
 
 
 def read(source: str) -> tuple[str, list[Block]]:
-    """Return the text and the blocks of a file, an http(s) address, or "-" for standard input. Raises BadInput."""
+    """Return the text and the blocks of a file, an http(s) address, or "-" for standard input. Raise BadInput."""
     raw, name = _content(source)
     if not raw.strip():
         raise BadInput(
@@ -75,7 +75,7 @@ def read(source: str) -> tuple[str, list[Block]]:
 
 
 def decoded(raw: bytes, source: str) -> str:
-    """Return text in the encoding that its bytes show: a byte order mark, UTF-8, GBK or Latin-1. Raises BadInput."""
+    """Return text in the encoding that its bytes show: a byte order mark, UTF-8, GBK or Latin-1. Raise BadInput."""
     if len(raw) > MOST_TEXT:
         fix = f"give the report alone: at most {MOST_TEXT // 1_000_000} MB of text"
         raise BadInput("is too large", file=source, value=f"{len(raw):,} bytes", fix=fix)

@@ -94,7 +94,7 @@ class Reading:
 
 
 def reading(source: str) -> Reading:
-    """Return a document as blocks and tables. Raises BadInput where it cannot be read."""
+    """Return a document as blocks and tables. Raise BadInput where it cannot be read."""
     text, blocks = read(source)
     return of_blocks(source, text, blocks)
 

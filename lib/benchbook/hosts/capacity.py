@@ -56,7 +56,7 @@ def machines(inventory: Inventory, names: Sequence[str]) -> list[MachineCores]:
 def of_servers(inventory: Inventory) -> Capacity:
     """What carries anything but the load alone; hosts that share a machine count once, with what they are bound to.
 
-    Raises HostUnusable where a host cannot be reached. A lab's hosts are this machine: nothing is asked.
+    Raise HostUnusable where a host cannot be reached. A lab's hosts are this machine: nothing is asked.
     """
     hosts, found = inventory.hosts, _located(inventory, with_retry(gather))
     machines = grouped(sorted(_serving(inventory)), lambda name: found[name][0])

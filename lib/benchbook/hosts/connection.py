@@ -182,7 +182,7 @@ def _settings(inventory: Inventory, options: Sequence[str], destination: str) ->
 
 
 def _gateway(inventory: Inventory, options: Sequence[str], settings: dict[str, list[str]]) -> str:
-    """The command whose input and output are a connection to the host, "" where none is needed."""
+    """Return the command whose input and output are a connection to the host, "" where none is needed."""
     hops = _hops(inventory, options, settings)
     command = proxy_command(hops[0] if hops else settings)
     for hop, following in pairwise([*hops, settings]):
@@ -196,7 +196,7 @@ def _gateway(inventory: Inventory, options: Sequence[str], settings: dict[str, l
 def _hops(
     inventory: Inventory, options: Sequence[str], settings: dict[str, list[str]], passed: int = 0
 ) -> list[dict[str, list[str]]]:
-    """The settings of the jump hosts in front of a host, in the order in which they are passed."""
+    """Return the settings of the jump hosts in front of a host, in the order in which they are passed."""
     jumps = settings.get("proxyjump", ["none"])[0].split(",")
     if jumps == ["none"]:
         return []
@@ -230,7 +230,7 @@ def trusted_key(inventory: Inventory, name: str, route: Route) -> HostKey:
 
 
 def _ssh_log(inventory: Inventory, name: str, route: Route, *more: str, command: str = "") -> tuple[str, str]:
-    """What `ssh -v` writes down of a host, and what the programs that lead there say."""
+    """Return what `ssh -v` writes down of a host, and what the programs that lead there say."""
     options, destination = route.options[:-2], route.options[-2:]
     way = ["-o", f"ProxyCommand={route.gateway.replace('%', '%%')}"] if route.gateway else []
     with TemporaryDirectory(prefix=f"benchbook-{os.getpid()}-ssh-") as folder:
@@ -323,7 +323,7 @@ def _refused(
 
 
 def _known_hosts(inventory: Inventory, route: Route) -> str:
-    """The file that a new key of a host would go to. ssh tells several in one line, without their quotes."""
+    """Return the file that a new key of a host would go to. ssh tells several in one line, without their quotes."""
     if not inventory.ssh.config or "known_hosts" in inventory.ssh.model_fields_set:
         return str(resolve(inventory.ssh.known_hosts))
     settings = _settings(inventory, route.options[:-2], route.options[-1])
@@ -336,7 +336,7 @@ _SAYS_LITTLE = re.compile(
 
 
 def _last_words(lines: Sequence[str]) -> str:
-    """The line that says most: after it ssh only says that it ends."""
+    """Return the line that says most: after it ssh only says that it ends."""
     telling = [line for line in lines if not _SAYS_LITTLE.search(line)]
     return (telling or list(lines) or [""])[-1][:300]
 

@@ -133,7 +133,7 @@ class Host:
         return opened
 
     def _preflight(self, opened: fabric.Connection) -> HostProbe:
-        """What the host has of what any run needs; the kit's folder is made there. Raise HostUnusable."""
+        """Return what the host has of what any run needs; the kit's folder is made there. Raise HostUnusable."""
         self._see_shell(opened)
         in_a_home = not (self.host.workdir or self.inventory.lab)
         script = preflight.script(self.root, shared=in_a_home)

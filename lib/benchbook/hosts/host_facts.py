@@ -51,7 +51,7 @@ def preflight(
 
     `disk_bytes` must be free on a host that holds data, or be taken by what earlier runs left; one that only drives
     loads needs DRIVING_BYTES of them.
-    Raises HostUnusable where the disk cannot hold what the run will write, and for clocks so far apart that no load can
+    Raise HostUnusable where the disk cannot hold what the run will write, and for clocks so far apart that no load can
     be laid beside what the hosts did meanwhile.
     """
     facts = _as_tuned(session.each("reading host facts", with_retry(gather)), tuned)
@@ -92,7 +92,7 @@ def _clocks(session: Session, facts: Mapping[str, HostFacts], *, timed_here: boo
     """What one host did under a load is found by its clock, and the load by that of the client, or of the driver.
 
     Of hosts whose clocks are apart, samples are put into the time of the client, if one client times the loads alone.
-    Raises HostUnusable where that would not be enough.
+    Raise HostUnusable where that would not be enough.
     """
     clients = [name for name, about in facts.items() if "client" in about.roles]
     clocks = {f"host {name}": (about.clock_offset_s, about.clock_error_s) for name, about in facts.items()}
@@ -117,7 +117,7 @@ def _clocks(session: Session, facts: Mapping[str, HostFacts], *, timed_here: boo
 
 
 def _as_tuned(facts: dict[str, HostFacts], tuned: Mapping[str, Tuned]) -> dict[str, HostFacts]:
-    """What CPUs without work do can only root read; hosts of a lab are one machine."""
+    """Return what CPUs without work do can only root read; hosts of a lab are one machine."""
     now = {facts[name].boot_id or name: knobs["idle"]["now"] for name, knobs in tuned.items() if "idle" in knobs}
     return {
         name: about.model_copy(update={"idle": now.get(about.boot_id or name, about.idle)})
@@ -164,7 +164,7 @@ def _finding(host: str, what: str, found: str, wanted: str, *, waived: bool = Tr
 
 
 def _findings(name: str, about: HostFacts) -> list[HostFinding]:
-    """What is not as a benchmark wants it; nothing here stops the run."""
+    """Return what is not as a benchmark wants it; nothing here stops the run."""
     checks = [
         (about.governor not in ("performance", "not exposed"), "CPU governor", about.governor, "performance"),
         (about.turbo == "on", "turbo", "on", "off, or a note: clock speed varies with load and heat"),

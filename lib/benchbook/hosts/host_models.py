@@ -130,7 +130,7 @@ class Survey(OpenModel):
         return bool(mine) and any(other != name and facts.boot_id == mine for other, facts in self.hosts.items())
 
     def machine_of(self, name: str) -> str:
-        """What tells machines apart: the boot id, or the host's own name where it has none."""
+        """Return what tells machines apart: the boot id, or the host's own name where it has none."""
         return (self.hosts[name].boot_id if name in self.hosts else "") or name
 
     @property

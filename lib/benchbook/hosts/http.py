@@ -25,7 +25,7 @@ class Answer:
     body: str
 
     def json(self) -> Any:
-        """Raises SystemFailed for a body that is not JSON."""
+        """Raise SystemFailed for a body that is not JSON."""
         try:
             return json.loads(self.body)
         except ValueError as problem:
@@ -57,7 +57,7 @@ class HttpServer:
             return Answer(response.status, response.read().decode(errors="replace"))
 
     def get(self, path: str, *, method: str = "GET", timeout: float = COMMAND_S, body: str | None = None) -> Answer:
-        """Like `ask`, for a server that is meant to be there. Raises SystemFailed unless it answers 200."""
+        """Like `ask`, for a server that is meant to be there. Raise SystemFailed unless it answers 200."""
         try:
             answer = self.ask(path, method=method, timeout=timeout, body=body)
         except UNANSWERED as problem:

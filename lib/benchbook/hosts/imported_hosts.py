@@ -38,7 +38,7 @@ def with_ansible(values: Mapping[str, Any], roles: Mapping[str, Sequence[str]], 
     """Return the keys of the inventory `file` with the hosts of the Ansible inventory `source` added.
 
     `roles` has the roles of the hosts of each group; without any, a group's name is the role of its hosts. What the
-    inventory says of a host of that name comes last. Raises BadInput.
+    inventory says of a host of that name comes last. Raise BadInput.
     """
     found = _listed(source, file)
     groups = {name: _hosts_of(found, name) for name in found if name not in ("_meta", "all", "ungrouped")}
@@ -176,7 +176,7 @@ def with_addresses(values: Mapping[str, Any], config: str, file: Path) -> Writte
     """Return an inventory whose hosts without an address have that of the ssh_config that knows them by name.
 
     Servers listen on the HostName that OpenSSH makes of it, and SSH goes by the name, so that its port, user, key and
-    jump hosts count as well. Raises BadInput.
+    jump hosts count as well. Raise BadInput.
     """
     hosts = _mappings(values.get("hosts", {}))
     for name, host in hosts.items():

@@ -34,7 +34,7 @@ MOST_KNOWN_HOSTS_BYTES = 20_000_000
 
 
 def _folder_of_its_own(path: str) -> str:
-    """Raises ValueError for a folder that the kit must not have for itself."""
+    """Raise ValueError for a folder that the kit must not have for itself."""
     plain = posixpath.normpath(path)
     plain = plain.replace("//", "/", 1) if plain.startswith("//") else plain
     if plain in _NOT_OURS or plain.startswith("..") or plain == ".":
@@ -136,7 +136,7 @@ class Declared(Protocol):
     default_peer_port: int | None
 
     def role_name(self) -> str:
-        """The role that its hosts carry."""
+        """Return the role that its hosts carry."""
 
 
 class Ssh(Strict):
@@ -156,7 +156,7 @@ class Ssh(Strict):
     lease_s: float = Field(20.0, ge=5, le=3600)
 
     def check_files(self) -> None:
-        """Raises BadInput for what is no file in the place of one: whoever opens a FIFO waits."""
+        """Raise BadInput for what is no file in the place of one: whoever opens a FIFO waits."""
         for path in map(resolve, filter(None, (self.key, self.known_hosts))):
             if user_file.is_there(path):
                 user_file.text(path, most=MOST_KNOWN_HOSTS_BYTES)
@@ -209,7 +209,7 @@ class Login(Strict):
         return self
 
     def password(self, where: str) -> str:
-        """The password, or "" where none is named. Raises BadInput when it is named but not there."""
+        """Return the password, or "" where none is named. Raise BadInput when it is named but not there."""
         if self.password_env:
             if self.password_env not in os.environ:
                 named = self.password_env if _VARIABLE.fullmatch(self.password_env) else HIDDEN
@@ -293,7 +293,7 @@ class EndpointSettings(Login):
         return self
 
     def authority(self, where: str) -> str:
-        """The certificates in `tls_ca`, "" without one. Raises BadInput for a file that holds none."""
+        """Return the certificates in `tls_ca`, "" without one. Raise BadInput for a file that holds none."""
         if not self.tls_ca:
             return ""
         path = resolve(self.tls_ca)
@@ -408,7 +408,7 @@ class Inventory(Strict):
                 raise BadInput(said, file=self.file, key=f"systems.{system}.port", value=port, fix=fix)
 
     def _listeners(self, system: str) -> list[tuple[str, int]]:
-        """Names of the hosts that a server of this name may run on, each with every port of it."""
+        """Return names of the hosts that a server of this name may run on, each with every port of it."""
         first, above = self.port(system) or 0, getattr(declared(system), "ports_above", 0)
         ports = {*range(first, first + above + 1), self.status_port(system), self.peer_port(system)}
         return [(host, port) for host in self.with_role(role_of(system)) for port in ports if port]
@@ -422,7 +422,7 @@ class Inventory(Strict):
                     raise BadInput(said, file=self.file, key=f"hosts.{name}.{key}", value=address, fix=fix)
 
     def with_role(self, role: str) -> list[str]:
-        """Names of the hosts with this role, in the order of the file."""
+        """Return names of the hosts with this role, in the order of the file."""
         return [name for name, host in self.hosts.items() if role in host.roles]
 
     def require(self, role: str) -> list[str]:
@@ -435,7 +435,7 @@ class Inventory(Strict):
         return names
 
     def require_one(self, role: str) -> str:
-        """The one host of a role that is not shared out: a second would stand idle, and nobody would know."""
+        """Return the one host of a role that is not shared out: a second would stand idle, and nobody would know."""
         names = self.require(role)
         if len(names) > 1:
             said = "this report has one host of each kind"
@@ -443,17 +443,17 @@ class Inventory(Strict):
         return names[0]
 
     def port(self, system: str) -> int | None:
-        """Where the server of this name listens: as the inventory says, else as it declares itself."""
+        """Return where the server of this name listens: as the inventory says, else as it declares itself."""
         known = declared(system)
         return self.settings(system).port or (known.default_port if known else UNDECLARED_PORTS.get(system))
 
     def status_port(self, system: str) -> int | None:
-        """Where it answers about itself, for a server that has a port for that."""
+        """Return where it answers about itself, for a server that has a port for that."""
         known = declared(system)
         return self.settings(system).status_port or (known.default_status_port if known else None)
 
     def peer_port(self, system: str) -> int | None:
-        """Where its servers talk to each other, for one that has a port for that."""
+        """Return where its servers talk to each other, for one that has a port for that."""
         known = declared(system)
         return self.settings(system).peer_port or (known.default_peer_port if known else None)
 
@@ -474,11 +474,11 @@ class Inventory(Strict):
         return bare.model_copy(update={**given, "settings": {**bare.settings, **own.settings}})
 
     def program(self, name: str) -> str:
-        """What to call a program on the hosts: its name, or the path that the inventory gives."""
+        """Return what to call a program on the hosts: its name, or the path that the inventory gives."""
         return self.programs.get(name, name)
 
     def workdir(self, host: str) -> str:
-        """The kit's folder on a host: one per host, in the lab's folder or below the login's home.
+        """Return the kit's folder on a host: one per host, in the lab's folder or below the login's home.
 
         In a home, which machines may share, the name of the machine is added to it there (remote/preflight.sh).
         """
@@ -489,7 +489,7 @@ class Inventory(Strict):
 
 
 def declared(system: str) -> Declared | None:
-    """What the server of this name declares; None for one that only the inventory knows. Raises BadInput."""
+    """Return what the server of this name declares; None for one that only the inventory knows. Raise BadInput."""
     found: Declared | None = plugins.find("systems", _bare(system), key=f"systems.{system}")
     return found
 
@@ -500,7 +500,7 @@ def _bare(system: str) -> str:
 
 
 def role_of(system: str) -> str:
-    """The role of the hosts of the server of this name: as it declares, else its name."""
+    """Return the role of the hosts of the server of this name: as it declares, else its name."""
     known = declared(system)
     return known.role_name() if known else _bare(system)
 
@@ -518,7 +518,7 @@ def known_inventories() -> list[str]:
 
 
 def load_inventory(name: str) -> Inventory:
-    """Read `env/hosts/<name>.yaml`, or the file itself when `name` is a path. Raises BadInput."""
+    """Read `env/hosts/<name>.yaml`, or the file itself when `name` is a path. Raise BadInput."""
     path = Path(name) if name.endswith((".yaml", ".yml")) else paths.find("env", "hosts", f"{name}.yaml")
     if not user_file.is_there(path):
         fix = f"{meant(name, known_inventories())}use one of {', '.join(known_inventories())}, or write this file"

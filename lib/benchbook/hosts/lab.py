@@ -274,7 +274,7 @@ def _down(inventory: Inventory) -> int:
 
 
 def check_free(inventory: Inventory, *, wait_s: float = 0.0) -> None:
-    """Raises HostReserved when another driver uses this lab's hosts, up or not, and still does after `wait_s`."""
+    """Raise HostReserved when another driver uses this lab's hosts, up or not, and still does after `wait_s`."""
     check_lab_free(inventory, _sshd_addresses(inventory), wait_s=wait_s)
 
 
@@ -322,7 +322,7 @@ def _holds_something(path: Path) -> bool:
 
 
 def _keygen(path: Path, comment: str) -> None:
-    """A pair of keys at `path` and `path`.pub, unless it is there; both or neither. Raises OSError."""
+    """A pair of keys at `path` and `path`.pub, unless it is there; both or neither. Raise OSError."""
     pair = (path.with_name(f"{path.name}.pub"), path)
     if all(map(_holds_something, pair)):
         return
@@ -371,7 +371,7 @@ def _start(sshd: str, host: LabHost, lab: Path, way: Sequence[str]) -> None:
 
 
 def _unknown(config: Path) -> list[int]:
-    """The sshd that have this configuration, whatever stands in their pid file."""
+    """Return the sshd that have this configuration, whatever stands in their pid file."""
     titles = [(process.pid, " ".join(process.info["cmdline"] or [])) for process in psutil.process_iter(["cmdline"])]
     return [pid for pid, words in titles if words.startswith("sshd:") and is_sshd_of(config, words)]
 
@@ -455,7 +455,7 @@ def _terminate(pids: Sequence[int]) -> None:
 
 
 def _family(pid: int) -> list[psutil.Process]:
-    """The process and all below it; none where it has ended meanwhile."""
+    """Return the process and all below it; none where it has ended meanwhile."""
     try:
         first = psutil.Process(pid)
         return [first, *first.children(recursive=True)]

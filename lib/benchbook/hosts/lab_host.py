@@ -187,7 +187,7 @@ def _why_root(project: Path) -> str:
 
 
 def is_sshd_of(config: Path, words: str) -> bool:
-    """Whether this is the command line of an sshd with that configuration."""
+    """Return whether this is the command line of an sshd with that configuration."""
     return str(config) in words or _in_title(config) in words
 
 

@@ -62,7 +62,7 @@ class HostProbe:
 
     @classmethod
     def parse(cls, text: str) -> HostProbe:
-        """Raises KeyError or ValueError where the host said less."""
+        """Raise KeyError or ValueError where the host said less."""
         lines = [line.split("\t") for line in text.splitlines() if "\t" in line]
         said = {line[0]: line[1:] for line in lines}
         logind = [(line[1], line[2]) for line in lines if line[0] == "logind" and len(line) == 3]
@@ -89,7 +89,7 @@ def script(root: str, *, shared: bool) -> str:
 
 
 def check(inventory: Inventory, name: str, probe: HostProbe) -> None:
-    """Raises HostUnusable for the first thing that is missing."""
+    """Raise HostUnusable for the first thing that is missing."""
     for problem in (_python(probe), _folder(probe, name), _logout(probe)):
         if problem:
             said, key, value, fix = problem
@@ -213,7 +213,7 @@ def _by_name(line: tuple[str, str]) -> tuple[bool, str, int]:
 
 
 def other_files(inventory: Inventory, name: str, root: str) -> HostUnusable:
-    """What a command has just made cannot be seen by SFTP."""
+    """Return what a command has just made cannot be seen by SFTP."""
     said = "SFTP does not show the folder that commands see, and the kit moves files by it"
     fix = "take ChrootDirectory out of its /etc/ssh/sshd_config, or set ssh.user to an account that it is not for"
     return HostUnusable(said, file=inventory.file, key=f"hosts.{name}", value=root, fix=fix)

@@ -52,7 +52,7 @@ def clock_offset(host: Host) -> tuple[float, float]:
 def check_reachable(inventory: Inventory, names: Iterable[str], *, wait_s: float = 0.0) -> None:
     """Connect to these hosts, all at once, ask whether another driver holds one, and hang up.
 
-    Raises HostUnusable (FanOutFailed for several hosts), and HostReserved where one is still held after `wait_s`.
+    Raise HostUnusable (FanOutFailed for several hosts), and HostReserved where one is still held after `wait_s`.
     """
     hosts = [Host(inventory, name) for name in dict.fromkeys(names)]
     try:
@@ -65,7 +65,7 @@ def check_reachable(inventory: Inventory, names: Iterable[str], *, wait_s: float
 class Session:
     """Use as a context manager: entering connects to the hosts that are asked for and reserves them, leaving ends all.
 
-    Raises HostReserved on entering when another driver holds one of them; from then on ReservationLost when one has
+    Raise HostReserved on entering when another driver holds one of them; from then on ReservationLost when one has
     taken a host over, which it can after `lease_s` without a sign of life from here.
     """
 
@@ -116,7 +116,7 @@ class Session:
         try_on_each(self.hosts.values(), lambda host: host.close(), timeout=CLOSED_S)
 
     def reach(self) -> None:
-        """Return once every host of the session is connected, within the lease. Raises HostUnreachable."""
+        """Return once every host of the session is connected, within the lease. Raise HostUnreachable."""
         self.each("reaching the hosts", Host.connect, timeout=self.inventory.ssh.lease_s + RECONNECTED_S)
         self.ask_clocks()
 
@@ -133,7 +133,7 @@ class Session:
         return on_each(what, self.hosts.values(), step, timeout=timeout)
 
     def with_role(self, role: str) -> list[Host]:
-        """The session's hosts with this role; raises BadInput where the inventory has none."""
+        """Return the session's hosts with this role; raises BadInput where the inventory has none."""
         return [self.hosts[name] for name in self.inventory.require(role)]
 
     def start(self, host: Host, name: str, command: Command) -> Job:

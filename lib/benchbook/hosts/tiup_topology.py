@@ -72,7 +72,7 @@ class TiupGlobal(_Part):
     pd_mode: str = ""
 
     def folder(self, path: str) -> str:
-        """A folder as TiUP places it: a relative one lies in the user's home."""
+        """Return a folder as TiUP places it: a relative one lies in the user's home."""
         return posixpath.normpath(posixpath.join("/home", self.user, path))
 
 
@@ -187,7 +187,7 @@ class Section:
                 raise self.refused(key, said, "servers are known to each other by their `host` here", fix)
 
     def settings(self, overall: TiupGlobal, config: Mapping[str, object]) -> Written:
-        """The inventory's section `systems.NAME`."""
+        """Return the inventory's section `systems.NAME`."""
         ports = {
             kind: self._common(kind, [self.port_of(one, kind) for one in self.instances])
             for kind in PORTS[self.component]
@@ -199,17 +199,17 @@ class Section:
         return {**ports, "binary": binary, "settings": own}
 
     def port_of(self, instance: TiupInstance, kind: str) -> int:
-        """The port that TiUP gives it; `client_port` is what PD's own is called."""
+        """Return the port that TiUP gives it; `client_port` is what PD's own is called."""
         said = instance.client_port if kind == "port" and self.component == "pd" else getattr(instance, kind)
         return said or PORTS[self.component].get(kind, 0)
 
     def deployed(self, overall: TiupGlobal, instance: TiupInstance) -> str:
-        """The folder of its programs."""
+        """Return the folder of its programs."""
         own = f"{self.component}-{self.port_of(instance, 'port')}"
         return overall.folder(instance.deploy_dir or posixpath.join(overall.deploy_dir, own))
 
     def workdir(self, overall: TiupGlobal, instance: TiupInstance) -> str | None:
-        """A folder of ours on the disk of its data; a tidb-server, which has none, is on that of the others."""
+        """Return a folder of ours on the disk of its data; a tidb-server, which has none, is on that of the others."""
         shared = posixpath.normpath(overall.data_dir or DATA_DIR)
         if self.component == "tidb" or not instance.data_dir:
             if shared.startswith("/"):
@@ -250,10 +250,10 @@ class Section:
 
 
 def with_topology(values: Mapping[str, object], file: Path) -> Written:
-    """The keys of an inventory with the hosts and systems of the TiUP topology in `file` added.
+    """Return the keys of an inventory with the hosts and systems of the TiUP topology in `file` added.
 
     A host of the inventory that has an address of the topology takes its roles; what the inventory says of a host or a
-    system comes last. Raises BadInput.
+    system comes last. Raise BadInput.
     """
     if not all(isinstance(values.get(key, {}), dict) for key in ("hosts", "ssh", "systems")):
         return dict(values)  # whoever reads the inventory says what is wrong with it
@@ -295,7 +295,7 @@ def _limits(said: Written | None) -> Written:
 def key_in_topology(key: str, values: Mapping[str, object], file: Path) -> str:
     """Return the key in the topology `file` for a key of the inventory `values`; one that is not from there as it is.
 
-    Raises BadInput.
+    Raise BadInput.
     """
     part, name, *rest = key.split(".")
     topology, address = load_model(TiupTopology, file), _mapping(_mapping(values.get("hosts")).get(name)).get("address")
@@ -338,7 +338,7 @@ def _free(name: str, hosts: Mapping[str, Written]) -> str:
 
 
 def _of_topology(values: Mapping[str, object], overall: TiupGlobal, instance: TiupInstance) -> Written:
-    """What it says of a host; what the inventory says of the same one comes last."""
+    """Return what it says of a host; what the inventory says of the same one comes last."""
     ssh_port = instance.ssh_port or overall.ssh_port
     return {
         "address": instance.host,
@@ -348,7 +348,7 @@ def _of_topology(values: Mapping[str, object], overall: TiupGlobal, instance: Ti
 
 
 def _mapping(value: object) -> Written:
-    """A copy; of what is no mapping whoever reads the inventory says so."""
+    """Return a copy; of what is no mapping whoever reads the inventory says so."""
     return dict(value) if isinstance(value, dict) else {}
 
 

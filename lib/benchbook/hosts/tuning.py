@@ -20,7 +20,7 @@ from benchbook.hosts.timeouts import LONGEST_S, SET_WITHIN_S
 def tune(session: Session) -> dict[str, Tuned]:
     """Per host on which any was set: knob -> was, now. They are put back when the session ends or its lease runs out.
 
-    Raises HostUnusable where a knob that is allowed cannot be set, except in a lab: whose machine that is, nobody knew.
+    Raise HostUnusable where a knob that is allowed cannot be set, except in a lab: whose machine that is, nobody knew.
     """
     hosts = [host for host in session.hosts.values() if host.host.tune]
     found = on_each("tuning", hosts, lambda host: _tune(session, host))
@@ -53,7 +53,7 @@ def reach_again(session: Session) -> None:
 
 
 def check_tuned(session: Session) -> None:
-    """Raises SettingsLost where what `tune` had set is not known to have held until now."""
+    """Raise SettingsLost where what `tune` had set is not known to have held until now."""
     if lost := _lost(session):
         why = "; ".join(
             ended.from_outside(f"what holds the settings of {name}")
@@ -94,7 +94,7 @@ def _tune(session: Session, host: Host) -> Tuned:
 
 
 def _answer(job: Job) -> tuple[bytes, Ended | None]:
-    """What it printed once that is a whole line, or how it ended without one."""
+    """Return what it printed once that is a whole line, or how it ended without one."""
 
     def look() -> tuple[bytes, Ended | None]:
         ended = job.status()

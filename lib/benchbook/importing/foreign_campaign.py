@@ -33,9 +33,9 @@ def under_its_name(folder: Path) -> Path:
 
 
 def check(folder: Path) -> Campaign:
-    """The campaign in `folder`, and its searches for the knee.
+    """Return the campaign in `folder`, and its searches for the knee.
 
-    Raises BadInput, naming the file, for what does not fit its plan or cannot be read.
+    Raise BadInput, naming the file, for what does not fit its plan or cannot be read.
     """
     found = Campaign(folder)
     _check_name(found)
@@ -67,7 +67,7 @@ def _check_search(search: Campaign, found: Campaign) -> None:
 
 
 def _check_files(found: Campaign) -> int:
-    """How many whole records of its own trials it has."""
+    """Return how many whole records of its own trials it has."""
     _check_trials(found)
     identities = {trial.id: trial.identity for trial in found.trials}
     try:

@@ -54,7 +54,7 @@ class ForeignCampaign:
 
 
 def campaigns_in(folder: ForeignFolder) -> list[ForeignCampaign]:
-    """Every campaign in it, oldest first. Raises BadInput where there is none."""
+    """Return every campaign in it, oldest first. Raise BadInput where there is none."""
     files = folder.files()
     plans = [path for path in map(PurePosixPath, files) if path.name == "plan.json"]
     homes = {plan.parent for plan in plans}
@@ -76,7 +76,7 @@ def _campaign(folder: ForeignFolder, home: PurePosixPath, files: Iterable[str]) 
 
 
 class FolderHere:
-    """A folder on this machine; of a checkout, its records. Raises BadInput where it is none."""
+    """A folder on this machine; of a checkout, its records. Raise BadInput where it is none."""
 
     def __init__(self, path: Path) -> None:
         with _reading(path):
@@ -133,7 +133,7 @@ def _entries(folder: Path, below: str) -> Iterator[tuple[str, os.DirEntry[str]]]
 
 
 class FolderOnHost:
-    """A folder on a host of an inventory; a relative one begins at the login's home. Raises BadInput, RemoteFailed."""
+    """A folder on a host of an inventory; a relative one begins at the login's home. Raise BadInput, RemoteFailed."""
 
     def __init__(self, host: Host, path: str) -> None:
         self._host = host

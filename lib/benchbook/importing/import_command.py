@@ -40,7 +40,7 @@ class Clash(BadInput):
 def run(source: str, inventory: str, console: Console) -> int:
     """Import every campaign of `source`, a folder or HOST:PATH; returns the exit status, the worst of them.
 
-    One that is refused keeps no other one from being taken. Raises BadInput where nothing is there to be imported.
+    One that is refused keeps no other one from being taken. Raise BadInput where nothing is there to be imported.
     """
     with _opened(source, inventory) as folder:
         found = campaigns_in(folder)
@@ -89,7 +89,7 @@ def _status(folder: ForeignFolder, one: ForeignCampaign, console: Console) -> in
 
 
 def _take(folder: ForeignFolder, one: ForeignCampaign, console: Console) -> str:
-    """Take a campaign; says what became of it. Raises BadInput for one that does not fit, Clash, NotWritten."""
+    """Take a campaign; says what became of it. Raise BadInput for one that does not fit, Clash, NotWritten."""
     with _own_folder(one.id) as fetched:
         _fetch(folder, one, fetched, console)
         partial = foreign_campaign.under_its_name(fetched)
@@ -128,7 +128,7 @@ def _fetch(folder: ForeignFolder, one: ForeignCampaign, into: Path, console: Con
 
 
 def _check_same(partial: Path, target: Path, one: ForeignCampaign) -> None:
-    """Raises Clash, naming the first file that differs."""
+    """Raise Clash, naming the first file that differs."""
     names = [path[len(one.below) :] for path in one.files]
     records = (path.relative_to(target) for path in target.rglob("record.json"))
     # One that was not written to its end is none.

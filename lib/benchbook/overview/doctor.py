@@ -73,7 +73,7 @@ def print_all(inventory: str, console: Console, *, as_json: bool = False) -> int
 
 
 def _programs() -> Iterator[Symptom]:
-    """The table that env/setup reads: purpose, program, Debian package, conda package."""
+    """Yield the table that env/setup reads: purpose, program, Debian package, conda package."""
     search = ":".join([os.environ.get("PATH", ""), _MORE_PATH, *map(str, Path("/usr/lib/postgresql").glob("*/bin"))])
     lines = user_file.text(paths.find("env", "debian-packages.txt")).splitlines()
     rows = [line.split() for line in lines if line.strip() and not line.startswith("#")]
@@ -114,7 +114,7 @@ def _cores() -> Symptom:
 
 
 def _settings() -> Iterator[Symptom]:
-    """What a lab's run that was killed has left set; only root is told."""
+    """Yield what a lab's run that was killed has left set; only root is told."""
     for file, now, before in tune.left("/") if os.geteuid() == 0 else []:
         found = f"{now}, left by a run that was killed; it was {before}"
         yield Symptom(file, found, f"echo {before} > {file}", needed=False)

@@ -170,7 +170,7 @@ def print_runs(reports: Sequence[str], console: Console, *, as_json: bool = Fals
 
 
 def campaigns_of(reports: Sequence[str]) -> Iterator[Campaign]:
-    """Those of these reports, or of all, that can be read, the latest first."""
+    """Return those of these reports, or of all, that can be read, the latest first."""
     return readable(folder for folder in reversed(begun()) if not reports or folder.parent.name in reports)
 
 
@@ -251,7 +251,7 @@ def print_plan(report: str, made: RunForecast, console: Console) -> None:
 
 
 def _filled(text: str, width: int, indent: int = 0) -> str:
-    """The text in lines of this width, which a console that wraps nothing keeps."""
+    """Return the text in lines of this width, which a console that wraps nothing keeps."""
     margin = " " * indent
     return textwrap.fill(
         text, width, initial_indent=margin, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False

@@ -359,7 +359,7 @@ def _slo(axis: Axes, searched: Searched) -> None:
 
 
 def knee_in_words(searched: Searched) -> str:
-    """What a search has found, in a sentence or two."""
+    """Return what a search has found, in a sentence or two."""
     found, closed = searched.knee, max((load.achieved for load in searched.loads if load.rate == 0), default=0.0)
     keeps = f"99% of the transactions take at most {searched.slo.p99_ms:g} ms"
     cost = f" {found.loads} loads{'; the search ended because ' + found.ended if found.ended else ''}."

@@ -51,7 +51,7 @@ class Probe:
         return json.dumps({**self.given, **dict.fromkeys(self.secrets)})
 
     def command(self) -> Command:
-        """The command line (see remote/run_probe.py), after pushing what it needs to the host."""
+        """Return the command line (see remote/run_probe.py), after pushing what it needs to the host."""
         runner = self.host.push(remote_program("probes", "run_probe.py"))
         program = self.host.push(self.file.path)
         zips = [self.host.push(probe_file.zipped(name, self.file.path)) for name in self.file.needs]
@@ -79,7 +79,7 @@ def of_file(file: ProbeFile, host: Host, endpoint: Endpoint | None = None, about
 
 
 def _of_machine(file: ProbeFile, host: Host) -> dict[str, object]:
-    """What a probe of a machine asks for: where its servers listen, and where SSH came to."""
+    """Return what a probe of a machine asks for: where its servers listen, and where SSH came to."""
     reached_at = (host.address, host.probe().own_address) if "reached_at" in file.takes else ()
     return {"reached_at": reached_at} if reached_at else {}
 

@@ -32,7 +32,7 @@ COLUMNS = ["t", "source", "metric", "labels", "value"]
 
 
 def scraped(series: pd.DataFrame) -> pd.DataFrame:
-    """What `probe.of_prometheus` sampled, rows of the long table, as [t (s), source, metric, labels, value].
+    """Return what `probe.of_prometheus` sampled, rows of the long table, as [t (s), source, metric, labels, value].
 
     Labels are sorted pairs, one object for each series. Raise OutputNotParseable for a name that is no series.
     """
@@ -65,7 +65,7 @@ def has(frame: pd.DataFrame, metric: str) -> bool:
 
 
 def between(frame: pd.DataFrame, start: float, end: float) -> pd.DataFrame:
-    """The scrapes from `start` to `end` (s since the epoch, both included): a phase of a trial."""
+    """Return the scrapes from `start` to `end` (s since the epoch, both included): a phase of a trial."""
     return frame[(frame.t >= start) & (frame.t <= end)]
 
 
@@ -105,7 +105,7 @@ def mean_from_histogram(frame: pd.DataFrame, metric: str) -> float:
 
 
 def histogram_quantile(frame: pd.DataFrame, metric: str, q: float, *, window: float | None = None) -> pd.DataFrame:
-    """The q-quantile (0 to 1) of what a histogram observed, as [t, value]; NaN where nothing was observed.
+    """Return the q-quantile (0 to 1) of what a histogram observed, as [t, value]; NaN where nothing was observed.
 
     `histogram_quantile(q, sum by (le) (rate(metric_bucket[window])))`: `window` (s) ends at each scrape; None is the
     whole frame, one row at the last scrape.

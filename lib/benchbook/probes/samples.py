@@ -31,7 +31,7 @@ class Metric:
 
 
 def level(unit: str) -> Metric:
-    """A number that goes up and down, in `unit`."""
+    """Return a number that goes up and down, in `unit`."""
     return Metric(unit, counter=False)
 
 
@@ -41,7 +41,7 @@ def counter(rate_unit: str = "1/s") -> Metric:
 
 
 def empty() -> pd.DataFrame:
-    """The long table without a row."""
+    """Return the long table without a row."""
     kinds = {"t": "float64", "value": "float64"}
     return pd.DataFrame({name: pd.Series(dtype=kinds.get(name, "object")) for name in COLUMNS})
 

@@ -49,7 +49,7 @@ class Followed:
     last: str = ""
 
     def look(self) -> tuple[str, list[str]]:
-        """The last line of the looks before, empty if there was none, and the whole lines since, as JSON."""
+        """Return the last line of the looks before, empty if there was none, and the whole lines since, as JSON."""
         data = self.job.host.read(f"{self.job.folder}/samples", offset=self.offset)
         whole = data[: data.rfind(b"\n") + 1]
         self.offset += len(whole)
@@ -164,7 +164,7 @@ def _blame_what_stands(session: Session, problem: TrialFailed | RemoteFailed) ->
 
 
 def _running(session: Session, probe: Probe) -> RunningProbe:
-    """The probe, running: one that stands already is only told where this trial begins."""
+    """Return the probe, running: one that stands already is only told where this trial begins."""
     command = probe.command()
     key = (probe.host.name, probe.name, probe.about, *map(str, command.argv))
     one: RunningProbe | None = session.standing.get(key)
@@ -179,7 +179,7 @@ def _running(session: Session, probe: Probe) -> RunningProbe:
 
 
 def _cut(session: Session, one: RunningProbe, watched: Watched, lasted_s: float) -> pd.DataFrame:
-    """What the probe saw during this trial, after the sample before it, which the first rate needs.
+    """Return what the probe saw during this trial, after the sample before it, which the first rate needs.
 
     A probe of the trial's own ends with it.
     """

@@ -55,23 +55,23 @@ class Aggregate(NamedTuple):
 
 
 def exact(value: float) -> Number:
-    """A number that was set, or counted, and not rounded."""
+    """Return a number that was set, or counted, and not rounded."""
     return Number(value, value, value)
 
 
 def rounded(value: float, place: float) -> Number:
-    """A number printed to the last `place` (0.1 for 14.7): the true one lies within half of it."""
+    """Return a number printed to the last `place` (0.1 for 14.7): the true one lies within half of it."""
     return Number(value - place / 2, value, value + place / 2)
 
 
 def truncated(value: float, place: float) -> Number:
-    """A number whose further digits were cut off: the true one lies within one last place above."""
+    """Return a number whose further digits were cut off: the true one lies within one last place above."""
     return Number(value, value, value + place)
 
 
 @lru_cache(maxsize=1024)
 def parse(expression: str) -> ast.expr:
-    """The tree of an arithmetic expression, not to be changed. Raises BadInput for anything else: it is from files."""
+    """The tree of an arithmetic expression, not to be changed. Raise BadInput for anything else: it is from files."""
     try:
         tree = ast.parse(expression, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -87,7 +87,7 @@ def parse(expression: str) -> ast.expr:
 
 
 def aggregates(expression: str) -> list[Aggregate]:
-    """The functions over rows in an expression, each once."""
+    """Return the functions over rows in an expression, each once."""
     calls = [leaf for leaf in _leaves(parse(expression)) if isinstance(leaf, ast.Call)]
     found = [
         Aggregate(ast.unparse(call), _name(call.func), ast.unparse(inner), [_condition(one) for one in conditions])
@@ -98,7 +98,7 @@ def aggregates(expression: str) -> list[Aggregate]:
 
 
 def names(expression: str) -> list[str]:
-    """The names in an expression, each once: columns as `tps`, numbers of a text fact as `run_command.threads`.
+    """Return the names in an expression, each once: columns as `tps`, numbers of a text fact as `run_command.threads`.
 
     A function over rows is one name, its text.
     """
@@ -107,7 +107,7 @@ def names(expression: str) -> list[str]:
 
 
 def all_names(expression: str) -> list[str]:
-    """The names in an expression, those that functions over rows are taken of in place of the functions."""
+    """Return the names in an expression, those that functions over rows are taken of in place of the functions."""
     inner = {one.text: names(one.inner) for one in aggregates(expression)}
     return list(dict.fromkeys(name for leaf in names(expression) for name in inner.get(leaf, [leaf])))
 
@@ -121,39 +121,39 @@ def of_the_table(expressions: Sequence[str], columns: Collection[str]) -> bool:
 
 
 def bare(expression: str) -> bool:
-    """Whether an expression is one name, and so a number that is printed and not computed."""
+    """Return whether an expression is one name, and so a number that is printed and not computed."""
     return isinstance(parse(expression), ast.Name | ast.Attribute)
 
 
 def single(expression: str) -> bool:
-    """Whether an expression is one name, or one function over rows."""
+    """Return whether an expression is one name, or one function over rows."""
     return isinstance(parse(expression), ast.Name | ast.Attribute | ast.Call)
 
 
 def over(function: str, numbers: Sequence[Number]) -> Number:
-    """A function over the numbers of rows, at least one: each end of the interval by itself."""
+    """Return a function over the numbers of rows, at least one: each end of the interval by itself."""
     columns = zip(*numbers, strict=True)
     low, value, high = (_OVER[function](list(column)) for column in columns)
     return Number(low, value, high)
 
 
 def evaluate(expression: str, known: Mapping[str, Number]) -> Number | None:
-    """The interval that an expression can take; None where a name is not printed, or a divisor may be zero."""
+    """Return the interval that an expression can take; None where a name is not printed, or a divisor may be zero."""
     return _evaluate(parse(expression), known)
 
 
 def spelled(expression: str, show: Callable[[str], str]) -> str:
-    """The expression with `show(name)` in place of each name: "551 x 20" for "global_tps * sql_per_global"."""
+    """Return the expression with `show(name)` in place of each name: "551 x 20" for "global_tps * sql_per_global"."""
     return ast.unparse(_Spell(show).visit(copy.deepcopy(parse(expression)))).replace(" * ", " x ")
 
 
 def meet(one: Number, other: Number) -> bool:
-    """Whether two numbers can be the same."""
+    """Return whether two numbers can be the same."""
     return not above(one, other) and not above(other, one)
 
 
 def above(one: Number, other: Number) -> bool:
-    """Whether `one` is larger than `other` however both were rounded."""
+    """Return whether `one` is larger than `other` however both were rounded."""
     return one.low > other.high + _CLOSE * max(abs(one.low), abs(other.high))
 
 
@@ -169,7 +169,7 @@ def _deeper(tree: ast.expr, most: int) -> bool:
 
 
 def _parts(tree: ast.expr) -> Iterator[ast.expr]:
-    """A node and those below it; what stands inside of a function over rows is left to `_over_rows`."""
+    """Yield a node and those below it; what stands inside of a function over rows is left to `_over_rows`."""
     yield tree
     if not isinstance(tree, ast.Call | ast.Attribute):
         for child in ast.iter_child_nodes(tree):

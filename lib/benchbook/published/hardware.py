@@ -13,7 +13,7 @@ _THREADS = re.compile(
 
 
 def cores(host: HostFact) -> int | None:
-    """Cores of one such host ("16 vCPU", "40 cores, Intel ...", "2 x 20 cores"); None where none are printed."""
+    """Return cores of one such host ("16 vCPU", "40 cores, Intel ...", "2 x 20 cores"); None where none are printed."""
     printed = _CORES.search(host.cpu or "")
     return int(printed[1] or 1) * int(printed[2]) if printed else None
 
@@ -25,7 +25,7 @@ def processors(host: HostFact) -> int | None:
 
 
 def server_cores(report: Report) -> int | None:
-    """Cores of all published hosts together that served and print them; None where none does.
+    """Return cores of all published hosts together that served and print them; None where none does.
 
     What ran a load generator alone did not serve: its cores are no part of what the published load met.
     """
@@ -43,11 +43,11 @@ def _serving(report: Report) -> list[HostFact]:
 
 
 def loads_itself(report: Report) -> bool:
-    """Whether a published server carried its own load: a load generator ran there beside something else."""
+    """Return whether a published server carried its own load: a load generator ran there beside something else."""
     loads = _loads(report)
     return any(loads & set(host.runs) and set(host.runs) - loads for host in report.hosts)
 
 
 def _loads(report: Report) -> set[str]:
-    """The load generators of its design, under the names that `runs` of a host has them by."""
+    """Return the load generators of its design, under the names that `runs` of a host has them by."""
     return {experiment.load for experiment in report.design}

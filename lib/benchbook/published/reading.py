@@ -40,9 +40,9 @@ _MOST_POINTS = 10_000
 
 
 def read_rows(resource: ResourceMeta, path: Path) -> tuple[list[Row], list[dict[str, str]]]:
-    """The rows of a CSV, typed and as text. Rows are numbered as in the file: the header is row 1.
+    """Return the rows of a CSV, typed and as text. Rows are numbered as in the file: the header is row 1.
 
-    Raises BadInput naming the file, the row and the column, the value and the fix: for a missing file or column, a
+    Raise BadInput naming the file, the row and the column, the value and the fix: for a missing file or column, a
     cell that is not of its field's type or bounds, a second row with the same key, a table without rows.
     """
     texts = list(_texts(resource, path))
@@ -98,7 +98,7 @@ def _figure(value: float, printed: str) -> Figure | None:
 
 
 def check_package(package: PackageMeta, path: Path) -> None:
-    """Keys of tables are columns. Raises BadInput."""
+    """Keys of tables are columns. Raise BadInput."""
     for resource in package.resources:
         names = [field.name for field in _fields(resource)]
         for key in resource.table_schema.primary_key:
@@ -115,7 +115,7 @@ def check_design(
     rows: dict[str, list[Row]],
     path: Path,
 ) -> None:
-    """The design names tables, levels and combinations that the tables have, all of them. Raises BadInput.
+    """The design names tables, levels and combinations that the tables have, all of them. Raise BadInput.
 
     `fixed`: what datapackage.json says was held fixed, by table; the design says the same of it.
     """
@@ -142,7 +142,7 @@ def check_design(
 
 
 def frictionless_check(descriptor: Path) -> None:
-    """Has Frictionless validate a whole package, metadata and data. Raises BadInput for the first error."""
+    """Has Frictionless validate a whole package, metadata and data. Raise BadInput for the first error."""
     try:
         report = Package.from_descriptor(package_json(descriptor), basepath=str(descriptor.parent)).validate()
     except FrictionlessException as error:
@@ -246,7 +246,7 @@ def _is(figure: Figure, value: float) -> bool:
 
 
 def names_in(expression: str, path: Path, key: str | None = None) -> list[str]:
-    """The names in an arithmetic expression. Nothing else is let through: these files are evaluated later."""
+    """Return the names in an arithmetic expression. Nothing else is let through: these files are evaluated later."""
     try:
         return arithmetic.names(expression)
     except BadInput as error:
@@ -254,7 +254,7 @@ def names_in(expression: str, path: Path, key: str | None = None) -> list[str]:
 
 
 def known(name: str, names: list[str], problem: str, key: str, path: Path) -> None:
-    """Raises BadInput, listing the names that there are, for a name that is none of them."""
+    """Raise BadInput, listing the names that there are, for a name that is none of them."""
     one_of(name, names, key, problem=problem, file=path, key=key)
 
 

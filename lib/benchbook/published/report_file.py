@@ -140,7 +140,7 @@ class TableDesign(Strict):
     note: str | None = None
 
     def points(self) -> Iterable[Sequence[Scalar]]:
-        """The levels of each combination that was run, in the order of `factors`."""
+        """Return the levels of each combination that was run, in the order of `factors`."""
         return self.pairs or itertools.product(*self.factors.values())
 
 
@@ -174,11 +174,11 @@ class Report(Strict):
     identities: list[Identity] = []
 
     def addresses(self) -> set[str]:
-        """The addresses of all published hosts."""
+        """Return the addresses of all published hosts."""
         return {host.address for host in self.hosts if host.address}
 
     def fact(self, id: str) -> TextFact:
-        """The text fact of this id. Raises BadInput, listing the known ids."""
+        """Return the text fact of this id. Raise BadInput, listing the known ids."""
         one_of(id, [fact.id for fact in self.text_facts], "text fact", problem="unknown text fact", key=self.name)
         return next(fact for fact in self.text_facts if fact.id == id)
 
@@ -266,24 +266,24 @@ class PackageMeta(Strict):
 
 
 def _once(names: Iterable[str], problem: str) -> None:
-    """Raises ValueError: the second would silently take the place of the first."""
+    """Raise ValueError: the second would silently take the place of the first."""
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise ValueError(f"{problem} {twice[0]}")
 
 
 def read_report(path: Path) -> Report:
-    """The model of a `report.yaml`. Raises BadInput naming the file, the key, the value and the fix."""
+    """Return the model of a `report.yaml`. Raise BadInput naming the file, the key, the value and the fix."""
     return yamlfile.load_model(Report, path)
 
 
 def read_package(path: Path) -> PackageMeta:
-    """The model of a `datapackage.json`. Raises BadInput naming the file, the key, the value and the fix."""
+    """Return the model of a `datapackage.json`. Raise BadInput naming the file, the key, the value and the fix."""
     return yamlfile.validate(PackageMeta, package_json(path), path)
 
 
 def package_json(path: Path) -> dict[str, Any]:
-    """A `datapackage.json` with its `defaults` in each table that does not say otherwise. Raises BadInput.
+    """Return a `datapackage.json` with its `defaults` in each table that does not say otherwise. Raise BadInput.
 
     Of `fixed`, a table's own entries are laid over those of all; a table without a `path` is in NAME.csv.
     """

@@ -110,14 +110,14 @@ class PublishedTable:
     def value(self, metric: str, **levels: Scalar) -> float | None:
         """The printed number in the metric's unit; None if the table has no such row or nothing is printed there.
 
-        Raises BadInput for a metric or level that the table does not have, and if several rows match.
+        Raise BadInput for a metric or level that the table does not have, and if several rows match.
         """
         row = self._row(metric, levels)
         cell: Any = None if row is None else self.frame.at[row, metric]
         return None if pd.isna(cell) else float(cell)
 
     def resolution(self, metric: str, **levels: Scalar) -> float | None:
-        """The last printed place of a number, in the metric's unit: 10.0 for "13.89k". None where `value` is."""
+        """Return the last printed place of a number, in the metric's unit: 10.0 for "13.89k". None where `value` is."""
         value, row = self.value(metric, **levels), self._row(metric, levels)
         return None if value is None else resolution(value, str(self.printed.at[row, metric]))
 
@@ -133,7 +133,7 @@ class PublishedTable:
         return matching[0] if matching else None
 
     def matching(self, levels: Mapping[str, Scalar]) -> list[int]:
-        """The numbers of the rows with these levels, in printed order. Raises BadInput for an unknown level."""
+        """Return the numbers of the rows with these levels, in printed order. Raise BadInput for an unknown level."""
         for name in levels:
             one_of(name, [*self.levels, *self.fixed], "level", problem="unknown level", key=self.id)
         rows = [{**self.fixed, **row} for row in self.cells]
@@ -151,12 +151,12 @@ class Published:
         return f"<Published {self.report.name}: tables {', '.join(self.tables)}>"
 
     def table(self, id: str) -> PublishedTable:
-        """The table of this id. Raises BadInput, listing the known ids."""
+        """Return the table of this id. Raise BadInput, listing the known ids."""
         one_of(id, self.tables, "table", problem="unknown table", key=self.report.name)
         return self.tables[id]
 
     def duration_s(self, table: str) -> float | None:
-        """Seconds that one load of this table lasted, where the report says so of its design or of the table."""
+        """Return seconds that one load of this table lasted, where the report says so of its design or of the table."""
         said = [e.fixed["time_s"] for e in self.report.design if e.table == table and "time_s" in e.fixed]
         if not said and table in self.tables and "time_s" in self.tables[table].fixed:
             said = [self.tables[table].fixed["time_s"]]
@@ -164,13 +164,13 @@ class Published:
 
 
 def known_reports(root: Path | None = None) -> list[str]:
-    """The names of the reports in `root` (default: data/published), sorted."""
+    """Return the names of the reports in `root` (default: data/published), sorted."""
     found = root.glob("*/report.yaml") if root is not None else paths.names("data/published", "*/report.yaml")
     return sorted(file.parent.name for file in found)
 
 
 def load(report: str, root: Path | None = None) -> Published:
-    """A report's published numbers, checked. Raises BadInput naming the file, the row and column or key, and the fix.
+    """A report's published numbers, checked. Raise BadInput naming the file, the row and column or key, and the fix.
 
     `root` is the folder that holds the reports' folders (default: data/published).
     """
@@ -211,12 +211,12 @@ def _completed(design: TableDesign, tables: Mapping[str, PublishedTable], option
 
 
 def facts(report: str, root: Path | None = None) -> Report:
-    """What `report.yaml` says, without its tables. Raises BadInput for a report that does not exist."""
+    """Return what `report.yaml` says, without its tables. Raise BadInput for a report that does not exist."""
     return read_report(_folder(report, root) / "report.yaml")
 
 
 def validate(report: str, root: Path | None = None) -> Published:
-    """As `load`, and then has Frictionless validate the package too, which takes some seconds. Raises BadInput."""
+    """As `load`, and then has Frictionless validate the package too, which takes some seconds. Raise BadInput."""
     published = load(report, root)
     frictionless_check(_folder(report, root) / "datapackage.json")
     return published

@@ -15,7 +15,7 @@ from benchbook.published.report_file import PackageMeta, Report, ResourceMeta
 
 
 def check_declarations(package: PackageMeta, report: Report, folder: Path) -> None:
-    """Every expression is arithmetic over numbers that exist; every name is known. Raises BadInput naming the file."""
+    """Every expression is arithmetic over numbers that exist; every name is known. Raise BadInput naming the file."""
     tables, facts = folder / "datapackage.json", _fact_numbers(report)
     for resource in package.resources:
         _expressions(resource, facts, tables)

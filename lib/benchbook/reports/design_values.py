@@ -18,7 +18,7 @@ DESIGN, TABLES = "report.yaml", "datapackage.json"
 
 
 def design(published: Published) -> list[TableDesign]:
-    """The published designs, at least one. Raise BadInput."""
+    """Return the published designs, at least one. Raise BadInput."""
     if not published.report.design:
         fix = "add what was run, see data/published/README.md"
         raise BadInput("there is nothing to run", file=_file(published, DESIGN), key="design", value=[], fix=fix)
@@ -26,14 +26,14 @@ def design(published: Published) -> list[TableDesign]:
 
 
 def levels(published: Published, experiment: TableDesign, factor: str) -> list[int]:
-    """The whole numbers that a factor of a design was run at. Raise BadInput."""
+    """Return the whole numbers that a factor of a design was run at. Raise BadInput."""
     key, file = f"design.{experiment.name}.factors", _file(published, DESIGN)
     _needed(factor, experiment.factors, key, file)
     return _whole(experiment.factors[factor], f"{key}.{factor}", file, least=1, most=MOST)
 
 
 def fixed(published: Published, experiment: TableDesign, name: str) -> int:
-    """A whole number that a design holds fixed. Raise BadInput."""
+    """Return a whole number that a design holds fixed. Raise BadInput."""
     key, file = f"design.{experiment.name}.fixed", _file(published, DESIGN)
     return _one(experiment.fixed, name, key, file)
 
@@ -49,12 +49,12 @@ def anywhere_fixed(published: Published, name: str) -> int:
 
 
 def of_table(published: Published, table: PublishedTable, name: str) -> int:
-    """A whole number that is constant over a table. Raise BadInput."""
+    """Return a whole number that is constant over a table. Raise BadInput."""
     return _one(table.fixed, name, f"{table.id}.fixed", _file(published, TABLES))
 
 
 def column(published: Published, table: PublishedTable, name: str) -> list[Any]:
-    """The cells of a table's column, as printed from top to bottom. Raise BadInput for a missing one."""
+    """Return the cells of a table's column, as printed from top to bottom. Raise BadInput for a missing one."""
     _needed(name, list(table.frame.columns), f"{table.id}.schema.fields", _file(published, TABLES))
     return list(table.frame[name])
 

@@ -85,21 +85,21 @@ class Driver:
         return [(host, self.generator.command(host, ends, load)) for host, load in self._parts(system, levels)]
 
     def holds(self, system: System, levels: Mapping[str, Level]) -> dict[str, int]:
-        """What the load holds at most on one of the system's servers at once, of what `systems.base` names."""
+        """Return what the load holds at most on one of the system's servers at once, of what `systems.base` names."""
         servers, held = len(system.endpoints()), Counter[str]()
         for _, load in self._parts(system, levels):
             held.update(self.generator.holds(load, servers))
         return dict(held)
 
     def _parts(self, system: System, levels: Mapping[str, Level]) -> list[tuple[Host, Load]]:
-        """The load, shared out over the client hosts."""
+        """Return the load, shared out over the client hosts."""
         threads, offered = int(levels["threads"]), int(levels.get("rate", self.rate))
         clients = self.clients[: min(threads, offered or threads)]
         parts = zip(clients, shares(threads, len(clients)), shares(offered, len(clients)), strict=True)
         return [(host, Load(levels, mine, self.time_s, rate, system.retried_errors)) for host, mine, rate in parts]
 
     def probes(self, system: System) -> list[Probe]:
-        """Those of every machine that takes part, and those of the system's servers.
+        """Return those of every machine that takes part, and those of the system's servers.
 
         Machines are sampled so often that a whole interval lies within the shortest load.
         """

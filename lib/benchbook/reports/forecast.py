@@ -114,7 +114,7 @@ def planned(asking: RunRequest, trials: Sequence[Trial]) -> Evidence:
 
 
 def _systems(names: Sequence[str], found: Design, last: _Recorded | None) -> list[JudgedSystem]:
-    """What a system stands in for is known once it has run."""
+    """Return what a system stands in for is known once it has run."""
     known = [judge.system_of(name, last.campaign) if last else JudgedSystem(name) for name in names]
     beside = {system.name: system.stand_ins for system in known}
     return [replace(system, asked=found.asked, beside=beside) for system in known]
@@ -142,7 +142,7 @@ class _Likely:
 
 
 def _says(claim: Hypothesis, system: JudgedSystem, may: Capacity, idle: Capacity, likely: _Likely) -> ClaimForecast:
-    """What these hosts can say of a claim, with cores as busy as they `may` be, and while they are `idle`."""
+    """Return what these hosts can say of a claim, with cores as busy as they `may` be, and while they are `idle`."""
     if reason := likely.missing.get(claim.id):
         return ClaimForecast(
             claim=claim.id, system=system.name, speaks="not run", reason=str(reason), needs=reason.needs
@@ -162,7 +162,7 @@ def _takes(answer: Decision, cells: Sequence[Cell], costs: RepetitionCost) -> di
 
 
 def _last(asking: RunRequest, found: Design) -> _Recorded | None:
-    """The latest campaign of the same plan on the same inventory that was recorded here."""
+    """Return the latest campaign of the same plan on the same inventory that was recorded here."""
     conditions = ("profile", "inventory", "systems", "time_s", "scaled")
     here = [
         folder for folder in store.recorded(asking.published.report.name) if folder.is_relative_to(paths.runs_dir(""))
@@ -186,7 +186,7 @@ def _compared(asking: RunRequest, campaign: Campaign) -> dict[tuple[str, str], l
 
 
 def _busy(asking: RunRequest, found: Design, experiment: Experiment, last: _Recorded | None) -> list[BusyCell]:
-    """The cells as busy as in the last campaign, or as they can be at most."""
+    """Return the cells as busy as in the last campaign, or as they can be at most."""
     seen = judge.busy_cells(last.campaign) if last else []
     known = {_key(cell.table, cell.system, cell.ran) for cell in seen}
     machines = capacity.machines(asking.inventory, experiment.hosts())
@@ -222,7 +222,7 @@ def _key(table: str, system: str, levels: Mapping[str, object]) -> tuple[object,
 def _assumed(
     mine: Sequence[Contrast], theirs: Sequence[Contrast] | None, figures: SystemFigures, spread: float
 ) -> list[Contrast] | None:
-    """The contrasts as two repetitions would show them: as the last campaign had them, else as printed.
+    """Return the contrasts as two repetitions would show them: as the last campaign had them, else as printed.
 
     None where nobody knows a spread: of ranks, before a first campaign.
     """
@@ -238,7 +238,7 @@ def _as_two(contrast: Contrast, variance: float, df: float) -> Contrast:
 
 
 def _repetitions_of(cells: Sequence[Cell], trials: Sequence[Trial]) -> int:
-    """How many repetitions of a plan hold all of these cells."""
+    """Return how many repetitions of a plan hold all of these cells."""
     planned = Counter(trial.cell.key for trial in trials)
     return min((planned[cell.key] for cell in cells), default=0)
 
@@ -279,13 +279,13 @@ def _budgeted(
 
 
 def _useful(chances: Sequence[float]) -> int:
-    """How many repetitions it takes until more of them hardly raise the chance that the claim is decided."""
+    """Return how many repetitions it takes until more of them hardly raise the chance that the claim is decided."""
     left = max(chances, default=0.0) - WORTH_A_REPETITION
     return next((n for n, chance in enumerate((0.0, *chances)) if chance >= left), 0)
 
 
 def _rule(asking: RunRequest, trials: Sequence[Trial], most: int, budget_s: float) -> str:
-    """What to write into a profile for a run to add `most` repetitions at most."""
+    """Return what to write into a profile for a run to add `most` repetitions at most."""
     planned = max((trial.repetition for trial in trials), default=0)
     rule = f"repeat: {{most_repetitions: {planned + most}, budget_min: {budget_s / 60:g}}}"
     mine = asking.kind.repeating(asking.profile)

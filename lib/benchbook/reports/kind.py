@@ -78,30 +78,30 @@ class Kind(ABC, Generic[P]):
 
     @abstractmethod
     def cells(self, published: Published, parameters: P) -> list[Cell]:
-        """The design: every combination of levels on every system. Raise BadInput."""
+        """Return the design: every combination of levels on every system. Raise BadInput."""
 
     @abstractmethod
     def asked(self, published: Published, parameters: P, profile: Profile, inventory: Inventory) -> dict[str, object]:
-        """The conditions that all trials share, as they stand in every record."""
+        """Return the conditions that all trials share, as they stand in every record."""
 
     @abstractmethod
     def experiment(self, published: Published, parameters: P, profile: Profile, inventory: Inventory) -> Experiment:
-        """How the trials are run; no host is touched yet. Raise BadInput for what the inventory lacks."""
+        """Return how the trials are run; no host is touched yet. Raise BadInput for what the inventory lacks."""
 
     @abstractmethod
     def builds(self, published: Published, parameters: P) -> list[str]:
-        """Names of env/systems/ that must have been built from source before the run."""
+        """Return names of env/systems/ that must have been built from source before the run."""
 
     @abstractmethod
     def record_checks(self, record: Record) -> list[Check]:
-        """What a record of this kind must answer for."""
+        """Return what a record of this kind must answer for."""
 
     def knee(self, published: Published, parameters: P, profile: Profile, inventory: Inventory) -> KneeSearch | None:
-        """The search for the highest rate that keeps a latency; None where the parameters ask for none."""
+        """Return the search for the highest rate that keeps a latency; None where the parameters ask for none."""
         return None
 
     def scaled(self, parameters: P, profile: Profile) -> tuple[str, ...]:
-        """Names of the levels that are scaled with the cores here; () where the published ones are run."""
+        """Return names of the levels that are scaled with the cores here; () where the published ones are run."""
         return ()
 
     def check_load(self, published: Published, allow: Sequence[str]) -> None:
@@ -114,7 +114,7 @@ class Kind(ABC, Generic[P]):
         """Raise BadInput for a level, as it is to be run, that a system or a load generator does not take."""
 
     def repetitions(self, profile: Profile) -> int:
-        """How many a report takes when its parameters do not say."""
+        """Return how many a report takes when its parameters do not say."""
         return profile.repetitions
 
     def repeating(self, profile: Profile) -> Repeating | None:
@@ -152,7 +152,7 @@ GROUP = "kinds"
 
 
 def known() -> list[str]:
-    """The names that `restaged_by` of a report.yaml may use."""
+    """Return the names that `restaged_by` of a report.yaml may use."""
     return plugins.names(GROUP)
 
 

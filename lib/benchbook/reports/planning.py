@@ -46,7 +46,7 @@ class Design:
 
 
 def at_published_levels(request: RunRequest) -> Design:
-    """Every combination of the levels that the report prints, or that the user names. Raise BadInput."""
+    """Return every combination of the levels that the report prints, or that the user names. Raise BadInput."""
     kind, parameters = request.kind, request.parameters
     asked = kind.asked(request.published, parameters, request.profile, request.inventory)
     options = {each.name: each.options for each in request.published.report.design if each.options}
@@ -151,7 +151,7 @@ def available(asked: Parameters, overrides: Mapping[str, object], say: Callable[
 
 
 def _taken(name: str, inventory: Inventory, say: Callable[[str], None], *, named: bool) -> str:
-    """The system that is run for this one: itself, if it can be had."""
+    """Return the system that is run for this one: itself, if it can be had."""
     try:
         for folder in systems.builds([name], inventory):
             if folder in fetched.systems():

@@ -66,7 +66,7 @@ def leading(system: Quorum) -> Host:
 
 
 def following(system: Quorum) -> Host:
-    """The first that does not lead."""
+    """Return the first that does not lead."""
     leader = system.leader()
     return next(host for host in system.members() if host is not leader)
 
@@ -128,7 +128,7 @@ class QuorumTrials(LoadTrials):
 
 
 def _told(measured: Measurement, killing: Killing, ahead_s: float) -> Measurement:
-    """What became of the rate, and whether the member that was killed has come to hold what the others do.
+    """Return what became of the rate, and whether the member that was killed has come to hold what the others do.
 
     Rates come five times a second by the client's clock, of which the victim's is `ahead_s` ahead.
     """
@@ -153,7 +153,7 @@ def _told(measured: Measurement, killing: Killing, ahead_s: float) -> Measuremen
 
 
 def _with_memory(measured: Measurement) -> Measurement:
-    """The mean of what all members had resident while the load ran, as the report prints it.
+    """Return the mean of what all members had resident while the load ran, as the report prints it.
 
     The series begins with a sample of before the load: of one that has no others it is all that is known.
     """

@@ -50,7 +50,7 @@ class Edition:
 
 
 def folder_of(site: Path, found: Results) -> Path:
-    """The folder of a campaign; a run that broke off before it had one stands under the time of its start."""
+    """Return the folder of a campaign; a run that broke off before it had one stands under the time of its start."""
     name = found.campaign if found.campaign not in ("", "unknown") else f"{found.started:%Y%m%dT%H%M%S}-failed"
     return site / found.report / name
 
@@ -67,13 +67,13 @@ def editions(site: Path, report: str) -> list[Edition]:
 
 
 def is_complete(found: Results) -> bool:
-    """Whether every trial that was planned is there, more than one of them, and the run came to its end."""
+    """Return whether every trial that was planned is there, more than one of them, and the run came to its end."""
     trials = found.trials
     return not found.failed and trials.done >= trials.planned and trials.planned > 1
 
 
 def takes_front(found: Results, standing: Results | None) -> bool:
-    """Whether a campaign becomes the page that stands under the report's own name.
+    """Return whether a campaign becomes the page that stands under the report's own name.
 
     A complete one takes the place of one that is not, never the other way round; of two complete ones, one that is no
     smoke run before one that is, one that measured at least as many tables, and then the later one.
@@ -92,7 +92,7 @@ def _breadth(found: Results) -> int:
 
 
 def standing(site: Path, report: str) -> Results | None:
-    """The results in front, if there are any that can be read."""
+    """Return the results in front, if there are any that can be read."""
     try:
         return results.read(site / f"{report}.json")
     except BadInput:
@@ -100,7 +100,7 @@ def standing(site: Path, report: str) -> Results | None:
 
 
 def of_several(report: str) -> bool:
-    """Whether a page of this name is of several campaigns, a comparison or a history, and not of a report."""
+    """Return whether a page of this name is of several campaigns, a comparison or a history, and not of a report."""
     return report.startswith((COMPARISON, HISTORY))
 
 
@@ -147,7 +147,7 @@ def comparisons(site: Path, campaigns: list[str]) -> list[str]:
 
 
 def history(site: Path, report: str) -> list[str]:
-    """The page of the report's history by name, if there is one."""
+    """Return the page of the report's history by name, if there is one."""
     name = f"{HISTORY}{report}.html"
     return [name] if (site / name).exists() else []
 

@@ -72,7 +72,7 @@ def write(campaign: Campaign | None, found: Results, notebook: Path, folder: Pat
 
 
 def there(folder: Path) -> list[Download]:
-    """What stands in the folder of a page."""
+    """Return what stands in the folder of a page."""
     return [
         Download(name, what, (folder / name).stat().st_size)
         for name, what in _WHAT.items()
@@ -81,7 +81,7 @@ def there(folder: Path) -> list[Download]:
 
 
 def left_out(folder: Path) -> str:
-    """What does not stand there for its size, in a sentence; empty where nothing is missing."""
+    """Return what does not stand there for its size, in a sentence; empty where nothing is missing."""
     if (folder / "trials.parquet").is_file() and not (folder / "seconds.parquet").is_file():
         return "The seconds are too many to be downloaded here: they stay in data/runs, series.parquet of each trial."
     return ""

@@ -45,7 +45,7 @@ def publish(report: str, executed_notebook: Path, results_path: Path | None, sit
 
     It stands at `<report>/<campaign>/`, and at `<report>.html` too where it is the one in front (`addresses`): then
     that path is returned. `results_path` is None, or names no file, when the run broke off before it had results: then
-    the page shows how it failed, beside minimal results. Raises PageTooLarge, or BadInput for results that do not fit.
+    the page shows how it failed, beside minimal results. Raise PageTooLarge, or BadInput for results that do not fit.
     """
     notebook = page.load(executed_notebook)
     built = page.build(notebook)
@@ -67,7 +67,7 @@ def publish(report: str, executed_notebook: Path, results_path: Path | None, sit
 
 
 def _so_far(campaign: Campaign) -> dict[str, object]:
-    """What holds of a campaign whatever became of its notebook."""
+    """Return what holds of a campaign whatever became of its notebook."""
     return {"profile": campaign.profile, "inventory": campaign.inventory, "trials": results.counted(campaign)}
 
 
@@ -100,7 +100,7 @@ def _write_front(notebook: NotebookNode, built: page.Page, found: Results, site:
 
 
 def _campaign(results_path: Path | None) -> Campaign | None:
-    """The campaign whose results these are; None for results that stand elsewhere."""
+    """Return the campaign whose results these are; None for results that stand elsewhere."""
     folder = results_path.parent if results_path else None
     return Campaign(folder) if folder and (folder / "plan.json").is_file() else None
 
@@ -155,7 +155,7 @@ def _others(site: Path, front: Results) -> list[tuple[str, str]]:
 
 
 def rendered(template: str, **values: object) -> str:
-    """A page of the site from one of its templates, in its style."""
+    """Return a page of the site from one of its templates, in its style."""
     return _environment().get_template(template).render(**values)
 
 
@@ -188,7 +188,7 @@ def _page_html(built: page.Page, found: Results, place: PagePlace | None) -> str
 
 
 def _heaviest(notebook: NotebookNode) -> list[str]:
-    """The three outputs that weigh most, as '1.2 MB of text/html in cell [7] `show(figure)`'."""
+    """Return the three outputs that weigh most, as '1.2 MB of text/html in cell [7] `show(figure)`'."""
     weighed = [
         (len(str(content)), kind, cell)
         for cell in notebook.cells
@@ -223,7 +223,7 @@ def _results(report: str, path: Path, notebook: NotebookNode, built: page.Page, 
 
 
 def _without_results(report: str, notebook: NotebookNode, title: str | None, reason: str) -> Results:
-    """What is known of a run that broke off early: papermill's own notes on its parameters and times."""
+    """Return what is known of a run that broke off early: papermill's own notes on its parameters and times."""
     noted = notebook.metadata.get("papermill", {})
     given = noted.get("parameters", {})
     now = datetime.now(UTC).isoformat()

@@ -131,7 +131,7 @@ def in_a_badge(found: Results) -> str:
 
 
 def trust(found: Results) -> list[str]:
-    """How far the result can be trusted, a sentence each, the gravest first."""
+    """Return how far the result can be trusted, a sentence each, the gravest first."""
     said = []
     if found.profile == "smoke":
         said.append(

@@ -52,7 +52,7 @@ class CampaignEffect:
 
 
 def with_component(error2: float, df: float, between: float, within: float, between_df: float) -> tuple[float, float]:
-    """A variance with what `between` is above `within` added to it, and its degrees of freedom."""
+    """Return a variance with what `between` is above `within` added to it, and its degrees of freedom."""
     # Satterthwaite (1946), Biometrics Bull. 2(6), for between - within + error2. A `between` that is below `within` by
     # luck would claim more certainty than its degrees of freedom have: there it counts as `within`.
     total = error2 + max(between - within, 0.0)
@@ -71,7 +71,7 @@ class Repeats:
 
     Their index is (stratum, campaign): those of one stratum repeat each other; strata may differ in level. `errors2`,
     of the same shape: squared standard errors, NaN where one repetition says nothing of it (it counts as 0, so that
-    more is laid to the campaigns). Raises BadInput where a mean is missing.
+    more is laid to the campaigns). Raise BadInput where a mean is missing.
     """
 
     means: pd.DataFrame
@@ -121,7 +121,7 @@ def campaign_effects(groups: Mapping[K, Repeats], effect: float = STATED) -> dic
 
 
 def _with_prior(seen: float, df: float, group: Repeats, effect: float) -> CampaignEffect:
-    """The mean of what is seen (a sum over `df` degrees of freedom) and what is stated: Smyth (2004), eq. 3."""
+    """Return the mean of what is seen (a sum over `df` degrees of freedom) and what is stated: Smyth (2004), eq. 3."""
     whole = STATED_DF + df
     mean = (STATED_DF * (effect**2 + group.within) + seen) / whole
     return CampaignEffect(mean, group.within, whole, len(group.means))
@@ -134,7 +134,7 @@ def _covariance(residuals: pd.DataFrame, freedom: int) -> Array:
 
 
 def _effective(covariance: Array) -> float:
-    """How many of the cells vary independently: 1 where a campaign shifts all of them alike."""
+    """Return how many of the cells vary independently: 1 where a campaign shifts all of them alike."""
     # Box (1954), Ann. Math. Stat. 25(2), theorem 3.1: trace(S)^2 / trace(S^2). From a sample it is taken too low rather
     # than too high, as S has no more than `freedom` dimensions.
     squares = float((covariance**2).sum())

@@ -45,7 +45,7 @@ def compare_cells(
 
     The variances are moderated over the cells of one kind. `effects` by cell: what campaigns differ by, on top of what
     repetitions show. Cells in which an arm is missing are left out; where nothing is known of the spread, as with one
-    repetition, NaN stands for what needs it. Raises BadInput for missing columns, values that are not positive, and no
+    repetition, NaN stands for what needs it. Raise BadInput for missing columns, values that are not positive, and no
     common cell.
     """
     columns(frame, "cell", "kind", "arm", "value")
@@ -99,7 +99,7 @@ def _spreads(part: pd.DataFrame) -> pd.DataFrame:
 
 
 def _welch(parts: Array, df: Array) -> tuple[Array, Array]:
-    """The sum of a cell's two squared errors, arrays of (cells, 2), and its degrees of freedom."""
+    """Return the sum of a cell's two squared errors, arrays of (cells, 2), and its degrees of freedom."""
     # Welch (1947), Biometrika 34(1-2). Without any spread both arms' degrees count.
     whole, doubt = parts.sum(axis=1), np.divide(parts**2, df, out=np.zeros(parts.shape), where=df > 0).sum(axis=1)
     return whole, np.divide(whole**2, doubt, out=df.sum(axis=1), where=doubt > 0)
@@ -129,7 +129,7 @@ def _factor(s2: Array, df: Array) -> tuple[float, float]:
 
 
 def _levels(part: pd.DataFrame) -> Array | None:
-    """The trend's covariate: small counts vary more than large ones, relative to their mean."""
+    """Return the trend's covariate: small counts vary more than large ones, relative to their mean."""
     levels = np.log(part[["mean_new", "mean_baseline"]].to_numpy(float)).mean(axis=1)
     # Levels that are alike differ by noise, and a line over it calls the furthest ones sure: of comparisons of equals,
     # 15 cells in tables that move together, 20 of 100 had a difference with repetitions 2 and 6, and without it 7
@@ -208,7 +208,7 @@ def repetitions_needed(*, cv: float, ratio: float, alpha: float = 0.05, effect: 
     """Repetitions per arm for a t test at `alpha` to see a true `ratio` with probability POWER; at least 2.
 
     `cv` is the relative standard deviation between repetitions; correct `alpha` for the family by hand (alpha / cells).
-    With `effect`, for arms that are campaigns, which differ by themselves. Raises BadInput where 10,000 would not do.
+    With `effect`, for arms that are campaigns, which differ by themselves. Raise BadInput where 10,000 would not do.
     """
     share(alpha, key="alpha")
     if cv <= 0 or ratio <= 0 or ratio == 1:
@@ -229,7 +229,7 @@ def _power(shift: float, error: tuple[float, float], alpha: float) -> float:
 
 
 def _first(enough: Callable[[int], bool]) -> int:
-    """The least n from 2 on that is enough, by doubling and bisection."""
+    """Return the least n from 2 on that is enough, by doubling and bisection."""
     high = 2
     while not enough(high):
         high *= 2

@@ -49,7 +49,7 @@ class Interval:
         return (self.high - self.low) / 2
 
     def contains(self, value: float) -> bool:
-        """Whether `value` lies within the bounds; never, without an interval."""
+        """Return whether `value` lies within the bounds; never, without an interval."""
         return self.low <= value <= self.high
 
 
@@ -79,7 +79,7 @@ def positive_vector(values: Values, *, key: str = "values") -> Array:
 
 
 def share(value: float, *, key: str) -> float:
-    """A number strictly between 0 and 1; BadInput otherwise."""
+    """Return a number strictly between 0 and 1; BadInput otherwise."""
     if not 0 < value < 1:
         raise BadInput("must lie between 0 and 1", key=key, value=value, fix="e.g. 0.95")
     return float(value)
@@ -107,7 +107,7 @@ def mean_interval(values: Values, *, confidence: float = 0.95) -> Interval:
 def ratio_interval(a: Values, b: Values) -> Interval:
     """95% interval of the geometric mean of a[i] / b[i]: each pair one block. A single pair gives no interval.
 
-    Raises BadInput for values that are not positive, and where a side has more values than the other.
+    Raise BadInput for values that are not positive, and where a side has more values than the other.
     """
     x, y = positive_vector(a, key="a"), positive_vector(b, key="b")
     if x.size != y.size:

@@ -99,7 +99,7 @@ def named_percentiles(histogram: Histogram, names: Iterable[str]) -> dict[str, f
 
 
 def _around(rows: Histogram, share: float, samples: int) -> tuple[float, float]:
-    """The latencies between which the true percentile lies in 95% of samples, whatever their distribution."""
+    """Return the latencies between which the true percentile lies in 95% of samples, whatever their distribution."""
     # Order statistics: Hahn & Meeker (1991), Statistical Intervals, sec. 5.2.1; the ranks are binomial quantiles.
     low, high = (int(stats.binom.ppf(tail, samples, share)) for tail in (_TAIL, 1 - _TAIL))
     return _at_rank(rows, max(low, 1)), _at_rank(rows, min(high + 1, samples))

@@ -66,7 +66,7 @@ def moderate(
     features on. `robust` keeps outlying variances out of the prior, and the prior away from them. Variances of 0 inform
     no prior, so that they cannot draw it to 0. With fewer than 3 variances above 0 nothing is moderated.
 
-    A posterior has at most as many degrees of freedom as all features together (limma's rule). Raises BadInput.
+    A posterior has at most as many degrees of freedom as all features together (limma's rule). Raise BadInput.
     """
     found, own_df = _usable(variances, dfs)
     along = _along(covariate, found.size)
@@ -100,7 +100,7 @@ def _as_they_are(found: Array, own_df: Array) -> Moderated:
 
 
 def _along(covariate: Values | None, features: int) -> Array:
-    """The covariate, one per feature; all equal without one."""
+    """Return the covariate, one per feature; all equal without one."""
     along = np.zeros(features) if covariate is None else vector(covariate, key="covariate")
     if along.size != features:
         raise BadInput("needs one per variance", key="covariate", value=along.size, fix=f"pass {features}")
@@ -220,7 +220,7 @@ def _excess_behind(seen: float, df: float) -> float:
 
 
 def _belief(ratio: Array, df: Array, prior_df: float) -> Array:
-    """How far each variance belongs to the prior, 1 to 0, from its ratio to the prior's scale.
+    """Return how far each variance belongs to the prior, 1 to 0, from its ratio to the prior's scale.
 
     Phipson et al. (2016), eq. 5: the chance of so large a ratio over the share of ratios that are as large. Where even
     the family of all features has less than 5% chance to show it (Bonferroni), the cell differs in kind: 0.

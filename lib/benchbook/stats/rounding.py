@@ -44,7 +44,7 @@ def last_digit(recorded: Array) -> float:
 
 
 def on_buckets(recorded_ms: Array, digit_ms: float) -> bool:
-    """Whether all values are bounds of sysbench's latency buckets, more of them than chance would put there."""
+    """Return whether all values are bounds of sysbench's latency buckets, more of them than chance would put there."""
     values = np.unique(recorded_ms)
     if values.size == 0 or values[0] <= 0:
         return False

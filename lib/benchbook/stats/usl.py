@@ -107,7 +107,7 @@ def _peak(sigma: float, kappa: float) -> float:
 
 
 def _edge(cost: Callable[[float], float], start: float, bound: float, limit: float) -> float:
-    """The value between `start` and `bound` at which `cost` passes `limit`; `bound` if it never does."""
+    """Return the value between `start` and `bound` at which `cost` passes `limit`; `bound` if it never does."""
     up, value = bound > start, start
     if start == bound:
         return bound

@@ -114,7 +114,7 @@ def _templates() -> Environment:
 
 
 def encrypted(password: str) -> str:
-    """What `dm-ctl -encrypt` prints, without a password on a command line; an empty password stays empty."""
+    """Return what `dm-ctl -encrypt` prints, without a password on a command line; an empty password stays empty."""
     if not password:
         return ""
     iv = secrets.token_bytes(_IV_BYTES)

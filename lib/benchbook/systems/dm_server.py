@@ -112,7 +112,7 @@ def _answer(text: str) -> Json:
 
 
 def _parts(answer: Json) -> Iterator[Json]:
-    """The workers' answers: start-task has them plain, the other commands under `meta`."""
+    """Yield the workers' answers: start-task has them plain, the other commands under `meta`."""
     for worker in answer.get("workers") or []:
         part = worker.get("meta", worker)
         if "result" not in part:
@@ -292,7 +292,7 @@ class DM:
         return None
 
     def metrics(self, beginning: str) -> str:
-        """The lines of dm-worker's metrics that begin so, fetched on its host; "" while it does not answer."""
+        """Return the lines of dm-worker's metrics that begin so, fetched on its host; "" while it does not answer."""
         said = self.worker.run(
             [self.worker.python, WITHOUT_SITE, "-c", _FETCH, self.metrics_url, beginning], check=False
         )
@@ -334,7 +334,7 @@ class DM:
     # -- tasks --------------------------------------------------------------------------------------------------
 
     def ctl(self, *words: str) -> str:
-        """What dm-ctl prints; it ends with status 0 even when it was refused."""
+        """Return what dm-ctl prints; it ends with status 0 even when it was refused."""
         argv = [self._ctl, "-master-addr", self.address(MASTER), *words]
         return self.master.run(argv, timeout=60, check=False).stdout
 
@@ -362,7 +362,7 @@ class DM:
         return found
 
     def ask_worker(self) -> Status:
-        """What the worker says of its one task, by dm-master, which may not know yet that it has begun.
+        """Return what the worker says of its one task, by dm-master, which may not know yet that it has begun.
 
         Whether its servers live or not. Raise CommandRefused with dm-master's words.
         """
@@ -375,7 +375,7 @@ class DM:
         return self.worker.read(f"{self.folder}/dm-worker.log").decode(errors="replace")
 
     def bytes_in(self, what: str) -> int:
-        """Bytes on disk below a folder of the worker's; 0 where there is none."""
+        """Return bytes on disk below a folder of the worker's; 0 where there is none."""
         place = quote([f"{self.folder}/{what}"])
         return int(self.worker.run(f"du -sb {place} 2>/dev/null | cut -f1 | grep . || echo 0").stdout)
 

@@ -27,7 +27,7 @@ RETRIED = "db_transactions_retried"
 
 
 def store_purpose() -> Purpose:
-    """What DTM's database is for: its tables, the barrier's and the business's.
+    """Return what DTM's database is for: its tables, the barrier's and the business's.
 
     The binlog is on: it holds every commit that wrote something, once, and the servers count these (mysql.counters).
     """
@@ -147,7 +147,7 @@ class Dtm(HttpService):
         return {str(status): int(count) for status, count in rows}
 
     def not_ended(self) -> set[str]:
-        """The global transactions under way, by their ids."""
+        """Return the global transactions under way, by their ids."""
         self.selects += 1
         ends = ", ".join(map(literal, ENDS))
         rows = query(self.host, self.store, f"SELECT gid FROM dtm.trans_global WHERE status NOT IN ({ends})")
@@ -198,6 +198,6 @@ class SagaService(HttpService):
         return found
 
     def books(self) -> Json:
-        """The audit of accounts and log; not for use under load."""
+        """Return the audit of accounts and log; not for use under load."""
         found: Json = self.http.get("/check", timeout=300).json()
         return found

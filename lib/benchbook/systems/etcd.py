@@ -65,7 +65,7 @@ class Etcd(System):
     # -- its processes --------------------------------------------------------------------------------------------
 
     def options(self, host: Host) -> dict[str, Any]:
-        """The member's flags on this host; those of the inventory come last."""
+        """Return the member's flags on this host; those of the inventory come last."""
         client, peer = f"http://{at(host.address, self.port)}", self.peer(host)
         return {
             "name": host.name,
@@ -139,7 +139,7 @@ class Etcd(System):
 
 
 def post(via: Host, end: Endpoint, path: str, fields: Json) -> Json:
-    """What the member at `end` answers on a path of its gateway. Raise SystemFailed."""
+    """Return what the member at `end` answers on a path of its gateway. Raise SystemFailed."""
     http = HttpServer(via, end.address, end.port)
     answer: Json = http.get(f"/v3{path}", method="POST", timeout=ANSWERS_S, body=json.dumps(dict(fields))).json()
     return answer
@@ -155,12 +155,12 @@ def revision(via: Host, end: Endpoint) -> int:
 
 
 def contents(via: Host, end: Endpoint, at: int) -> int:
-    """A hash of all that this member itself has stored up to a revision."""
+    """Return a hash of all that this member itself has stored up to a revision."""
     return int(post(via, end, "/maintenance/hash", {"revision": at})["hash"])
 
 
 def agreed(via: Host, ends: Sequence[Endpoint]) -> tuple[int, int]:
-    """The revision at a quorum, and how many of these members were asked: all hold the same up to there.
+    """Return the revision at a quorum, and how many of these members were asked: all hold the same up to there.
 
     Raise SystemFailed where two differ.
     """
@@ -187,7 +187,7 @@ def unhealthy(via: Host, end: Endpoint) -> str | None:
 
 
 def one_leader(states: list[Json]) -> str:
-    """The id of the leader that all of these members name. Raise SystemFailed where they do not agree."""
+    """Return the id of the leader that all of these members name. Raise SystemFailed where they do not agree."""
     named = {str(state.get("leader", "0")) for state in states}
     if len(named) != 1 or named == {"0"}:
         raise SystemFailed(f"etcd's members name {len(named - {'0'})} leaders")

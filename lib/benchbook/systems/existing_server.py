@@ -45,7 +45,7 @@ class EndpointSystem(System):
 
     @staticmethod
     def choose(inventory: Inventory, which: str) -> tuple[str, EndpointSettings]:
-        """The endpoint of this name; without a name, the only one there is."""
+        """Return the endpoint of this name; without a name, the only one there is."""
         if not which and len(inventory.endpoints) == 1:
             which = next(iter(inventory.endpoints))
         if which not in inventory.endpoints:

@@ -52,7 +52,7 @@ def check_jobs(jobs: Mapping[str, Job]) -> None:
 
 
 def died(who: str, job: Job, ended: Ended) -> SystemFailed:
-    """The error for a server that ended although nobody asked it to; what it printed goes along as `output`."""
+    """Return the error for a server that ended although nobody asked it to; what it printed goes along as `output`."""
     said = job.stdout().decode(errors="replace") + job.stderr()
     how = f"signal {ended.signal}" if ended.signal else f"status {ended.exit}"
     what = ended.from_outside(who) or f"{who} has died ({how})"

@@ -405,7 +405,7 @@ def statements(counted: Mapping[str, int]) -> int:
 
 
 def find(name: str, inventory: Inventory) -> type[MysqlServer]:
-    """The class of this server. Raise BadInput for a system that is not of this family."""
+    """Return the class of this server. Raise BadInput for a system that is not of this family."""
     found = systems.find(name, inventory) if plugins.find(systems.GROUP, name.partition(":")[0], key="system") else None
     if isinstance(found, type) and issubclass(found, MysqlServer):
         return found

@@ -30,13 +30,13 @@ def program(host: Host, name: str, *, package: str) -> str:
 
 
 def pass_line(endpoint: Endpoint) -> str:
-    """The line of a password file (pgpass) that lets this account in everywhere; empty without a password."""
+    """Return the line of a password file (pgpass) that lets this account in everywhere; empty without a password."""
     user, password = (text.replace("\\", "\\\\").replace(":", "\\:") for text in (endpoint.user, endpoint.password))
     return f"*:*:*:{user}:{password}\n" if password else ""
 
 
 def reached(endpoint: Endpoint, database: str, passfile: str) -> str:
-    """The connection string of libpq; the password stands in `passfile`, never on a command line."""
+    """Return the connection string of libpq; the password stands in `passfile`, never on a command line."""
     said = {
         "host": endpoint.address,
         "port": str(endpoint.port),
@@ -61,7 +61,7 @@ def query(
     database: str = _DATABASE,
     timeout_s: float = ANSWERED_S,
 ) -> list[list[str]]:
-    """The rows of one statement, every value as text; none that holds a secret, for it stands on a command line.
+    """Return the rows of one statement, every value as text; none that holds a secret, for it stands on a command line.
 
     Raise SystemFailed with the server's own words, or after `timeout_s`.
     """

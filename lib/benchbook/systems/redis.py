@@ -123,7 +123,7 @@ def ask(via: Host, end: Endpoint, *words: object) -> str:
 
 
 def _written(value: bool | int | float | str | list[str]) -> str:
-    """A setting of an inventory as a line of redis.conf has it."""
+    """Return a setting of an inventory as a line of redis.conf has it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return " ".join(value) if isinstance(value, list) else str(value)

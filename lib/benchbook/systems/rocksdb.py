@@ -74,7 +74,7 @@ class RocksDB(System):
         return Endpoint(self.data(host), 0, protocol=self.protocol)
 
     def command(self, host: Host) -> Command:
-        """What opens it to be looked at: there is no server to start."""
+        """Return what opens it to be looked at: there is no server to start."""
         return Command([self._ldb, f"--db={self.data(host)}", "dump", "--count_only"], timeout_s=COUNT_S)
 
     def data(self, host: Host) -> str:

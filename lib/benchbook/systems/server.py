@@ -304,7 +304,7 @@ class ServerProgram:
         return self._found[host.name]
 
     def identity(self) -> str:
-        """What tells one version of it from another: a hash of the programs of all hosts."""
+        """Return what tells one version of it from another: a hash of the programs of all hosts."""
         return hashlib.sha256(" ".join(sorted(set(self._hashes.values()))).encode()).hexdigest()[:12]
 
     def _pushed(self, host: Host) -> str:

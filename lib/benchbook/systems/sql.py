@@ -47,7 +47,7 @@ def believing(endpoint: Endpoint) -> ssl.SSLContext:
 
 
 def authorities(endpoint: Endpoint) -> str:
-    """The certificates of those who may vouch for this server, as text. Raise BadInput where none are known."""
+    """Return the certificates of those who may vouch for this server, as text. Raise BadInput where none are known."""
     if endpoint.tls_ca:
         return endpoint.tls_ca
     known = ssl.get_default_verify_paths()
@@ -135,7 +135,7 @@ def query(
     database: str | None = None,
     timeout_s: float = ANSWERED_S,
 ) -> list[tuple[Any, ...]]:
-    """The rows of one statement. Raise SystemFailed with the server's own words, or after `timeout_s`."""
+    """Return the rows of one statement. Raise SystemFailed with the server's own words, or after `timeout_s`."""
     return queries(via, endpoint, [statement], database=database, timeout_s=timeout_s)[0]
 
 
@@ -147,7 +147,7 @@ def queries(
     database: str | None = None,
     timeout_s: float = ANSWERED_S,
 ) -> list[list[tuple[Any, ...]]]:
-    """The rows of each of these statements, over one connection; each may take `timeout_s`.
+    """Return the rows of each of these statements, over one connection; each may take `timeout_s`.
 
     Raise SystemFailed with the server's own words.
     """

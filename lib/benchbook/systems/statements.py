@@ -22,22 +22,22 @@ _REPEATED_AFTER = re.compile(r"\bnear\b|\bLINE \d+:")
 
 
 def reading_s(rows: int) -> float:
-    """Seconds after which a statement is given up that reads so many rows."""
+    """Return seconds after which a statement is given up that reads so many rows."""
     return ANSWERED_S + rows / _ROWS_PER_S
 
 
 def identifier(name: str) -> str:
-    """A name as MySQL and those that speak its language read it."""
+    """Return a name as MySQL and those that speak its language read it."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def literal(value: str) -> str:
-    """A string as they read it."""
+    """Return a string as they read it."""
     return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def holds_secret(statement: str) -> bool:
-    """Whether a password may stand in the statement."""
+    """Return whether a password may stand in the statement."""
     return _SECRET_FOLLOWS.search(statement) is not None
 
 

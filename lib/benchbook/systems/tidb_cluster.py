@@ -63,7 +63,7 @@ class PlacementDriver(Service):
         return ",".join(at(host.address, self.port) for host in self.own_hosts)
 
     def configuration(self) -> dict[str, Value]:
-        """What its file of settings says; the inventory's own settings come last."""
+        """Return what its file of settings says; the inventory's own settings come last."""
         kit: dict[str, Value] = {"pd-server.dashboard-address": "none", "replication.max-replicas": self.replicas}
         return {**kit, **self.server_settings}
 
@@ -102,7 +102,7 @@ class PlacementDriver(Service):
         return missing_replicas(self._ask(first, "/stats/region"), found)
 
     def _ask(self, host: Host, path: str) -> Any:
-        """What it answers, or, in words, why it does not."""
+        """Return what it answers, or, in words, why it does not."""
         try:
             answer = HttpServer(host, host.address, self.port).ask(f"{API}{path}", timeout=5)
         except UNANSWERED as problem:
@@ -237,7 +237,7 @@ class TiDBCluster(TidbServers):
         return f"{self.name}-{digest([where, config, [part.program.identity() for part in parts]])}"
 
     def copies(self) -> list[Endpoint]:
-        """What one of them writes, all of them read."""
+        """Return what one of them writes, all of them read."""
         return self.endpoints()[:1]
 
     def ready(self, *, timeout_s: float = 120.0) -> None:

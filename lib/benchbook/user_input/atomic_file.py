@@ -13,7 +13,7 @@ from benchbook.errors import writing
 
 
 def replace_text(path: Path, text: str) -> Path:
-    """Put `text` at `path` in one step, in UTF-8; its folder is made where there is none. Raises NotWritten."""
+    """Put `text` at `path` in one step, in UTF-8; its folder is made where there is none. Raise NotWritten."""
     return replace_bytes(path, text.encode())
 
 

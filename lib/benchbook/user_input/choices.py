@@ -15,7 +15,7 @@ _SHOWN = 40
 def one_of(
     name: str, known: Iterable[str], what: str, *, problem: str = "", file: str | Path | None = None, key: str = ""
 ) -> str:
-    """`name` itself. Raises BadInput that lists what there is, for a name that is none of it.
+    """`name` itself. Raise BadInput that lists what there is, for a name that is none of it.
 
     It says that there is no such `what`, or states the `problem`; `key` (else `what`) is where in `file` it stands.
     """

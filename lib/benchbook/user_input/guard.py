@@ -55,7 +55,7 @@ def status_of(step: Callable[[], int | None], say: Say, words: Words | None = No
 
 
 def reader_gone(ended: SystemExit) -> bool:
-    """Whether the program ends because who read its output has gone, as `head` does after its lines.
+    """Return whether the program ends because who read its output has gone, as `head` does after its lines.
 
     rich and click both turn that into exit status 1, which a command may mean otherwise; what they caught is its
     context.

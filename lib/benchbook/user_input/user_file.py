@@ -30,7 +30,7 @@ _WHOLE = "the file"
 
 
 def content(path: Path, *, most: int = MOST_BYTES, key: str = _WHOLE) -> bytes:
-    """The bytes of a plain file of at most `most` bytes. Raises BadInput, with `key`, for anything else."""
+    """Return the bytes of a plain file of at most `most` bytes. Raise BadInput, with `key`, for anything else."""
     try:
         # Without waiting: to open a FIFO for reading would last until somebody writes into it.
         opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -57,7 +57,7 @@ def content(path: Path, *, most: int = MOST_BYTES, key: str = _WHOLE) -> bytes:
 
 
 def text(path: Path, *, most: int = MOST_BYTES, key: str = _WHOLE) -> str:
-    """The text of a plain file in UTF-8, without its byte order mark. Raises BadInput as `content` does."""
+    """Return the text of a plain file in UTF-8, without its byte order mark. Raise BadInput as `content` does."""
     raw = content(path, most=most, key=key)
     fix = "save it as UTF-8"
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -74,7 +74,7 @@ def text(path: Path, *, most: int = MOST_BYTES, key: str = _WHOLE) -> str:
 
 
 def is_there(path: Path) -> bool:
-    """Whether something has this name, a broken link too: what it is, is said when it is read."""
+    """Return whether something has this name, a broken link too: what it is, is said when it is read."""
     try:
         os.lstat(path)
     except (OSError, ValueError):

@@ -40,7 +40,7 @@ def _ab(program: str, how: list[object], url: str, longest_s: float) -> Command:
 
 
 def shown(command: Command) -> str:
-    """The command line as a reader would type it."""
+    """Return the command line as a reader would type it."""
     return " ".join(str(word) for word in command.argv[4:])
 
 
@@ -88,9 +88,9 @@ class AbSummary:
 
 
 def parse(text: str) -> AbSummary:
-    """The summary of one whole run.
+    """Return the summary of one whole run.
 
-    Raises WorkloadFailed when `ab` says that it failed, was interrupted or completed nothing, OutputNotParseable when
+    Raise WorkloadFailed when `ab` says that it failed, was interrupted or completed nothing, OutputNotParseable when
     its output lacks what a whole run prints.
     """
     if "Benchmarking " in text and not _WHOLE.search(text):
@@ -117,5 +117,5 @@ def parse(text: str) -> AbSummary:
 
 
 def failure(text: str) -> str | None:
-    """What `ab` itself says has failed; None if it says nothing of the kind."""
+    """Return what `ab` itself says has failed; None if it says nothing of the kind."""
     return generator_output.failure("ab", text)

@@ -46,10 +46,10 @@ class Store(Protocol):
     name: str
 
     def endpoints(self) -> list[Endpoint]:
-        """Where its servers listen."""
+        """Return where its servers listen."""
 
     def copies(self) -> list[Endpoint]:
-        """Those of them that have data of their own: one per copy of the data, where several share one."""
+        """Return those of them that have data of their own: one per copy of the data, where several share one."""
 
     def make_database(self, client: Host, database: str) -> None:
         """Make an empty database of this name on every server, where there is none."""
@@ -65,7 +65,7 @@ class Store(Protocol):
         tables: Sequence[str],
         timeout_s: float = ANSWERED_S,
     ) -> dict[str, int]:
-        """How many rows each of these tables holds on one server; to count one may take `timeout_s`."""
+        """Return how many rows each of these tables holds on one server; to count one may take `timeout_s`."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class LoadGenerator(ABC, Generic[S]):
 
     @classmethod
     def size_in(cls, profile: Profile) -> S:
-        """Its section of the profile. Raises BadInput where it is missing or wrong."""
+        """Its section of the profile. Raise BadInput where it is missing or wrong."""
         if cls.name not in profile.loads:
             said = "the profile has no size for this load generator"
             fix = f"add `{cls.name}` to the section `loads`, with {', '.join(cls.Size.model_fields)}"
@@ -164,7 +164,7 @@ class LoadGenerator(ABC, Generic[S]):
     def find(self, client: Host) -> str:
         """Locate it on a client host, or put it there; returns what it calls itself.
 
-        Raises HostUnusable where it is missing, NotBuilt before it was built.
+        Raise HostUnusable where it is missing, NotBuilt before it was built.
         """
         if self.builds_for(client.inventory):
             built = programs.artefact(self.builds[0]) / self.program
@@ -190,7 +190,7 @@ class LoadGenerator(ABC, Generic[S]):
         return []
 
     def check_options(self, client: Host, workload: str) -> None:
-        """Ask the found program, once, what it makes of its options. Raises BadInput for one that it does not take."""
+        """Ask the found program, once, what it makes of its options. Raise BadInput for one that it does not take."""
         asked = (client.name, workload, *self.options)
         argv = [] if asked in self._taken else self.reading_options(client, workload)
         if not argv:
@@ -219,7 +219,7 @@ class LoadGenerator(ABC, Generic[S]):
     @classmethod
     @abstractmethod
     def asked(cls, size: S) -> dict[str, object]:
-        """What stands in every record of the size of its data, beside duration and rate."""
+        """Return what stands in every record of the size of its data, beside duration and rate."""
 
     @property
     @abstractmethod
@@ -231,13 +231,13 @@ class LoadGenerator(ABC, Generic[S]):
 
     @abstractmethod
     def prepare(self, session: Session, client: Host, store: Store, say: Callable[[str], None]) -> None:
-        """Fill every server of the system, and check that it is filled. Raises SystemFailed, WorkloadFailed."""
+        """Fill every server of the system, and check that it is filled. Raise SystemFailed, WorkloadFailed."""
 
     # -- the load -----------------------------------------------------------------------------------------------
 
     @abstractmethod
     def command(self, client: Host, endpoints: Sequence[Endpoint], load: Load) -> Command:
-        """The command line of one client's part."""
+        """Return the command line of one client's part."""
 
     def holds(self, load: Load, servers: int) -> dict[str, int]:
         """What one client's part holds at most on one of so many servers at once, of what `systems.base` names."""
@@ -249,14 +249,14 @@ class LoadGenerator(ABC, Generic[S]):
 
     @abstractmethod
     def failure(self, text: str) -> str | None:
-        """What the program itself says is fatal in what it printed; None if nothing is."""
+        """Return what the program itself says is fatal in what it printed; None if nothing is."""
 
     @abstractmethod
     def outcome(self, ran: Sequence[Ran]) -> Outcome:
-        """What the clients that ended well have printed. Raises WorkloadFailed, OutputNotParseable."""
+        """Return what the clients that ended well have printed. Raise WorkloadFailed, OutputNotParseable."""
 
     def read(self, ran: Sequence[Ran]) -> Outcome:
-        """What `outcome` makes of it. Raises OutputNotParseable for whatever else its author's code raises, or returns.
+        """What `outcome` makes of it. Raise OutputNotParseable for whatever else its author's code raises, or returns.
 
         What was printed goes along: it is what a parser is mended by.
         """
@@ -278,7 +278,7 @@ class LoadGenerator(ABC, Generic[S]):
         return found
 
     def overrun(self, ran: Sequence[Ran]) -> Outcome | None:
-        """What a load has left that the program gave up because the server could not take what was offered.
+        """Return what a load has left that the program gave up because the server could not take what was offered.
 
         None where that did not happen. Asked in a search for the highest rate, where it is an answer and no failure;
         its summary needs `tps` and `total_time_s`.
@@ -292,9 +292,9 @@ class LoadGenerator(ABC, Generic[S]):
         return None
 
     def prove(self, client: Host, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:
-        """What holds of the data now that the load has ended, asked of the system itself; its record keeps it.
+        """Return what holds of the data now that the load has ended, asked of the system itself; its record keeps it.
 
-        Raises WorkloadFailed where it does not hold: then the trial has failed.
+        Raise WorkloadFailed where it does not hold: then the trial has failed.
         """
         return {}
 
@@ -303,15 +303,15 @@ class LoadGenerator(ABC, Generic[S]):
     @classmethod
     @abstractmethod
     def record_checks(cls, record: Record) -> list[Check]:
-        """What a record of its loads must answer for."""
+        """Return what a record of its loads must answer for."""
 
     def check(self, ran: Ran) -> None:
-        """Raises WorkloadFailed unless it ended by itself with status 0; what it printed goes along."""
+        """Raise WorkloadFailed unless it ended by itself with status 0; what it printed goes along."""
         check_end(ran.ended, ran.text + ran.complaint, f"{self.name} on {ran.client}", self.failure)
 
 
 def _lack(found: object) -> str:
-    """What keeps it from being the outcome of a load; empty where nothing does."""
+    """Return what keeps it from being the outcome of a load; empty where nothing does."""
     if not isinstance(found, Outcome):
         return f"{type(found).__name__} in place of an Outcome"
     if not found.summary:
@@ -336,7 +336,7 @@ def most_frequent(messages: Iterable[str], most: int = 4) -> str:
 def check_end(
     ended: Ended, text: str, name: str, failure: Callable[[str], str | None], good: Sequence[int] = (0,)
 ) -> None:
-    """Raises WorkloadFailed unless the program ended by itself, well, and called nothing fatal; its output goes along.
+    """Raise WorkloadFailed unless the program ended by itself, well, and called nothing fatal; its output goes along.
 
     Some programs end with status 0 although they failed: what they say counts. `good` are the statuses of one that did
     its work.
@@ -350,7 +350,7 @@ def check_end(
 
 
 def one_port(endpoints: Sequence[Endpoint], program: str) -> int:
-    """The port of all of these servers, for a program that takes one. Raises BadInput where they have several."""
+    """The port of all of these servers, for a program that takes one. Raise BadInput where they have several."""
     ports = {endpoint.port for endpoint in endpoints}
     if len(ports) != 1:
         fix = "give the servers of a system the same port"

@@ -120,7 +120,7 @@ class _Summed:
         self._lock = threading.Lock()
 
     def of(self, client: str) -> Callable[[float, float], None]:
-        """Where the client's rates go."""
+        """Return where the client's rates go."""
         return lambda second, rate: self._seen(client, second, rate)
 
     def _seen(self, client: str, second: float, rate: float) -> None:

@@ -70,7 +70,7 @@ class DeclaredLoad(LoadGenerator[LoadSize]):
         return {**self.asked(self.size), **self.declared.levels, **levels, **server, **own}
 
     def _files(self, values: Mapping[str, object], end: Endpoint) -> dict[str, str]:
-        """The files that hold what nobody else may read, the variables of the environment among them."""
+        """Return the files that hold what nobody else may read, the variables of the environment among them."""
         secret = {**values, "password": end.password}
         variables = {name: filled(word, secret) for name, word in self.declared.environment.items()}
         exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in variables.items())
@@ -78,7 +78,7 @@ class DeclaredLoad(LoadGenerator[LoadSize]):
         return {**files, **({_ENVIRONMENT: exports} if variables else {})}
 
     def _argv(self, words: Sequence[str], values: Mapping[str, object]) -> list[str]:
-        """The command line, in the environment that the file wants."""
+        """Return the command line, in the environment that the file wants."""
         before = [*_WITH_ENVIRONMENT, f"{values['files']}/{_ENVIRONMENT}"] if self.declared.environment else []
         return [*before, *(filled(word, values) for word in words)]
 
@@ -191,7 +191,7 @@ class DeclaredLoad(LoadGenerator[LoadSize]):
         return {"answers": held} if held else {}
 
     def _held(self, answer: Answer, known: Mapping[str, Any]) -> tuple[str, bool]:
-        """What was found in words, and whether it is not what is to hold."""
+        """Return what was found in words, and whether it is not what is to hold."""
         grew = answer.grows_by is not None
         wanted = answer.grows_by if answer.grows_by is not None else answer.is_
         assert wanted is not None
@@ -212,7 +212,7 @@ class DeclaredLoad(LoadGenerator[LoadSize]):
 
     @classmethod
     def record_checks(cls, record: Record) -> list[Check]:
-        """The share of failed requests, and the answers that its file asks for."""
+        """Return the share of failed requests, and the answers that its file asks for."""
         failed = record.summary["failed"].value if "failed" in record.summary else 0.0
         events = record.summary["events"].value if "events" in record.summary else 0.0
         share = failed / max(1.0, events)

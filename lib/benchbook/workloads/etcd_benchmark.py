@@ -75,13 +75,13 @@ class EtcdOutput:
 
 
 def done_in(line: str) -> int | None:
-    """How many requests a drawn bar counts; None for any other line."""
+    """Return how many requests a drawn bar counts; None for any other line."""
     match = _BAR.match(line)
     return int(match[1]) if match else None
 
 
 def parse(text: str) -> EtcdOutput:
-    """Raises OutputNotParseable, naming what is missing."""
+    """Raise OutputNotParseable, naming what is missing."""
     said = generator_output.run_of("etcd_benchmark", text, "total_time_s", "latency_mean_ms", *_PERCENTILES).figures
     histogram = [(float(upper) * 1000, int(count)) for upper, count in _BUCKET.findall(text) if int(count)]
     figures = {name: quantity.value for name, quantity in said.items() if name != "failed"}
@@ -160,7 +160,7 @@ class EtcdBenchmark(LoadGenerator[EtcdSize]):
         return [self.programs[client.name], "put", *self.options, "--help"]
 
     def command(self, client: Host, endpoints: Sequence[Endpoint], load: Load) -> Command:
-        """The published one. Who writes to the leader names one member, and the tool asks it for the leader."""
+        """Return the published one. Who writes to the leader names one member, and the tool asks it for the leader."""
         self._done = self._told = 0
         where, what = COMMANDS[str(load.levels["workload"])]
         named = ",".join(map(str, endpoints[:1] if LEADER in where else endpoints))
@@ -232,7 +232,7 @@ class EtcdBenchmark(LoadGenerator[EtcdSize]):
 
 
 def lost_or_unasked(found: int, acknowledged: int, failed: int) -> str:
-    """What does not fit; empty where all does. A put that failed may have been written all the same."""
+    """Return what does not fit; empty where all does. A put that failed may have been written all the same."""
     if found < acknowledged:
         return f"{acknowledged - found:,} of {acknowledged:,} acknowledged writes are not there"
     if found > acknowledged + failed:
@@ -256,7 +256,7 @@ def _unit(name: str) -> str:
 
 
 def _series(ran: Ran, output: EtcdOutput) -> pd.DataFrame:
-    """The rates between two drawn bars; the last bar is drawn at the end, at no steady pace."""
+    """Return the rates between two drawn bars; the last bar is drawn at the end, at no steady pace."""
     begin, every = ran.ended.ended - output.figures["total_time_s"], BAR_EVERY_S
     steady = output.done[:-1]
     rates = [(b - a) / every for a, b in pairwise(steady)]

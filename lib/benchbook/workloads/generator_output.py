@@ -218,7 +218,7 @@ def _plain(text: str) -> str:
 
 
 def _flat(text: str) -> str:
-    """All JSON in a text as a line per value, as a program prints it or Python; "" where there is none."""
+    """Return all JSON in a text as a line per value, as a program prints it or Python; "" where there is none."""
     lines, at, first = list[str](), 0, 0
     while begin := re.compile(r"""\{(?=\s*u?["'])""").search(text, at):
         at = begin.end()
@@ -244,7 +244,7 @@ def _lines(value: object, path: str) -> Iterator[str]:
 
 
 def _parts(form: Form, text: str) -> list[tuple[str, str, str]]:
-    """What stands before each run, its report, and what all of them share."""
+    """Return what stands before each run, its report, and what all of them share."""
     begins = list(re.finditer(form.begins, text, re.MULTILINE))
     before, head, found = 0, text[: begins[0].start()] if form.shared_head else "", []
     for match, following in zip(begins, [*begins[1:], None], strict=True):
@@ -377,7 +377,7 @@ def _figures(form: Form, report: str, before: str) -> dict[str, Quantity]:
 
 
 def _is_timed(found: Mapping[str, Quantity], figure: FigurePattern) -> bool:
-    """Whether a run lasted as long as it was to, or, where requests were counted, as long as those that do."""
+    """Return whether a run lasted as long as it was to, or, where requests were counted, as long as those that do."""
     if "total_time_s" in found or "events" not in found or not (other := found.get(figure.instead)):
         return "total_time_s" in found
     return found["events"].value >= figure.long_s * other.value
@@ -417,7 +417,7 @@ def _matched(name: str, figure: FigurePattern, report: str) -> Iterator[tuple[st
 
 
 def _named(said: Mapping[str, str | None]) -> dict[str, str]:
-    """The words of a figure's name: READ is read, 99.90 is 999."""
+    """Return the words of a figure's name: READ is read, 99.90 is 999."""
     words = {key: re.sub(r"\W+", "_", value.lower()).strip("_") for key, value in said.items() if value}
     if percent := said.get("percent"):
         words["percent"] = f"{float(percent):g}".replace(".", "")

@@ -116,7 +116,7 @@ class GoTpcOutput:
 def parse(text: str) -> GoTpcOutput:
     """Return all that one run has printed.
 
-    Raises OutputNotParseable, naming what is missing, and WorkloadFailed where not one new order was done.
+    Raise OutputNotParseable, naming what is missing, and WorkloadFailed where not one new order was done.
     """
     lines = list(_stamped(text))
     tables = [(at, json.loads(line)) for at, line in lines if line.startswith("[{")]
@@ -215,7 +215,7 @@ class Login:
 
 
 def _login(endpoint: Endpoint) -> Login:
-    """How to log in to this server, and to those that share its account."""
+    """Return how to log in to this server, and to those that share its account."""
     if endpoint.protocol == "pgsql":
         how = f"sslmode={'require' if endpoint.tls else 'disable'}"
         words = ["--driver=postgres", f"--user={endpoint.user}", f"--conn-params={how}"]
@@ -238,7 +238,7 @@ def let_in(client: Host, ends: Sequence[Endpoint], database: str) -> Iterator[No
 
 
 def make_account(client: Host, ends: Sequence[Endpoint], database: str) -> None:
-    """Make the account on each server that needs one, new where one was left. Raises SystemFailed."""
+    """Make the account on each server that needs one, new where one was left. Raise SystemFailed."""
     for end in _without_file(ends):
         who = _from(client, end)
         rights = f"GRANT ALL PRIVILEGES ON `{database}`.* TO {who}"
@@ -246,7 +246,7 @@ def make_account(client: Host, ends: Sequence[Endpoint], database: str) -> None:
 
 
 def drop_account(client: Host, ends: Sequence[Endpoint]) -> None:
-    """Drop the account where there is one. Raises SystemFailed."""
+    """Drop the account where there is one. Raise SystemFailed."""
     for end in _without_file(ends):
         sql.query(client, end, f"DROP USER IF EXISTS {_from(client, end)}")
 
@@ -256,7 +256,7 @@ def _without_file(ends: Sequence[Endpoint]) -> list[Endpoint]:
 
 
 def _from(client: Host, end: Endpoint) -> str:
-    """The account, from the client host only, as the server sees it."""
+    """Return the account, from the client host only, as the server sees it."""
     host = str(sql.query(client, end, "SELECT USER()")[0][0]).rpartition("@")[2]
     return f"'{ACCOUNT}'@'{host}'"
 
@@ -298,7 +298,7 @@ class OrderBooks:
 
 
 def read_books(client: Host, ends: Sequence[Endpoint], database: str, timeout_s: float) -> OrderBooks:
-    """The books of all copies of the data together; each may take `timeout_s`. Raises SystemFailed."""
+    """Return the books of all copies of the data together; each may take `timeout_s`. Raise SystemFailed."""
     found = [_books_of(client, end, database, timeout_s) for end in ends]
     return OrderBooks(sum(each.orders for each in found), sum(each.payments for each in found))
 
@@ -314,7 +314,7 @@ def _books_of(client: Host, end: Endpoint, database: str, timeout_s: float) -> O
 def analyse(client: Host, end: Endpoint, database: str, timeout_s: float) -> None:
     """Statistics of every table, as the report collects them after its import; each may take `timeout_s`.
 
-    Raises SystemFailed.
+    Raise SystemFailed.
     """
     if end.protocol == "pgsql":
         for table in TABLES:
@@ -458,7 +458,7 @@ class GoTpc(LoadGenerator[GoTpcSize]):
         return [self.programs[client.name], "tpcc", "run", *self.options, "--help"]
 
     def command(self, client: Host, endpoints: Sequence[Endpoint], load: Load) -> Command:
-        """The published one, with a line a second as JSON; each line gets the time of this host."""
+        """Return the published one, with a line a second as JSON; each line gets the time of this host."""
         self._first = 0.0
         login = _login(endpoints[0])
         words = self._words(endpoints, "run", load.threads)
@@ -491,7 +491,7 @@ class GoTpc(LoadGenerator[GoTpcSize]):
         self._books = read_books(client, ends, DATABASE, self._longest_s)
 
     def prove(self, client: Host, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:
-        """The consistency conditions on every copy of the data, and no acknowledged transaction is gone."""
+        """Return the consistency conditions on every copy of the data, and no acknowledged transaction is gone."""
         ends = store.copies()
         try:
             conditions = self._conditions(client, ends)
@@ -504,13 +504,13 @@ class GoTpc(LoadGenerator[GoTpcSize]):
         return {"conditions": conditions, "books": {"before": asdict(self._books), "after": asdict(after)}}
 
     def _conditions(self, client: Host, ends: Sequence[Endpoint], more: Sequence[str] = ()) -> dict[str, list[str]]:
-        """Those that hold, of every copy of the data. Raises WorkloadFailed for one that does not."""
+        """Return those that hold, of every copy of the data. Raise WorkloadFailed for one that does not."""
         with ThreadPoolExecutor(len(ends), thread_name_prefix="conditions") as pool:
             held = list(pool.map(lambda end: self._of_one(client, end, more), ends))
         return {str(end): names for end, names in zip(ends, held, strict=True)}
 
     def _of_one(self, client: Host, end: Endpoint, more: Sequence[str]) -> list[str]:
-        """Those that hold in every warehouse of one copy."""
+        """Return those that hold in every warehouse of one copy."""
         asked = self._asking(client, [end], "check", more)
         index = history_index(client, end, DATABASE, self._longest_s)
         with index, client.secret_files(asked.secrets) as folder:

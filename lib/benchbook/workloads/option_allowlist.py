@@ -24,7 +24,7 @@ _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:+-]*")
 
 
 def check(load: type[LoadGenerator[Any]], design: Iterable[TableDesign], allow: Sequence[str], file: Path) -> None:
-    """Raises BadInput for a workload or an option that `load` does not know and `allow` does not name."""
+    """Raise BadInput for a workload or an option that `load` does not know and `allow` does not name."""
     for experiment in design:
         if experiment.workload not in {*load.workloads, *allow}:
             known = f"use one of {', '.join(sorted(load.workloads)) or 'none'}"
@@ -46,7 +46,7 @@ def check_options(
 def check_levels(
     load: type[LoadGenerator[Any]], design: Iterable[TableDesign], others: Collection[str], file: Path
 ) -> None:
-    """Raises BadInput for a factor that `load` does not vary and that is none of `others`, which something else does.
+    """Raise BadInput for a factor that `load` does not vary and that is none of `others`, which something else does.
 
     Its rows would all be put beside the same loads. So it does for a level of `load` that is no plain word or number.
     """

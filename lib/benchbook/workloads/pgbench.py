@@ -86,7 +86,7 @@ def failure(text: str) -> str | None:
 
 
 def parse(text: str) -> PgbenchOutput:
-    """Raises WorkloadFailed and OutputNotParseable, naming what is missing."""
+    """Raise WorkloadFailed and OutputNotParseable, naming what is missing."""
     run = generator_output.run_of("pgbench", text, "threads", "latency_mean_ms")
     figures = {name: quantity.value for name, quantity in run.figures.items()}
     figures = {**figures, "threads": float(run.levels["threads"]), "tps_connecting": _with_connecting(figures)}
@@ -103,7 +103,7 @@ def _with_connecting(figures: Mapping[str, float]) -> float:
 
 
 def _added(text: str) -> tuple[list[tuple[float, int]], float]:
-    """What pgbench_timed.py has printed at the end, if it ran: buckets in ms, and when the load ended."""
+    """Return what pgbench_timed.py has printed at the end, if it ran: buckets in ms, and when the load ended."""
     lines = [line for line in text.splitlines() if line.startswith(_MARK)]
     if not lines:
         return [], 0.0
@@ -135,7 +135,7 @@ class Books:
     rows: int
 
     def wrong(self, before: Books, workload: str, events: int) -> str:
-        """What does not fit after a load of so many transactions; empty where all does."""
+        """Return what does not fit after a load of so many transactions; empty where all does."""
         moved = {name: value - asdict(before)[name] for name, value in asdict(self).items()}
         booked = {"tpcb_like": ("accounts", "tellers", "branches"), "simple_update": ("accounts",)}.get(workload, ())
         said = [f"{name} changed by {moved[name]:,}, not by {expected:,}"
@@ -148,7 +148,7 @@ class Books:
 
 
 def read_books(client: Host, endpoint: Endpoint, database: str, timeout_s: float) -> Books:
-    """The books of one server; to add them up may take `timeout_s`. Raises SystemFailed."""
+    """Return the books of one server; to add them up may take `timeout_s`. Raise SystemFailed."""
     (sums,) = psql.query(client, endpoint, _SUMS, database=database, timeout_s=timeout_s)
     accounts, tellers, branches, history, rows = sums
     if "" in (accounts, tellers, branches):
@@ -233,7 +233,7 @@ class Pgbench(LoadGenerator[PgbenchSize]):
         return [self.programs[client.name], *self.options, "--builtin=list"]
 
     def command(self, client: Host, endpoints: Sequence[Endpoint], load: Load) -> Command:
-        """The published one, for so many seconds, with a log of each transaction.
+        """Return the published one, for so many seconds, with a log of each transaction.
 
         It cleans no table before the load (`--no-vacuum`): its own way empties the history, by which the books are
         checked.
@@ -328,7 +328,7 @@ _PERCENTILES = ("p50_ms", "p95_ms", "p99_ms")
 
 
 def _series(ran: Ran, output: PgbenchOutput) -> pd.DataFrame:
-    """The lines of progress as rows of the long table. pgbench counts from when its clients begin to connect.
+    """Return the lines of progress as rows of the long table. pgbench counts from when its clients begin to connect.
 
     What it says of a time in which they still did is none of the load.
     """

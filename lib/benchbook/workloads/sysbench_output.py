@@ -83,7 +83,7 @@ def check_ended(ended: Ended, text: str, name: str = "sysbench") -> None:
 def parse(text: str) -> Output:
     """Return a whole run's output, with `_PERCENTILES` off its histogram beside the percentile that it prints.
 
-    Raises WorkloadFailed when sysbench says that it failed or did not one transaction, OutputNotParseable when
+    Raise WorkloadFailed when sysbench says that it failed or did not one transaction, OutputNotParseable when
     something that a whole run prints is missing (a killed run stops in mid-output).
     """
     if _OLD.search(text):

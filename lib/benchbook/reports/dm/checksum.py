@@ -125,7 +125,7 @@ def prove(source: Side, target: Side, database: str, *, chunk_rows: int = CHUNK_
 
 
 def layout(execute: Execute, database: str, table: str) -> Layout | None:
-    """The table as this side has it; None if it has no such table."""
+    """Return the table as this side has it; None if it has no such table."""
     where = f"TABLE_SCHEMA = {literal(database)} AND TABLE_NAME = {literal(table)}"
     columns = execute(
         "SELECT COLUMN_NAME, DATA_TYPE, IS_NULLABLE, COLUMN_KEY FROM information_schema.COLUMNS "

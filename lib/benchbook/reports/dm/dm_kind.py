@@ -126,7 +126,7 @@ class DmParameters(ReplicationParameters):
 
 
 def names(published: Published, parameters: ReplicationParameters) -> list[str]:
-    """The published tables that are restaged. Raise BadInput for one that the report does not have."""
+    """Return the published tables that are restaged. Raise BadInput for one that the report does not have."""
     unknown = [name for name in parameters.tables if name not in published.tables]
     if unknown:
         raise BadInput(
@@ -201,7 +201,7 @@ class DmKind(Kind[ReplicationParameters]):
     def asked(
         self, published: Published, parameters: ReplicationParameters, profile: Profile, inventory: Inventory
     ) -> dict[str, object]:
-        """The conditions that all trials share, as they stand in every record."""
+        """Return the conditions that all trials share, as they stand in every record."""
         size = profile.dm
         return {
             **common(parameters.names(), parameters, profile, inventory),

@@ -53,14 +53,14 @@ class UnitRun:
 
 
 def lines(text: str) -> Iterator[Line]:
-    """The lines of a log; what is not in its format (a Go panic) is left out."""
+    """Yield the lines of a log; what is not in its format (a Go panic) is left out."""
     for line in text.splitlines():
         if head := _HEAD.match(line):
             yield _line(head, line[head.end() :])
 
 
 def unit_runs(text: str, task: str) -> list[UnitRun]:
-    """Every run of every unit of this task, in order."""
+    """Return every run of every unit of this task, in order."""
     runs: list[UnitRun] = []
     for line in lines(text):
         if line.message == "start to run" and line.fields.get("subtask") == task:
@@ -79,7 +79,7 @@ def finished(runs: Sequence[UnitRun], task: str, unit: str) -> UnitRun:
 
 
 def seconds(duration: str) -> float:
-    """A Go duration (`1m2.5s`, `312.376µs`, `0s`) in seconds."""
+    """Return a Go duration (`1m2.5s`, `312.376µs`, `0s`) in seconds."""
     parts = _AMOUNT.findall(duration)
     if not parts or "".join(amount + unit for amount, unit in parts) != duration:
         raise OutputNotParseable(f"{duration!r} is no duration")

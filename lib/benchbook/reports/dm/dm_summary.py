@@ -108,7 +108,7 @@ def with_updates_once(dm: pd.DataFrame) -> pd.DataFrame:
 
 
 def _total(frame: pd.DataFrame, metric: str, kind: str) -> pd.Series[float]:
-    """A counter of this type by the times of all scrapes, over all its series; 0 where it was not there yet."""
+    """Return a counter of this type by the times of all scrapes, over all its series; 0 where it was not there yet."""
     mine = prometheus.where(frame[frame.metric == metric], type=kind)
     return mine.groupby("t").value.sum().reindex(np.unique(frame.t), fill_value=0.0)
 
@@ -204,7 +204,7 @@ def _of_tidb(tidb: pd.DataFrame, began: float, seconds: float) -> dict[str, tupl
 
 
 def lag(dm: pd.DataFrame, mysql: pd.DataFrame, began: float) -> pd.DataFrame:
-    """How far the target is behind: [t, rows, seconds], at the scrapes of dm-worker.
+    """Return how far the target is behind: [t, rows, seconds], at the scrapes of dm-worker.
 
     `mysql` is the upstream's part of the long table, `began` when its load did (s since the epoch). In rows: changed
     upstream and not yet applied. In seconds: since the upstream had as many rows changed as the target has now; 0 once
@@ -253,7 +253,7 @@ def _since(began: float, there: np.ndarray, changed: np.ndarray) -> tuple[np.nda
 
 
 def _rising(values: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The last moment of each value: a target that has it lags since the first change after that."""
+    """Return the last moment of each value: a target that has it lags since the first change after that."""
     keep = np.concatenate([np.diff(values) > 0, [True]])
     return values[keep], at[keep]
 
@@ -299,7 +299,7 @@ def _quantile(
 
 
 def lag_series(found: pd.DataFrame, host: str) -> pd.DataFrame:
-    """The lag as rows of the long table."""
+    """Return the lag as rows of the long table."""
     units = {"rows": "rows", "seconds": "s"}
     parts = [found[["t"]].assign(value=found[n], host=host, source="lag", metric=n, unit=u) for n, u in units.items()]
     return pd.concat(parts, ignore_index=True)[samples.COLUMNS]

@@ -39,7 +39,7 @@ class DmOutcome:
     proof: Json
 
     def made(self, lines: Json | None = None, **more: Any) -> Measurement:
-        """The measurement, with what only one kind of trial has; `lines` says where a load's rates stand."""
+        """Return the measurement, with what only one kind of trial has; `lines` says where a load's rates stand."""
         common = {"client": self.hosts["client"], "started": self.started, "ended": self.ended}
         proof = {**self.proof, **self.watched.proof}
         # Its progress and its end are what the driver saw of dm-master's answers.

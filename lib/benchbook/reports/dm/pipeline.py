@@ -71,7 +71,7 @@ class Pipeline:
             system.install()
 
     def about(self) -> dict[str, About]:
-        """What the three are, by name."""
+        """Return what the three are, by name."""
         return {system.name: system.about() for system in (self.upstream, self.target, self.dm)}
 
     def begin(self, say: Callable[[str], None]) -> None:
@@ -138,7 +138,7 @@ class Pipeline:
         self.upstream.discard()
 
     def died(self) -> list[str]:
-        """The last words of each server that has ended although nobody asked it to."""
+        """Return the last words of each server that has ended although nobody asked it to."""
         found = []
         for system in (self.upstream, self.target, self.dm):
             try:
@@ -157,7 +157,7 @@ class Pipeline:
         return checksum.prove(source, target, database)
 
     def dataset(self, database: str, rows: int) -> sysbench.Dataset:
-        """The tables of one of the upstream's databases."""
+        """Return the tables of one of the upstream's databases."""
         return sysbench.Dataset(self.databases.tables, rows, database)
 
     def _start_upstream(self, say: Callable[[str], None]) -> None:
@@ -244,7 +244,7 @@ class TaskWatch:
         progress: list[tuple[float, float]] | None = None,
         on_rate: Callable[[float, float], None] = lambda *_: None,
     ) -> Status:
-        """The first status for which `holds`; notes bytes loaded so far. Raise what stops the task."""
+        """Return the first status for which `holds`; notes bytes loaded so far. Raise what stops the task."""
         began = time.monotonic()
         patience = Standstill("DM's task", self.size.stall_s, lambda: self.pipeline.dm.bytes_in(f"dumped_data.{TASK}"))
         while True:
@@ -281,7 +281,7 @@ class TaskWatch:
         return read and _jobs(text, "added") == _jobs(text, "finished")
 
     def look(self) -> Status:
-        """The task's status; if it failed, DM's own words and which server has died."""
+        """Return the task's status; if it failed, DM's own words and which server has died."""
         try:
             status = self.pipeline.dm.status()
         except (TaskPaused, CommandRefused, SystemFailed) as said:
@@ -294,7 +294,7 @@ class TaskWatch:
         return status
 
     def _masters_words(self) -> list[str]:
-        """What dm-master says of a worker that is gone."""
+        """Return what dm-master says of a worker that is gone."""
         try:
             self.pipeline.dm.ask_worker()
         except SystemFailed as said:

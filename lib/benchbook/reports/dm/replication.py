@@ -213,7 +213,7 @@ class DmReplication:
     # -- disk ---------------------------------------------------------------------------------------------------
 
     def _on_disk(self, trial: Trial, wrote: str) -> Json:
-        """What the trial had on disk: in a folder of DM's, and in the upstream's binlog."""
+        """Return what the trial had on disk: in a folder of DM's, and in the upstream's binlog."""
         written, logged = together(
             lambda: self.pipeline.dm.bytes_in(wrote), lambda: mysql.binlog_bytes(self.pipeline.upstream)
         )

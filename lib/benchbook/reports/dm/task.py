@@ -32,7 +32,7 @@ class Databases:
     sync_pattern: str = "dm_sync_pattern"
 
     def of(self, table: str) -> str:
-        """The database that a trial of this published table replicates."""
+        """Return the database that a trial of this published table replicates."""
         return self.sync if table in SYNC else "dm_large" if table in LARGE else "dm_small"
 
     def rows(self, database: str) -> int:

@@ -61,7 +61,7 @@ def _check_open_loop(load: type[LoadGenerator[Any]], parameters: LoadParameters)
 
 
 def _offered(load: type[LoadGenerator[Any]], parameters: LoadParameters, profile: Profile) -> int:
-    """The rate of the run, 0 for none. Raise BadInput for one that the generator would not keep to."""
+    """Return the rate of the run, 0 for none. Raise BadInput for one that the generator would not keep to."""
     rate = parameters.rate or load.size_in(profile).rate
     if rate and not (load.open_loop or load.keeps_rate):
         file = None if parameters.rate else profile.file
@@ -71,7 +71,7 @@ def _offered(load: type[LoadGenerator[Any]], parameters: LoadParameters, profile
 
 
 def load_of(published: Published) -> type[LoadGenerator[Any]]:
-    """The load generator that the report's design names. Raise BadInput for an unknown one, and for several."""
+    """Return the load generator that the report's design names. Raise BadInput for an unknown one, and for several."""
     named = list(dict.fromkeys(experiment.load for experiment in design_values.design(published)))
     file = paths.published_dir(published.report.name) / "report.yaml"
     for name in named:
@@ -84,7 +84,7 @@ def load_of(published: Published) -> type[LoadGenerator[Any]]:
 
 
 def time_s(load: type[LoadGenerator[Any]], parameters: LoadParameters, profile: Profile) -> int:
-    """The duration of a load."""
+    """Return the duration of a load."""
     return parameters.time_s or load.size_in(profile).time_s
 
 
@@ -152,7 +152,7 @@ class LoadKind(Kind[LoadParameters]):
     def asked(
         self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
     ) -> dict[str, object]:
-        """The conditions that all trials share, as they stand in every record."""
+        """Return the conditions that all trials share, as they stand in every record."""
         load = load_of(published)
         size = load.size_in(profile)
         return {
@@ -213,13 +213,13 @@ class LoadKind(Kind[LoadParameters]):
         return (THREADS,) if wanted and not parameters.threads else ()
 
     def builds(self, published: Published, parameters: LoadParameters) -> list[str]:
-        """What the systems of this run are built from, and the report's load generator."""
+        """Return what the systems of this run are built from, and the report's load generator."""
         inventory = load_inventory(parameters.inventory)
         parts = [*systems.builds(parameters.names(), inventory), *load_of(published).builds_for(inventory)]
         return list(dict.fromkeys(parts))
 
     def record_checks(self, record: Record) -> list[Check]:
-        """What the load generator of the record says that it must answer for."""
+        """Return what the load generator of the record says that it must answer for."""
         return workloads.generator(str(record.asked.get("load", DEFAULT))).record_checks(record)
 
 
@@ -252,7 +252,7 @@ class ByWorkloadKind(LoadKind):
 
 
 def _apart(published: Published) -> Published:
-    """The report with a design per workload in place of one per table."""
+    """Return the report with a design per workload in place of one per table."""
     design: list[TableDesign] = []
     for each in published.report.design:
         named = list(dict.fromkeys(str(name) for name in each.factors.get(WORKLOAD, [])))

@@ -57,7 +57,7 @@ def rehearse(driver: Driver, block: Sequence[Trial], system_for: Callable[[Trial
 
 
 def _available(system: System) -> dict[str, int]:
-    """Bytes that programs could still have, by host."""
+    """Return bytes that programs could still have, by host."""
     return on_each("reading free memory", system.hosts, lambda host: gather(host).memory_available_bytes or 0)
 
 
@@ -119,7 +119,7 @@ class LoadTrials:
         )
 
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
-        """The block's system, alone, in the state that the profile's `reset` names."""
+        """Return the block's system, alone, in the state that the profile's `reset` names."""
         reach_again(self._driver.session)
         self._check_options(block)
         self._expect(block)
@@ -172,11 +172,11 @@ class LoadTrials:
         return self._driver.measure(self._system_for(trial), trial.cell.levels, on_rate)
 
     def commands(self, trial: Trial) -> list[tuple[Host, Command]]:
-        """The load of a trial: what is run on each client host; one without a thread, or a rate, is left out."""
+        """Return the load of a trial: what is run on each client host; one without a thread, or a rate, is left out."""
         return self._driver.commands(self._system_for(trial), trial.cell.levels)
 
     def _system_for(self, trial: Trial) -> System:
-        """The system of a trial, for which the generator has the options of the trial's design."""
+        """Return the system of a trial, for which the generator has the options of the trial's design."""
         design = (trial.cell.table, str(trial.cell.levels.get("workload")))
         if design in self.options:
             self.generator.options = list(self.options[design])

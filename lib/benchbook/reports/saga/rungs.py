@@ -29,7 +29,7 @@ class Rung:
 
     @classmethod
     def of(cls, levels: Mapping[str, str | int | float]) -> Rung:
-        """The rung that a trial's levels name."""
+        """Return the rung that a trial's levels name."""
         return cls(str(levels["mode"]), int(levels["sql_per_branch"]), float(levels.get("fail", 0.0)))
 
     @classmethod

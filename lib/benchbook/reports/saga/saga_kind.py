@@ -115,7 +115,7 @@ class SagaKind(Kind[SagaParameters]):
     def asked(
         self, published: Published, parameters: SagaParameters, profile: Profile, inventory: Inventory
     ) -> dict[str, object]:
-        """The conditions that all trials share, as they stand in every record."""
+        """Return the conditions that all trials share, as they stand in every record."""
         size, alone = profile.saga, published.table(SYSBENCH)
         return {
             **common(parameters.names(), parameters, profile, inventory),

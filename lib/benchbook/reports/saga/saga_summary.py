@@ -23,7 +23,7 @@ def ended(stats: Mapping[str, Any]) -> int:
 
 
 def summarise(ab: AbSummary, stats: Mapping[str, Any], counted: Mapping[str, int]) -> dict[str, Quantity]:
-    """Every figure of a trial with its unit.
+    """Return every figure of a trial with its unit.
 
     global_tps is ab's own count of answers; db_tps and ops are the server's counters over the same load, divided by
     the same seconds: commits that wrote something, and statements that read or changed rows.
@@ -71,7 +71,7 @@ def _latencies(latency: Mapping[str, Any], prefix: str) -> dict[str, tuple[float
 
 
 def buckets(latency: Mapping[str, Any]) -> list[tuple[float, int]]:
-    """The service's histogram of one outcome in ms; empty where nothing ended so."""
+    """Return the service's histogram of one outcome in ms; empty where nothing ended so."""
     return hdr_buckets(latency["hdr_us"]) if latency["count"] else []
 
 

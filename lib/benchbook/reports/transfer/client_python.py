@@ -52,7 +52,7 @@ def environment(host: Host) -> dict[str, str]:
 
 
 def longest_s(documents: int) -> float:
-    """How long a tool may take over so many documents."""
+    """Return how long a tool may take over so many documents."""
     return _LEAST_S + _PER_DOCUMENT_S * documents
 
 

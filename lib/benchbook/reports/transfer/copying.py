@@ -89,7 +89,7 @@ class Transfer:
             self._session.tidy(self._remove_copy)
 
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
-        """An empty target, started anew, and a source that holds the data set; the source is only ever read."""
+        """Return an empty target, started anew, and a source that holds the data set; the source is only ever read."""
         engine = self._engines[block[0].cell.system]
         reach_again(self._session)
         with blaming(self._source, self._target):
@@ -176,7 +176,7 @@ class Transfer:
         return CopyWatch(engine, job, servers, self.profile.transfer.stall_s, weigh, documents=self.documents)
 
     def _read(self, engine: Engine, job: Job, ended: Ended) -> tuple[Moved, str]:
-        """What the engine says of its run. Raise TrialFailed unless it ended well and wrote all documents."""
+        """Return what the engine says of its run. Raise TrialFailed unless it ended well and wrote all documents."""
         stdout, stderr = job.stdout().decode(errors="replace"), job.stderr()
         output, who = engine.kept(stdout + stderr), f"{engine.name} on {self.client.name}"
         try:
@@ -212,7 +212,7 @@ class Transfer:
         return [(side.host or self.client, side.listens, side.name) for side in (self._source, self._target)]
 
     def _counting(self) -> Probe:
-        """The target's own count, once a second: every engine's documents are taken from it alike."""
+        """Return the target's own count, once a second: every engine's documents are taken from it alike."""
         at, python_there = self._target.endpoint, python_path(self.client)
         return of_documents(self.client, python_there, self._target.name, at.url, DATABASE, at.password)
 
@@ -269,7 +269,7 @@ class CopyWatch:
         self._patience.see(self._last)
 
     def _fresh(self) -> str:
-        """The whole lines since the last look of the file in which the engine tells how far it is."""
+        """Return the whole lines since the last look of the file in which the engine tells how far it is."""
         data = self.job.host.read(f"{self.job.folder}/{self.engine.tells}", offset=self._offset)
         self._offset += len(data)
         whole, _, self._rest = (self._rest + data.decode(errors="replace")).rpartition("\n")

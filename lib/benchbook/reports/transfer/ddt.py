@@ -41,7 +41,7 @@ class Levels:
 
 
 def properties(levels: Levels, source: MongoEndpoint, target: MongoEndpoint, namespaces: str) -> str:
-    r"""The text of the properties file; `namespaces` is an expression over `database.collection`, as `ddt\..+`.
+    r"""Return the text of the properties file; `namespaces` is an expression over `database.collection`, as `ddt\..+`.
 
     It holds the passwords, if there are any: write it for its owner only. Raise BadInput where DDT would quietly use
     another value.
@@ -89,7 +89,7 @@ def _url(endpoint: MongoEndpoint) -> str:
 
 
 def command(jar: Path, properties_file: Path, *, heap_mb: int, java: str = "java") -> list[str]:
-    """The command line. The heap is bounded, so that memory is the cache's doing and not the host's size.
+    """Return the command line. The heap is bounded, so that memory is the cache's doing and not the host's size.
 
     Its log is in UTC, so that its times are those of the host's clock without knowing the host's time zone.
     """
@@ -161,7 +161,7 @@ class DdtLog:
 
 
 def parse(text: str) -> DdtLog:
-    """What the log of one run says, of a JVM whose time zone is UTC."""
+    """Return what the log of one run says, of a JVM whose time zone is UTC."""
     began = _BEGAN.search(text)
     counts = [Count(_epoch(found["time"]), int(found["documents"])) for found in _WRITTEN.finditer(text)]
     errors = list(_errors(text))
@@ -186,7 +186,7 @@ def _errors(text: str) -> Iterator[str]:
 
 
 def progress(text: str) -> set[str]:
-    """How far it is, by these lines: collections that it has split, and documents written."""
+    """Return how far it is, by these lines: collections that it has split, and documents written."""
     split = {f"{found['namespace']} is split" for found in _SPLIT.finditer(text)}
     return split | {f"{int(found['documents'])} documents" for found in _WRITTEN.finditer(text)}
 
@@ -208,7 +208,7 @@ def without_documents(text: str) -> str:
 
 
 def _shown(line: str) -> str:
-    """The line without what stands in braces, unless it describes servers; an unclosed brace ends it."""
+    """Return the line without what stands in braces, unless it describes servers; an unclosed brace ends it."""
     start, end = line.find("{"), line.rfind("}")
     if start >= 0 and (_WRITE in line or not any(word in line for word in _OF_SERVERS)):
         line = f"{line[:start]}{{...}}{line[end + 1 :] if end > start else ''}"

@@ -62,7 +62,7 @@ def mongodump_command(
     batch_size: int,
     configs: tuple[Path | None, Path | None] = (None, None),
 ) -> list[str]:
-    """The pipeline as an argv: bash, so that a failure of either program is the pipeline's.
+    """Return the pipeline as an argv: bash, so that a failure of either program is the pipeline's.
 
     A password goes into a file of one line, `password: ...`; `configs` names those of source and target. The tools read
     it by --config, and it is in no list of processes.
@@ -166,7 +166,7 @@ class Engine(ABC):
         """Raise OutputNotParseable or WorkloadFailed."""
 
     def kept(self, output: str) -> str:
-        """What of its output may be kept: no documents."""
+        """Return what of its output may be kept: no documents."""
         return output
 
     @abstractmethod
@@ -371,7 +371,7 @@ KNOBS = tuple(name for name, kind in ENGINES.items() if kind.has_knobs)
 
 
 def names(wanted: list[str], jar: str) -> list[str]:
-    """The engines of a run: those that are wanted, or all that there are. Raise BadInput for an unknown one."""
+    """Return the engines of a run: those that are wanted, or all that there are. Raise BadInput for an unknown one."""
     known = [name for name in ENGINES if jar or name != Ddt.name]
     for name in wanted:
         if name == Ddt.name and not jar:

@@ -63,7 +63,7 @@ class TransferParameters(Parameters):
 
 
 def _levels(published: Published, experiment: TableDesign) -> list[dict[str, str | int | float]]:
-    """The thread pairs of one published experiment with its cache; each pair is a row of its table."""
+    """Return the thread pairs of one published experiment with its cache; each pair is a row of its table."""
     names = ("cache_bucket_size", "cache_bucket_num", "data_batch_size")
     cache = {name: design_values.fixed(published, experiment, name) for name in names}
     table = published.table(experiment.table)
@@ -119,7 +119,7 @@ class TransferKind(Kind[TransferParameters]):
     Parameters = TransferParameters
 
     def cells(self, published: Published, parameters: TransferParameters) -> list[Cell]:
-        """Every published combination for each engine that has these knobs, and one cell for the peer."""
+        """Return every published combination for each engine that has these knobs, and one cell for the peer."""
         points = [(e.table, levels) for e in design_values.design(published) for levels in _levels(published, e)]
         _refuse_unpublished(parameters, [levels for _, levels in points])
         chosen = [(table, levels) for table, levels in points if _wanted(levels, parameters)]
@@ -135,7 +135,7 @@ class TransferKind(Kind[TransferParameters]):
     def asked(
         self, published: Published, parameters: TransferParameters, profile: Profile, inventory: Inventory
     ) -> dict[str, object]:
-        """The conditions that all trials share, as they stand in every record."""
+        """Return the conditions that all trials share, as they stand in every record."""
         return {
             **common(parameters.names(), parameters, profile, inventory),
             "documents": documents(parameters, profile),

@@ -85,7 +85,7 @@ class CopyRun:
         return rows[(rows.t > self.begin) & (rows.t <= self.end)]
 
     def cores(self, label: str) -> float:
-        """Cores that a watched job used while copying.
+        """Return cores that a watched job used while copying.
 
         A probe cannot see what a process uses between the last sample and its end, which the transfer's supervisor
         can: its total less what the probe saw before copying began and after it was complete.
@@ -218,6 +218,6 @@ def _waiting(moved: Moved, cores: dict[str, float]) -> dict[str, str]:
 
 
 def _busy(load: CopyRun) -> dict[str, float]:
-    """Cores in use while copying, by host that has a probe of its machine."""
+    """Return cores in use while copying, by host that has a probe of its machine."""
     used = cpu_use.over_time(load.series).rename(columns={"busy": "value"})
     return {str(host): overlapping_mean(each, load.begin, load.end) for host, each in used.groupby("host")}
