@@ -10,6 +10,7 @@ import os
 import re
 import shlex
 import signal
+import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -50,6 +51,8 @@ import_app = typer.Typer(
 console = Console(highlight=False, soft_wrap=True)
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
+# A terminal that is closed sends SIGHUP.
+_ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 Command = TypeVar("Command", bound=Callable[..., None])
 
 
@@ -935,6 +938,13 @@ def _value(name: str, text: str) -> object:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
+    """End as after Ctrl-C, whose clearing up no other of these signals breaks off: they often come together."""
+    for ending in _ENDINGS:
+        signal.signal(ending, signal.SIG_IGN)
+    for stream in (1, 2):
+        # What is still to be said to a terminal that has gone goes nowhere: to write there fails.
+        if stat.S_ISCHR(os.fstat(stream).st_mode) and not os.isatty(stream):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     raise KeyboardInterrupt
 
 
@@ -946,8 +956,11 @@ def main() -> None:
     """The console script: an error is a message and its exit status, an interrupt is 130, a reader gone is 141."""
     say = partial(_say, "")
     guard.begin(say)
-    # papermill cleans up after Ctrl-C only; a terminated run must end the same way.
-    signal.signal(signal.SIGTERM, _interrupt)
+    # papermill cleans up after Ctrl-C only; a terminated run, and one whose terminal was closed, must end the same way.
+    for ending in _ENDINGS:
+        # `nohup` has a run stay when its terminal goes.
+        if signal.getsignal(ending) is not signal.SIG_IGN:
+            signal.signal(ending, _interrupt)
     # Figures go to pages; one that matplotlib does not know would stop its import.
     os.environ.pop("MPLBACKEND", None)
     if named := os.environ.get(paths.HOME):

@@ -34,8 +34,8 @@ from benchbook.user_input import guard
 
 # Executed notebooks of runs that ended before they had a campaign: the last few stay, to look for the reason.
 KEPT = 10
-# A folder is locked as soon as it is made: well within this time (s), even by a process that has to wait for a CPU.
-LOCKED_WITHIN_S = 60.0
+# A temporary folder that is not locked yet; it is within this time (s), even by a process that waits for a CPU.
+_NEW, LOCKED_WITHIN_S = "benchbook-new-", 60.0
 # Bytes, unix(7).
 LONGEST_SOCKET = 107
 KERNEL_DIED = "KernelDied"
@@ -66,20 +66,22 @@ class Executed:
         return self.error == KERNEL_DIED
 
 
-def _prefix() -> str:
-    return f"benchbook-{os.getpid()}-"
-
-
 @contextmanager
-def _in_use(folder: str | Path) -> Iterator[None]:
-    """Lock a folder while we run: a run in another container, which cannot see our process, sees the lock."""
+def _temporary() -> Iterator[Path]:
+    """Yield a temporary folder, locked while we run; another container does not see our process, but sees the lock.
+
+    It is given the name that `left_by_killed_runs` looks for once it is locked.
+    """
+    folder = Path(tempfile.mkdtemp(prefix=_NEW))
     held = os.open(folder, os.O_RDONLY)
     try:
         # Where a file system has no locks nobody else gets one either, and the folder stays.
         with suppress(OSError):
             fcntl.flock(held, fcntl.LOCK_SH)
-        yield
+        folder = folder.rename(folder.with_name(folder.name.replace(_NEW, f"benchbook-{os.getpid()}-", 1)))
+        yield folder
     finally:
+        shutil.rmtree(folder, ignore_errors=True)
         os.close(held)
 
 
@@ -91,7 +93,7 @@ def _is_in_use(folder: Path) -> bool:
         return True
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return time.time() - os.fstat(held).st_mtime < LOCKED_WITHIN_S
+        return folder.name.startswith(_NEW) and time.time() - os.fstat(held).st_mtime < LOCKED_WITHIN_S
     except OSError:
         return True
     finally:
@@ -102,10 +104,9 @@ def left_by_killed_runs() -> list[Path]:
     """Return the temporary folders that killed runs of this user left. A folder that a run kept and named is none."""
     found = []
     for folder in Path(tempfile.gettempdir()).glob("benchbook-*-*"):
-        pid = re.fullmatch(r"benchbook-(\d+)-.*", folder.name)
         with suppress(FileNotFoundError):
             own = folder.lstat().st_uid == os.geteuid() and folder.is_dir() and not folder.is_symlink()
-            if pid and own and not psutil.pid_exists(int(pid[1])) and not _is_in_use(folder):
+            if own and re.match(r"benchbook-(\d+|new)-", folder.name) and not _is_in_use(folder):
                 found.append(folder)
     return found
 
@@ -163,7 +164,7 @@ def run_cells(notebook: Path, parameters: Mapping[str, object], target: Path) ->
     Raise PapermillExecutionError for a cell that failed, RuntimeError for a kernel that died, and BadInput for a file
     that cannot be run.
     """
-    with tempfile.TemporaryDirectory(prefix=_prefix()) as sockets, _in_use(sockets):
+    with _temporary() as sockets:
         if (over := len(os.fsencode(f"{sockets}/kernel-5")) - LONGEST_SOCKET) > 0:
             fix = f"set it to a folder whose path is {over} bytes shorter"
             value = tempfile.gettempdir()
@@ -230,8 +231,8 @@ def _written_aside(target: Path, console: Console) -> Iterator[tuple[Path, Path]
 
     A notebook that breaks off is moved to `target` as well, if that can be; else the console is told where it stays.
     """
-    aside = Path(tempfile.mkdtemp(prefix=_prefix())) / target.name
-    with _in_use(aside.parent):
+    with _temporary() as folder:
+        aside = folder / target.name
         try:
             with writing(aside):
                 yield target, aside
@@ -241,10 +242,6 @@ def _written_aside(target: Path, console: Console) -> Iterator[tuple[Path, Path]
             except NotWritten as full:
                 console.print(f"{full}. The executed notebook is {_keep(aside)}", markup=False, soft_wrap=True)
             raise
-        finally:
-            # It is gone where the notebook was kept, and not empty where nothing could be moved.
-            with suppress(OSError):
-                aside.parent.rmdir()
 
 
 def _keep(aside: Path) -> Path:
@@ -353,8 +350,8 @@ class _Follower:
 
 @contextmanager
 def _following(console: Console) -> Iterator[_Follower]:
-    with tempfile.TemporaryDirectory(prefix=_prefix()) as folder, _in_use(folder):
-        path = Path(folder) / "progress.jsonl"
+    with _temporary() as folder:
+        path = folder / "progress.jsonl"
         path.touch()
         follower, over = _Follower(path, console), threading.Event()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import shutil
 import signal
 import subprocess
@@ -329,6 +331,61 @@ def test_an_interrupt_says_that_what_was_recorded_stays(ends: Callable[..., Ende
     status, said = ends("report", "stopped", "a")
     assert (status, [name for name, _ in asked]) == (130, ["stopped"])
     assert "what was recorded stays" in said
+
+
+# A command whose clearing up prints, as that of a lab does, and then leaves a file.
+_CLEARS_UP = """
+import pathlib, sys, time
+from benchbook import cli
+def app(**_):
+    try:
+        print("ready", flush=True)
+        time.sleep(60)
+    finally:
+        print("stopped the lab", flush=True)
+        pathlib.Path(sys.argv[1]).touch()
+cli.app = app
+cli.main()
+"""
+
+
+def _begun(marker: Path) -> tuple[int, int]:
+    """The process of such a command, and the master of the terminal that it was started on."""
+    pid, terminal = pty.fork()
+    if not pid:
+        os.execv(sys.executable, [sys.executable, "-c", _CLEARS_UP, str(marker)])
+    assert b"ready" in os.read(terminal, 100)
+    return pid, terminal
+
+
+def test_a_run_whose_terminal_is_closed_clears_up(tmp_path: Path) -> None:
+    pid, terminal = _begun(tmp_path / "cleared")
+    os.close(terminal)
+    os.waitpid(pid, 0)
+    assert (tmp_path / "cleared").exists()
+
+
+def test_a_run_that_is_told_to_end_by_two_signals_clears_up_once(tmp_path: Path) -> None:
+    pid, terminal = _begun(tmp_path / "cleared")
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        os.kill(pid, number)
+    os.waitpid(pid, 0)
+    assert os.read(terminal, 500).count(b"stopped the lab") == 1
+    os.close(terminal)
+    assert (tmp_path / "cleared").exists()
+
+
+def test_nohup_keeps_a_run_whose_terminal_is_closed(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        pid, terminal = _begun(tmp_path / "cleared")
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    os.close(terminal)
+    assert os.waitpid(pid, os.WNOHANG) == (0, 0)
+    os.kill(pid, signal.SIGTERM)
+    os.waitpid(pid, 0)
+    assert (tmp_path / "cleared").exists()
 
 
 @pytest.mark.parametrize("words", [["compare", REPORT], ["claims", REPORT], ["audit", REPORT], ["list"], ["--help"]])

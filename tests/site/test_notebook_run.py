@@ -250,31 +250,29 @@ def test_a_dead_kernel_is_the_error_of_the_cell_that_it_ran() -> None:
 def test_what_a_killed_run_left_in_the_temporary_folder_is_found_and_no_other_s(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with subprocess.Popen(["true"]) as gone:
-        gone.wait()
-    monkeypatch.setattr(notebook_run.tempfile, "gettempdir", lambda: str(tmp_path))
-    names = (f"benchbook-{gone.pid}-a", f"benchbook-{gone.pid}-b", f"benchbook-{os.getpid()}-c", "benchbook-1x-d")
-    for name in names:
-        (tmp_path / name).mkdir()
-    told = tmp_path / f"benchbook-{gone.pid}-e" / "executed.ipynb"
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left, new = tmp_path / "benchbook-1-a", tmp_path / "benchbook-new-b"
+    for folder in (left, new, tmp_path / "benchbook-1x-c"):
+        folder.mkdir()
+    told = tmp_path / "benchbook-1-d" / "executed.ipynb"
     told.parent.mkdir()
     told.touch()
     kept = notebook_run._keep(told)
-    (tmp_path / names[1] / "half.ipynb").touch()
-    (tmp_path / f"benchbook-{gone.pid}-link").symlink_to(tmp_path / names[2])
-    assert notebook_run.left_by_killed_runs() == [], "a run in another container has yet to lock what it made"
-    for name in names:
-        os.utime(tmp_path / name, (0, 0))
-    # A process that has one of our numbers in its own PID namespace only: here there is none of its number.
-    held = f"import fcntl, os; fcntl.flock(os.open({str(tmp_path / names[0])!r}, 0), fcntl.LOCK_SH); print(); input()"
+    (left / "half.ipynb").touch()
+    (tmp_path / "benchbook-1-link").symlink_to(tmp_path / "benchbook-1x-c")
+    assert notebook_run.left_by_killed_runs() == [left], "at once; who made the new one may be about to lock it"
+    os.utime(new, (0, 0))
+    # A process that this one may not see, in a container: nobody looks for it by its number.
+    held = f"import fcntl, os; fcntl.flock(os.open({str(left)!r}, 0), fcntl.LOCK_SH); print(); input()"
     with subprocess.Popen([sys.executable, "-c", held], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as alive:
         assert alive.stdout
         alive.stdout.readline()
-        assert notebook_run.left_by_killed_runs() == [tmp_path / names[1]]
+        assert notebook_run.left_by_killed_runs() == [new]
         alive.communicate()
-    with notebook_run._in_use(tmp_path / names[1]):
-        assert notebook_run.left_by_killed_runs() == [tmp_path / names[0]]
-    assert sorted(notebook_run.left_by_killed_runs()) == [tmp_path / names[0], tmp_path / names[1]]
+    with notebook_run._temporary() as own:
+        assert own.name.startswith(f"benchbook-{os.getpid()}-")
+        assert sorted(notebook_run.left_by_killed_runs()) == [left, new]
+    assert not own.exists()
     assert kept.exists(), "a run has told where it lies"
 
 
