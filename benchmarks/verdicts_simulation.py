@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -61,6 +62,7 @@ class Work:
     saved: float = 0.0
     kappa: float = 0.0
 
+    @lru_cache(maxsize=10_000)  # noqa: B019 - a few works per report
     def rate(self, clients: int, cores: int) -> float:
         """Return transactions per ms: the exact solution of the product-form network, by convolution.
 
@@ -407,16 +409,37 @@ def judged(
 
 def foretold(claims: Sequence[Hypothesis], report: Published, site: Site, scaling: LevelScaling | None) -> list[Speaks]:
     """Return what is said before the run: a client keeps one core busy at most, and the printed figures may come."""
-    tables = {name: table.frame.assign(system="s", repetition=1) for name, table in report.tables.items()}
-    figures = SystemFigures(report, Evidence(tables, ["s"]), "s")
+    return speaks(compared(claims, report), report, site, lambda _, n: min(1.0, n / site.cores), scaling)
+
+
+Compared = Sequence[tuple[Hypothesis, list[contrasts.Contrast]]]
+
+
+def compared(claims: Sequence[Hypothesis], report: Published) -> Compared:
+    """Return each claim with its comparisons, as if the printed figures had been measured."""
+    figures = _as_measured(report)
+    return [(claim, judge.contrasts_of(claim, figures)) for claim in claims]
+
+
+def speaks(
+    claims: Compared,
+    report: Published,
+    site: Site,
+    share: Callable[[str, int], float],
+    scaling: LevelScaling | None = None,
+) -> list[Speaks]:
+    """Return what a machine says of each claim, given how busy its cores are by table and clients: no figure counts."""
+    figures = _as_measured(report)
     busy = [
-        _busy(table, level, n, site, min(1.0, n / site.cores)) for table in tables for level, n in site.clients.items()
+        _busy(table, level, n, site, share(table, n)) for table in report.tables for level, n in site.clients.items()
     ]
     may = Capacity(figures, busy, scaling, published_cores=PUBLISHED.cores)
-    return [
-        judge.scope_of(claim, judge.JudgedSystem("s"), may, judge.contrasts_of(claim, figures)).speaks
-        for claim in claims
-    ]
+    return [judge.scope_of(claim, judge.JudgedSystem("s"), may, parts).speaks for claim, parts in claims]
+
+
+def _as_measured(report: Published) -> SystemFigures:
+    tables = {name: table.frame.assign(system="s", repetition=1) for name, table in report.tables.items()}
+    return SystemFigures(report, Evidence(tables, ["s"]), "s")
 
 
 def _busy(table: str, level: int, clients: int, site: Site, share: float) -> BusyCell:
@@ -468,12 +491,10 @@ def by_system(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def says(found: pd.DataFrame) -> pd.DataFrame:
-    """Return, per limit and machine, of how many claims nothing is said, and how much oftener of those that fail.
+    """Return, per limit and machine, of how many claims nothing is said.
 
-    "apart": of the same claims of the same reports on the same machine, which hold with one system and fail with the
-    other, there and here: these may keep their cores busier, or less busy. "both ways": verdicts that speak so, and how
-    many of them are false of the published system; "verdicts": the same of all that a page counts. "broken": claims of
-    which a run says less than was forecast.
+    "both ways": verdicts that speak so, and how many of them are false of the published system; "verdicts": the same of
+    all that a page counts. "broken": claims of which a run says less than was forecast.
     """
 
     def one(mine: pd.DataFrame) -> pd.Series[Any]:
@@ -482,7 +503,6 @@ def says(found: pd.DataFrame) -> pd.DataFrame:
         both = counted[counted["speaks"] == "both ways"]
         return pd.Series({
             "claims": len(mine), "nothing": silent.mean(),
-            "apart there": apart(mine, "true"), "apart here": apart(mine, "here true"),
             "both ways": str(len(both)), "false": both["wrong"].mean(),
             "verdicts": str(len(counted)), "false of all": counted["wrong"].mean(),
             "broken": str(int(less(mine).sum())),
@@ -491,12 +511,52 @@ def says(found: pd.DataFrame) -> pd.DataFrame:
     return found.groupby(["limit", "levels", "cores"])[list(found)].apply(one).reset_index()
 
 
-def apart(found: pd.DataFrame, truth: str) -> float:
-    """Return how much oftener nothing is said of a claim with the system with which it is false, as a difference."""
-    claims = found.assign(silent=found["speaks"] == "nothing").groupby(["report", "limit", "cores", "levels", "claim"])
-    told = [part for _, part in claims if part[truth].nunique() == 2]
-    silent = pd.concat(told).groupby(truth)["silent"].mean() if told else None
-    return math.nan if silent is None else float(silent[False] - silent[True])
+def pairs(reports: int, seed: int) -> pd.DataFrame:
+    """Return pairs of one claim on one machine, true of the report's with one system, false with the other, by `how`.
+
+    How the other one comes about: it is the first one, broken; or both are drawn from the same works, and a report is
+    printed of each. Noise plays no part: what is said depends on how busy the cores are. "silent true" and "silent
+    false": nothing is said with that system; "busier": by how much the cores are with the other, in the mean.
+    """
+    lines: list[dict[str, Any]] = []
+    for number, limit in product(range(reports), WAYS):
+        rng = np.random.default_rng([seed, number, limit == "cores"])
+        one, another = drawn(rng, limit), drawn(rng, limit)
+        # Half of all that differ do so in one table alone.
+        if rng.random() < 0.5:
+            another = {**one, "a": another["a"]}
+        way, worse = broken(one, rng, limit)
+        for how, first, other in ((way, one, worse), ("drawn alike", one, another), ("drawn alike", another, one)):
+            lines += [{"report": number, "limit": limit, "how": how, **each} for each in _pairs(first, other)]
+    return pd.DataFrame(lines)
+
+
+def _pairs(first: Mapping[str, Work], other: Mapping[str, Work]) -> Iterator[dict[str, Any]]:
+    """Yield the pairs of one report, printed of the first."""
+    report = printed({name: frame(work, PUBLISHED) for name, work in first.items()})
+    claims = claims_of(report)
+    false = [not true for true in hold(claims, other, PUBLISHED, report)]
+    known = [one for one, is_false in zip(compared(claims, report), false, strict=True) if is_false]
+    for cores in (2, 16, 64, 128):
+        site = Site(cores, PUBLISHED.clients)
+        said, busy = [], []
+        for works in (first, other):
+            shares = {(name, n): work.busy(n, cores) for name, work in works.items() for n in site.clients.values()}
+            said.append(speaks(known, report, site, lambda name, n, shares=shares: shares[name, n]))
+            busy.append(np.array([*shares.values()]))
+        busier = float((busy[1] - busy[0]).mean())
+        for (claim, _), true, wrong in zip(known, *said, strict=True):
+            yield {"cores": cores, "claim": claim.id, "kind": claim.hypothesis, "busier": busier,
+                   "silent true": true == "nothing", "silent false": wrong == "nothing"}  # fmt: skip
+
+
+def apart(found: pd.DataFrame) -> pd.Series[Any]:
+    """Return of how many pairs nothing is said, and the difference with its standard error over reports."""
+    differs = (found["silent false"].astype(float) - found["silent true"]).groupby(found["report"]).agg(["sum", "size"])
+    mean = differs["sum"].sum() / len(found)
+    error = math.sqrt(((differs["sum"] - mean * differs["size"]) ** 2).sum()) / len(found)
+    means = found[["silent true", "silent false", "busier"]].mean()
+    return pd.Series({"pairs": str(len(found)), **means, "apart": mean, "standard error": error})
 
 
 def less(found: pd.DataFrame) -> pd.Series[bool]:
@@ -592,8 +652,11 @@ def measure(
     found = verdicts(reports, seed, sites())
     show(console, "by class: claims, wrong here, states of the page in %", by_class(found))
     show(console, "what is said of the report, in %", says(found))
-    pairs = pd.DataFrame([{"apart there": apart(found, "true"), "apart here": apart(found, "here true")}])
-    show(console, "of like claims, how much oftener nothing is said of those that fail, in points", pairs)
+    two = pairs(8 * reports, seed)
+    for by in ("how", "cores"):
+        alike = two if by == "how" else two[two["how"] == "drawn alike"]
+        told = alike.groupby(by)[list(two)].apply(apart).reset_index()
+        show(console, "of like claims, how much oftener nothing is said of those that fail, in points", told)
     show(console, "verdicts that speak both ways, by the system that ran", by_system(found))
     few = verdicts(reports, seed, [(Site(cores, FEW.clients), None) for cores in (2, 4, 8)], published=FEW)
     show(console, "1 to 16 clients: what is said of the report, in %", says(few))

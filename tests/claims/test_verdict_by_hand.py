@@ -12,6 +12,11 @@ from kit import ROOT
 from scipy import stats
 
 import benchbook
+from benchbook import published
+from benchbook.claims import judge, ledger
+from benchbook.claims.capacity import Capacity
+from benchbook.claims.figures import Term
+from benchbook.claims.hypothesis import SystemFigures
 
 SAMPLE = ROOT / "data" / "sample" / "tidb_v7_1_3_sysbench" / "20261122T073108163287-f59da35b3bef"
 
@@ -46,3 +51,15 @@ def test_the_verdict_that_the_docs_recompute(tmp_path: Path) -> None:
     assert judged.interval == pytest.approx((low, high), rel=1e-6)
     assert (judged.verdict, judged.here, judged.speaks, judged.n) == ("needs a bigger machine", "open", "nothing", 2)
     assert judged.reason == "threads were scaled to the cores here: 1 for 50 and 5 for 200"
+    # Had 5 threads been published: what the cores withheld, and what they could say.
+    withheld = 5 * np.exp(logs.loc["oltp_read_write", 1].mean() - logs.loc["oltp_read_write", 5].mean())
+    known = published.load("tidb_v7_1_3_sysbench")
+    figures = SystemFigures(known, judge.evidence_of(report._campaign, known, report.kind), "tidb")
+    capacity = Capacity(figures, judge.busy_cells(report._campaign), published_cores=80)
+    full = Term("oltp_read_write", "tps", {"threads": 200})
+    assert np.exp(capacity.log_withheld(full, figures.log_mean)) == pytest.approx(withheld)
+    rise = judged.published
+    assert said >= {round(float(each), 3) for each in (withheld, rise, 1.2**2 / rise)}
+    assert said >= {round(float(np.exp(mean) * each), 1) for each in (1, withheld)}
+    (claim,) = [claim for claim in ledger.load(known).claims if claim.id == "rises-read-write"]
+    assert capacity.scope(claim, judge.contrasts_of(claim, figures)).speaks == "confirm only"

@@ -20,7 +20,7 @@ nothing.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter, itemgetter
 
@@ -82,8 +82,8 @@ class Capacity:
 
     def scope(self, claim: Hypothesis, contrasts: Sequence[Contrast]) -> Scope:
         """Return what these hosts can say of a claim, from their cores and the published figures alone."""
-        if claim.in_tables():
-            return self._of_ranks(claim)
+        if tables := claim.in_tables():
+            contrasts = self._as_a_whole(tables, contrasts)
         if said := next(self._silent(contrasts), None):
             return said
         unbounded = [self.withheld(contrast) for contrast in contrasts]
@@ -98,28 +98,35 @@ class Capacity:
         speaks: Speaks = "confirm only" if confirms else "refute only" if refutes else "nothing"
         return self._full(speaks, [term for contrast in contrasts for term in self._slowed(contrast)])
 
+    def _as_a_whole(self, tables: set[str], contrasts: Sequence[Contrast]) -> list[Contrast]:
+        """Return comparisons that weigh no figure, such as ranks, as of all that ran of their tables."""
+        ran = tables & {cell.table for cell in self.busy}
+        terms = tuple(Term(table, "", {}) for table in sorted(ran or tables))
+        return [replace(contrast, terms=terms, weights=()) for contrast in contrasts]
+
     def _silent(self, contrasts: Sequence[Contrast]) -> Iterator[Scope]:
         """Yield why nothing that these hosts can show says anything of the report."""
         yield from self._scaled((term.table, term.rows) for contrast in contrasts for term in contrast.terms)
-        slowed = [term for contrast in contrasts for term in self._slowed(contrast)]
-        for term in slowed:
+        for term in (term for contrast in contrasts for term in self._slowed(contrast)):
             if not self._machines(term):
                 said = f"how busy the servers' CPU was at {counted(term.rows) or term.table} is not known"
                 yield Scope("nothing", said, "servers that can be logged in to, so that their CPU is seen", "open")
-            yield from self._on_one_core(self._machines(term))
-
-    def _on_one_core(self, machines: Iterable[Machine]) -> Iterator[Scope]:
-        if self.published_cores != 1 and any(m.client and m.server and m.cores == 1 for m in machines):
-            said = "client and servers share one core: what it costs to wake another one is not seen"
-            yield Scope("nothing", said, "two cores, or more")
+            shared = any(machine.client and machine.server and machine.cores == 1 for machine in self._machines(term))
+            if shared and self.published_cores != 1:
+                said = "client and servers share one core: what it costs to wake another one is not seen"
+                yield Scope("nothing", said, "two cores, or more")
 
     def withheld(self, contrast: Contrast, log_value: LogValue | None = None) -> tuple[float, float]:
         """Return the least and the most that the published machine would add to an effect, in logs.
 
         What cores withhold from one figure does not shrink with more clients, and is the same for all rates of one
         server in one trial. `log_value` gives the figures that asymptotic bounds are drawn from; none without it.
+        Ranks, which weigh no figure, move by an unknown amount.
         """
-        terms = list(contrast.terms) if contrast.weights else []
+        terms = contrast.terms
+        if not contrast.weights:
+            machines = [m for term in terms for m in (*self._machines(term), self._of_published(term))]
+            return (-math.inf, math.inf) if any(map(_log_waiting, machines)) else (0.0, 0.0)
         here = self._extremes(contrast, [self.log_withheld(term, log_value) for term in terms])
         there = self._extremes(contrast, [_log_waiting(self._of_published(term)) for term in terms])
         return here[0] - there[1], here[1] - there[0]
@@ -208,8 +215,9 @@ class Capacity:
         return same and self.clients(one) > self.clients(other)
 
     def _slowed(self, contrast: Contrast) -> list[Term]:
-        """Return the figures that a full machine slows."""
-        return [term for term in contrast.terms if time_power(term, self.figures.published)]
+        """Return the figures that a full machine slows, or whose ranks it moves."""
+        published = self.figures.published
+        return [term for term in contrast.terms if not contrast.weights or time_power(term, published)]
 
     def _cells(self, term: Term) -> list[BusyCell]:
         system = self.figures.system_of(term)
@@ -248,7 +256,8 @@ class Capacity:
         machine, term = max(found or theirs, key=lambda each: _log_waiting(each[0]))
         at = f" at {said}" if (said := counted(self._ran(term))) else ""
         if not found:
-            return Scope(speaks, f"{self._of_theirs(machine)}{at}", f"servers with {machine.cores} cores", "open")
+            used = f"{machine.share:.0%} of the {machine.cores} cores that the report's servers had"
+            return Scope(speaks, f"{used} {self._were} in use{at}", f"servers with {machine.cores} cores", "open")
         return Scope(speaks, f"{self._in_use(machine)}{at}", self._more_cores(machine, int(self.clients(term))))
 
     def _in_use(self, machine: Machine) -> str:
@@ -256,7 +265,7 @@ class Capacity:
         cores = f"{whose.get((machine.client, machine.server), '')}{machine.cores} cores"
         return f"{machine.share:.0%} of {cores} {self._were} busy"
 
-    def _more_cores(self, machine: Machine, clients: int = 0) -> str:
+    def _more_cores(self, machine: Machine, clients: int) -> str:
         """Return what would leave cores free: certain to with so many clients, of which each keeps one busy at most."""
         enough = math.floor(clients / FULL) + 1
         known = [f"with {clients} clients, {enough} are enough"] if clients and enough > machine.cores else []
@@ -288,30 +297,6 @@ class Capacity:
             said = f"{name.replace('_', ' ')} were scaled to the cores here: {shown}"
             needs = "the published levels (-p levels=published), on a machine with the cores for them"
             yield Scope("nothing", said, needs)
-
-    def _of_ranks(self, claim: Hypothesis) -> Scope:
-        """Of a rank correlation over cells: what one full machine withholds moves ranks by an unknown amount."""
-        if scaled := next(self._scaled((table, {}) for table in sorted(claim.in_tables())), None):
-            return scaled
-        cells = [c for c in self.busy if c.system == self.figures.system and c.table in claim.in_tables()]
-        if not cells or not any(machine.server for cell in cells for machine in cell.machines):
-            said = "how busy the servers' CPU was is not known"
-            return Scope("nothing", said, "servers that can be logged in to, so that their CPU is seen", "open")
-        machines = [machine for cell in cells for machine in cell.machines]
-        if shared := next(self._on_one_core(machines), None):
-            return shared
-        unknown = "which moves ranks by an unknown amount"
-        fullest = max(machines, key=_log_waiting)
-        if fullest.share >= FULL:
-            return Scope("nothing", f"{self._in_use(fullest)}, {unknown}", self._more_cores(fullest))
-        theirs = max(map(self._as_published, cells), key=attrgetter("share"))
-        if theirs.share >= FULL:
-            said = f"{self._of_theirs(theirs)}, {unknown}"
-            return Scope("nothing", said, f"servers with {theirs.cores} cores", "open")
-        return Scope("both ways")
-
-    def _of_theirs(self, machine: Machine) -> str:
-        return f"{machine.share:.0%} of the {machine.cores} cores that the report's servers had {self._were} in use"
 
 
 def _log_waiting(machine: Machine) -> float:
