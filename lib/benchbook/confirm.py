@@ -96,7 +96,7 @@ def confirm(asked: CompareParameters, budget_s: float, console: Console) -> Comp
     Raise BadInput, before any host is touched, for sides that the same hosts cannot run again; NotConfirmed if a run
     fails.
     """
-    before = compare(**asked.model_dump())
+    before = compare(asked)
     if any(not _of_hosts(difference) for difference in before.gate.unfair):
         return asked
     _check_hosts(before)
@@ -104,7 +104,7 @@ def confirm(asked: CompareParameters, budget_s: float, console: Console) -> Comp
     pair = _latest(before.a, before.b, systems)
     if pair and _ended(pair):
         again = _of_pair(asked, pair)
-        found, rounds = compare(**again.model_dump()), _next_round(pair[0]) - 1
+        found, rounds = compare(again), _next_round(pair[0]) - 1
         final = _ended(pair).startswith(tuple(f"{ENDED}{why}" for why in FINAL))
         if final or found.verdict in DECIDED or rounds >= MOST_ROUNDS:
             said = f"A and B were run again before, in {counted(rounds, 'round')}: this is the result"
@@ -162,7 +162,7 @@ def _until_decided(
         over = left_s < round_s or (bool(looks) and number >= looks[-1])
         if not over and number not in looks:
             continue
-        found = compare(**again.model_dump())
+        found = compare(again)
         decided = found.verdict in DECIDED
         console.print(f"after round {number} of at most {looks[-1]}: {found.sentence()}", markup=False)
         if decided or over:
@@ -180,7 +180,7 @@ def _first_round(mine: list[Campaign], again: CompareParameters, before: Compari
         if not campaign.records():
             why = next((record.failure.message for record in campaign.failures() if record.failure), "no trial ran")
             raise TrialFailed(f"{called} has no figure after round {number}: {why}")
-    now, ends = compare(**again.model_dump()), "closed" if mine[0].plan.looks_after else REFUSED
+    now, ends = compare(again), "closed" if mine[0].plan.looks_after else REFUSED
     try:
         _check_differs(before, now)
     except BadInput:

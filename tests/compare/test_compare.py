@@ -21,13 +21,18 @@ from benchbook.analysis import results
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.store import Campaign
 from benchbook.compare import address, cells, command, environment_facts, gate, history, view
-from benchbook.compare.pair import compare
+from benchbook.compare.pair import CompareParameters, Comparison
+from benchbook.compare.pair import compare as compare_as_asked
 from benchbook.errors import BadInput, NotWritten
 
 REPORT = "dtm_mysql"
 SAMPLE = FIXTURES.parents[1] / "data/sample"
 FIRST, SECOND = "20261121T042759706961-bc6314e4711c", "20261121T043825502985-bc6314e4711c"
 SAME = {"mariadb": "mariadb"}
+
+
+def compare(a: str, b: str = "", **asked: Any) -> Comparison:
+    return compare_as_asked(CompareParameters(a=a, b=b, **asked))
 
 
 @pytest.fixture

@@ -89,7 +89,7 @@ def undecided(again: list[Loads], monkeypatch: pytest.MonkeyPatch) -> tuple[Camp
     a, b = recorded(Loads()), recorded(Loads(0.97, seed=1))
     again[:] = Loads(seed=2), Loads(0.97, seed=3)
     monkeypatch.setattr(confirm, "MOST_ROUNDS", 2)
-    return a, b, compare(**confirmed(a, b).model_dump())
+    return a, b, compare(confirmed(a, b))
 
 
 def test_looks_are_few_and_end_with_the_last_round() -> None:
@@ -101,9 +101,9 @@ def test_looks_are_few_and_end_with_the_last_round() -> None:
 
 def test_a_loss_is_decided_at_the_first_look_though_there_is_no_history(again: list[Loads]) -> None:
     a, b = recorded(Loads()), recorded(Loads(0.85, seed=1))
-    assert compare(a.id, b.id, metric=["tps"]).verdict == "differs"
+    assert compare(CompareParameters(a=a.id, b=b.id, metric=["tps"])).verdict == "differs"
     again[:] = Loads(seed=2), Loads(0.85, seed=3)
-    found = compare(**confirmed(a, b).model_dump())
+    found = compare(confirmed(a, b))
     assert (found.verdict, found.exit_status) == ("regression", 1)
     assert found.took_turns
     assert found.effects == {}
@@ -118,13 +118,13 @@ def test_equal_sides_are_no_regression_and_intervals_hold_for_all_looks(again: l
     a, b = recorded(Loads()), recorded(Loads(seed=1))
     again[:] = Loads(seed=2), Loads(seed=3)
     asked = confirmed(a, b)
-    found = compare(**asked.model_dump())
+    found = compare(asked)
     assert (found.verdict, found.exit_status) == ("no regression", 0)
     [looks] = found.a.plan.looks_after or []
     assert f"hold with {1 - 0.05 * 0.8 / len(looks):.1%}" in found.history_note()
     for campaign in (found.a, found.b):
         campaign.keep_looks([[3]])
-    once = compare(**asked.model_dump())
+    once = compare(asked)
     assert (once.cells.high < found.cells.high).all(), "one look has all that the first run spends"
 
 
@@ -136,13 +136,13 @@ def test_an_undecided_pair_goes_on_with_what_is_left_of_the_error_rate(
     assert first.a.environment().repetitions_ended == "compare --confirm: the budget was spent after 2 rounds"
     assert first.confidence == "96.0%"
     monkeypatch.setattr(confirm, "MOST_ROUNDS", 12)
-    then = compare(**confirmed(a, b).model_dump())
+    then = compare(confirmed(a, b))
     assert then.a.folder == first.a.folder
     assert then.a.plan.looks_after == then.b.plan.looks_after == [[2], [3, 6, 12]]
     assert then.confidence == f"{1 - 0.05 * 0.8 * 0.2 / 3:.1%}", "the second run has 80% of the fifth that was left"
     assert then.verdict in {"regression", "no regression"}
     rounds = len(then.a.records())
-    assert compare(**confirmed(a, b).model_dump()).verdict == then.verdict
+    assert compare(confirmed(a, b)).verdict == then.verdict
     again_asked = CompareParameters(a=a.id, b=b.id, metric=["tps"], margin=0.0001)
     confirm.confirm(again_asked, 1800, Console(file=io.StringIO()))
     assert len(then.a.records()) == rounds, "a decided pair is not run again, whatever is asked of it then"
@@ -163,14 +163,14 @@ def test_a_gate_that_closes_in_the_pair_ends_it_after_the_first_round(
         return one, Campaign(other.folder)
 
     monkeypatch.setattr(confirm, "_begin", otherwise)
-    found = compare(**confirmed(a, b).model_dump())
+    found = compare(confirmed(a, b))
     assert (found.verdict, found.exit_status) == ("refused", 3)
     assert "asked.time_s" in found.sentence()
     assert set(found.cells.n_a) == {1}
     assert found.a.plan.looks_after == [], "nothing of the error rate is spent"
     assert found.a.environment().repetitions_ended == "compare --confirm: refused after 1 round"
     monkeypatch.setattr(confirm, "_begin", begin)
-    then = compare(**confirmed(a, b).model_dump())
+    then = compare(confirmed(a, b))
     assert then.a.folder != found.a.folder, "the round of other settings counts in no later pair"
     assert (then.verdict, set(then.cells.n_b)) == ("regression", {3})
 
@@ -183,7 +183,7 @@ def test_a_gate_that_closes_after_looks_were_taken_ends_the_pair_for_good(
     plan["asked"]["time_s"] = 7
     (first.b.folder / "plan.json").write_text(json.dumps(plan))
     monkeypatch.setattr(confirm, "MOST_ROUNDS", 12)
-    found = compare(**confirmed(a, b).model_dump())
+    found = compare(confirmed(a, b))
     assert (found.a.folder, found.verdict) == (first.a.folder, "refused")
     assert len(list(first.a.folder.parent.parent.iterdir())) == 1, "no other pair begins with an error rate of its own"
 
@@ -193,7 +193,7 @@ def test_a_failed_trial_is_not_tried_again_in_later_rounds(again: list[Loads]) -
     failing = Loads(0.85, seed=3)
     failing.trouble["r01-tidb-threads2"] = TrialFailed("no answer")
     again[:] = Loads(seed=2), failing
-    found = compare(**confirmed(a, b).model_dump())
+    found = compare(confirmed(a, b))
     assert [record.id for record in found.b.attempts()] == ["r01-tidb-threads2.1"]
     assert dict(zip(found.cells.levels, found.cells.n_b, strict=True)) == {"threads 1": 3, "threads 2": 2}
 
@@ -206,7 +206,7 @@ def test_a_side_without_a_figure_ends_after_the_first_round(again: list[Loads]) 
     with pytest.raises(confirm.NotConfirmed, match="B has no figure after round 1: no answer"):
         confirmed(a, b)
     failing.trouble.clear()
-    found = compare(**confirmed(a, b).model_dump())
+    found = compare(confirmed(a, b))
     assert set(found.cells.n_a) == set(found.cells.n_b), "once mended, the round that did not come up is run again"
     assert found.b.missing() == []
 
@@ -222,7 +222,7 @@ def test_an_interrupted_pair_is_gone_on_with(again: list[Loads]) -> None:
     assert first is not None
     assert {trial.id for trial in first[1].missing()} >= {"r02-tidb-threads2"}
     stopping.trouble.clear()
-    found = compare(**confirmed(a, b).model_dump())
+    found = compare(confirmed(a, b))
     assert (found.a.folder, found.verdict) == (first[0].folder, "regression")
     assert found.a.missing() == found.b.missing() == []
 
@@ -230,7 +230,7 @@ def test_an_interrupted_pair_is_gone_on_with(again: list[Loads]) -> None:
 def test_every_second_round_begins_with_b(again: list[Loads]) -> None:
     a, b = recorded(Loads()), recorded(Loads(0.85, seed=1))
     again[:] = Loads(seed=2), Loads(0.85, seed=3)
-    found = compare(**confirmed(a, b).model_dump())
+    found = compare(confirmed(a, b))
     began = sorted(
         (times.began, side) for side, one in (("a", found.a), ("b", found.b)) for times in one.environment().runs
     )

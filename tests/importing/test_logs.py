@@ -18,7 +18,7 @@ from benchbook import cli, published
 from benchbook.analysis.trials import cells
 from benchbook.campaign.environment import IMPORTED
 from benchbook.campaign.record import Quantity
-from benchbook.compare.pair import compare
+from benchbook.compare.pair import CompareParameters, compare
 from benchbook.errors import BadInput
 from benchbook.importing import logs
 from benchbook.reports.kind import kind_of
@@ -211,10 +211,11 @@ def test_levels_may_come_from_a_csv(tmp_path: Path, said: Said) -> None:
 def test_no_comparison_and_no_verdict_forgets_where_they_come_from(tmp_path: Path, said: Said) -> None:
     said(write(tmp_path / "out"))
     said(write(tmp_path / "again", {4: (50, 51, 52), 8: (90, 91, 92)}))
-    found = compare("mine~1", "mine", metric=["tps"])
+    found = compare(CompareParameters(a="mine~1", b="mine", metric=["tps"]))
     assert (found.verdict, found.gate.names) == ("refused", [IMPORTED])
     assert "circumstances unknown of A" in str(found.gate.unfair[0])
-    assert compare("mine~1", "mine", metric=["tps"], accept=[IMPORTED]).verdict == "differs", "one pair has no history"
+    # One pair has no history.
+    assert compare(CompareParameters(a="mine~1", b="mine", metric=["tps"], accept=[IMPORTED])).verdict == "differs"
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ _STYLES = {"slower": "red", "faster": "green", "unfair": "red"}
 
 def run(asked: CompareParameters, console: Console, *, as_json: bool, page: bool) -> int:
     """Compare as `asked`, print it, make its page if wanted; returns the exit status."""
-    found = compare(**asked.model_dump())
+    found = compare(asked)
     if as_json:
         console.print_json(data=in_json(found))
     else:

@@ -28,7 +28,12 @@ _MOST = 6
 
 
 class CompareParameters(BaseModel):
-    """What a comparison is asked for, by a notebook's parameters as by the command's options; see `compare`."""
+    """What a comparison is asked for, by a notebook's parameters as by the command's options.
+
+    `a` and `b` are addresses (see `address`); `mapping` holds `SYSTEM_OF_A=SYSTEM_OF_B` pairs. Repeated campaigns count
+    as history, but those in `without`. `campaign_effect` is what campaigns of one system are taken to differ by
+    (standard deviation, as a share) until a history shows more.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
     a: str
@@ -191,39 +196,28 @@ def _took_turns(a: Campaign, b: Campaign) -> bool:
     return a.folder == b.folder or (turns and a.folder.parent == b.folder.parent)
 
 
-def compare(  # noqa: PLR0913 - what the command asks for, by name
-    a: str,
-    b: str = "",
-    *,
-    accept: Sequence[str] = (),
-    subject: Sequence[str] = (),
-    mapping: Sequence[str] = (),
-    metric: Sequence[str] = (),
-    margin: float = cells.MARGIN,
-    without: Sequence[str] = (),
-    campaign_effect: float = STATED,
-) -> Comparison:
-    """Compare the campaigns at two addresses (see `address`). `mapping` holds `SYSTEM_OF_A=SYSTEM_OF_B` pairs.
+def compare(asked: CompareParameters) -> Comparison:
+    """Compare two campaigns.
 
-    Repeated campaigns count as history, but those in `without`. `campaign_effect` is what campaigns of one system are
-    taken to differ by (standard deviation, as a share) until a history shows more. Raise BadInput for addresses, names
-    and systems that do not exist, and when nothing can be compared.
+    Raise BadInput for addresses, names and systems that do not exist, and when nothing can be compared.
     """
+    margin, effect = asked.margin, asked.campaign_effect
     if not 0 < margin < 1:
         raise BadInput("must lie between 0 and 1", key="margin", value=margin, fix="write 0.05 for 5%")
-    if not 0 <= campaign_effect < 1:
-        fix = "write 0.02 for 2%"
-        raise BadInput("must be 0 or more, and below 1", key="campaign_effect", value=campaign_effect, fix=fix)
-    left, right = address.pair(a, b)
+    if not 0 <= effect < 1:
+        raise BadInput("must be 0 or more, and below 1", key="campaign_effect", value=effect, fix="write 0.02 for 2%")
+    left, right = address.pair(asked.a, asked.b)
     _check_one_report(left, right)
-    systems = matched(left, right, mapping)
+    systems = matched(left, right, asked.mapping)
     taken = gate.cpu_taken(left, right, systems)
     turns = _took_turns(left, right)
-    between = gate.check(left, right, systems, accept=accept, subject=subject, measured=taken, in_turns=turns)
-    frame = cells.long(left, right, systems, metric)
-    behind = history.around(left, right, systems, metric, without)
+    between = gate.check(
+        left, right, systems, accept=asked.accept, subject=asked.subject, measured=taken, in_turns=turns
+    )
+    frame = cells.long(left, right, systems, asked.metric)
+    behind = history.around(left, right, systems, asked.metric, asked.without)
     # What campaigns differ by is the same for two that took turns.
-    effects = {} if turns else behind.effects(cells.comparable(frame), campaign_effect)
+    effects = {} if turns else behind.effects(cells.comparable(frame), effect)
     found = cells.differences(frame, effects=effects, margin=margin, alpha=_alpha(left))
     lost = cells.lost(frame, left, right, systems)
     return Comparison(left, right, between, found, cells.left_out(frame), lost, margin, behind, effects)
@@ -251,7 +245,7 @@ def _both(campaign: Campaign, systems: Sequence[str]) -> dict[str, str]:
 
 def ratios(a: str, b: str = "") -> pd.DataFrame:
     """Return a row per cell of both campaigns; see `schema.RATIOS`. `attrs["sentence"]` says what may be said."""
-    found = compare(a, b)
+    found = compare(CompareParameters(a=a, b=b))
     frame = typed(found.cells.assign(called=found.called()), RATIOS)
     frame.attrs |= {"a": found.a.id, "b": found.b.id, "sentence": found.sentence(), "confidence": found.confidence}
     return frame

@@ -24,7 +24,7 @@ from benchbook.plots import output
 
 def open_comparison(**given: object) -> Comparison:
     """Return the comparison that these parameters (`CompareParameters`) ask for. Raise BadInput."""
-    return compare(**parameters.check(CompareParameters, NOTEBOOK, given).model_dump())
+    return compare(parameters.check(CompareParameters, NOTEBOOK, given))
 
 
 def verdict(comparison: Comparison) -> HTML:

@@ -36,8 +36,6 @@ LEAST_BUSY = 0.5
 _PROGRESS = re.compile(
     r"thread (\d+): \(\d+,(\d+)\) ops and \(([\d.]+),[\d.]+\) ops/second in \([\d.]+,([\d.]+)\) seconds"
 )
-_HISTOGRAM = re.compile(r"^Microseconds per \w+:\n(.+?)(?:\n\n|\Z)", re.MULTILINE | re.DOTALL)
-_BUCKET = re.compile(r"^[\[(] *\d+, +(\d+) \] +(\d+) ", re.MULTILINE)
 
 
 class DbBenchSize(LoadSize):
@@ -142,9 +140,7 @@ class DbBench(LoadGenerator[DbBenchSize]):
     def outcome(self, ran: Sequence[Ran]) -> Outcome:
         (one,) = ran
         run = generator_output.run_of(self.name, one.text, "p99_ms", "events", "total_time_s", "written_keys")
-        buckets = _HISTOGRAM.search(one.text)
-        histogram = [(int(us) / 1000, int(n)) for us, n in _BUCKET.findall(buckets[1])] if buckets else []
-        return Outcome(run.figures, _series(one, run.figures, run.levels["workload"] in WRITER), histogram)
+        return Outcome(run.figures, _series(one, run.figures, run.levels["workload"] in WRITER), run.histogram)
 
     # -- its proof ------------------------------------------------------------------------------------------------
 

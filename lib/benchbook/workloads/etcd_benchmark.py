@@ -49,9 +49,7 @@ LEAST_BUSY, MOST_FAILED = 0.85, 0.01
 # The bar is drawn anew so often (pb.v1, DEFAULT_REFRESH_RATE), whatever becomes of the load.
 BAR_EVERY_S = 0.2
 _BAR = re.compile(r"^ *(\d+) / \d+ +[\d.]+%")
-_NUMBER = r"([\d.e+-]+)"
 _PERCENTILES = ("p50_ms", "p95_ms", "p99_ms")
-_BUCKET = re.compile(rf"^  {_NUMBER} \[(\d+)\]\t\|", re.MULTILINE)
 _ERROR = re.compile(r"^  \[(\d+)\]\t(.+)$", re.MULTILINE)
 
 
@@ -82,12 +80,11 @@ def done_in(line: str) -> int | None:
 
 def parse(text: str) -> EtcdOutput:
     """Raise OutputNotParseable, naming what is missing."""
-    said = generator_output.run_of("etcd_benchmark", text, "total_time_s", "latency_mean_ms", *_PERCENTILES).figures
-    histogram = [(float(upper) * 1000, int(count)) for upper, count in _BUCKET.findall(text) if int(count)]
-    figures = {name: quantity.value for name, quantity in said.items() if name != "failed"}
-    figures["events"] = float(sum(count for _, count in histogram))
+    run = generator_output.run_of("etcd_benchmark", text, "total_time_s", "latency_mean_ms", *_PERCENTILES)
+    figures = {name: quantity.value for name, quantity in run.figures.items() if name != "failed"}
+    figures["events"] = float(sum(count for _, count in run.histogram))
     done = [count for line in re.split(r"[\r\n]", text) if (count := done_in(line)) is not None]
-    return EtcdOutput(figures, histogram, errors(text), done)
+    return EtcdOutput(figures, run.histogram, errors(text), done)
 
 
 def errors(text: str) -> dict[str, int]:

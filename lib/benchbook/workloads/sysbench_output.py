@@ -30,7 +30,6 @@ ALL, ONE_OF_SEVERAL = "all clients", "sysbench of a client"
 # A record of a load whose queue was full says under this key after how many seconds the load had ended.
 QUEUE_FULL_AFTER_S = "queue_full_after_s"
 
-_BUCKET = re.compile(r"^\s*(?P<upper>[\d.]+) \|[* ]*\s(?P<count>\d+)\s*$")
 _QUEUE_FULL = "The event queue is full"
 # 0.5 and before (`--test=FILE`): "threads: 8, tps: 1.00, reads: 2.00, ..., response time: 70.55ms (95%)".
 _OLD = re.compile(r"^ *approx\. +\d+ percentile:|, response time: [\d.]+ms|^sysbench 0\.\d", re.MULTILINE)
@@ -95,8 +94,8 @@ def parse(text: str) -> Output:
     summary = {name: quantity.value for name, quantity in found.figures.items()}
     if summary["events"] == 0:
         raise WorkloadFailed(_nothing_done(summary))
-    buckets = _histogram(text)
-    if sum(count for _, count in buckets) == 0:
+    buckets = found.histogram
+    if not buckets:
         raise OutputNotParseable("sysbench's output has no latency histogram")
     # It prints the mean with two decimals, which of 0.065 ms are 8% more.
     summary["latency_mean_ms"] = summary["latency_sum_ms"] / summary["events"]
@@ -112,12 +111,6 @@ def _nothing_done(summary: Mapping[str, float]) -> str:
             "transaction was done: take `mysql-ignore-errors` out of the options to see the error"
         )
     return f"sysbench: not one transaction ended within {summary['total_time_s']:g} s, and it tells of no error"
-
-
-def _histogram(text: str) -> list[tuple[float, int]]:
-    _, found, rest = text.partition("Latency histogram")
-    matches = [_BUCKET.match(line) for line in rest.partition("SQL statistics")[0].splitlines()] if found else []
-    return [(float(m["upper"]), int(m["count"])) for m in matches if m]
 
 
 # -- several clients ------------------------------------------------------------------------------------------------
