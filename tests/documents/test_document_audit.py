@@ -507,6 +507,13 @@ NOTHING_WRONG = {
     "times of day": "| Day | min(time) | max(time) |\n|--|--|--|\n| 1 | 2020-03-11 23:35:20.908574 | 2020-03-11 23:36:00.229035 |\n",
     "files, and how many": "| Path | Size (KiB) | Dirs |\n|--|--|--|\n| a | 412 | 1 |\n| b | 206 | 2 |\n| c | 103 | 4 |\n| d | 137.3 | 3 |\n| e | 82.4 | 5 |\n| f | 32 | 1 |\n",
     "machines for sale": "| Instance | vCPU | RAM (GB) |\n|--|--|--|\n| a | 4 | 30.5 |\n| b | 8 | 61 |\n| c | 16 | 122 |\n| d | 32 | 244 |\n| e | 64 | 488 |\n| f | 36 | 244 |\n",
+    "accuracy of a model, rounded": "| Set | fp16 | int8 |\n|--|--|--|\n| a | 70.56 | 70.49 |\n| b | 61.48 | 61.56 |\n| c | 54.97 | 56.41 |\n| d | 87.33 | 87.26 |\n| e | 82.53 | 82.59 |\n| f | 44.62 | 44.66 |\n",
+    "memory, and that with its cache": "| Run | RAM (GB) | RAM with cache (GB) |\n|--|--|--|\n| a | 1.02 | 1.02 |\n| b | 2.13 | 2.13 |\n| c | 3.25 | 3.25 |\n| d | 4.41 | 4.41 |\n| e | 1.78 | 2.85 |\n| f | 1.33 | 1.33 |\n",
+    "the best of several": "| Model | Before (ms) | A (ms) | B (ms) | Max speedup |\n|--|--|--|--|--|\n| a | 7.87 | 4.51 | 6.31 | 1.75 |\n| b | 176.4 | 91.9 | 101.0 | 1.92 |\n| c | 3.55 | 0.99 | 0.98 | 3.62 |\n| d | 9.47 | 3.23 | 4.09 | 2.93 |\n| e | 334.7 | 126.4 | 140.0 | 2.65 |\n",
+    "six clients among runs of sixteen": "| Load | TPS | Avg latency (ms) |\n|--|--|--|\n| a | 585.44 | 27.33 |\n| b | 255.42 | 62.64 |\n| c | 160.31 | 37.43 |\n| d | 227.01 | 70.48 |\n| e | 100.00 | 160.00 |\n| f | 320.00 | 50.00 |\n",
+    "a percentile of whole milliseconds": "| Op | Count | 99th percentile (us) | Max (us) |\n|--|--|--|--|\n| read | 5,103 | 17000 | 16460 |\n",
+    "how it went on": "## Load\n\n| Threads | TPS |\n|--|--|\n| 28 | 4545.51 |\n| 56 | 5210.77 |\n\n[ 20s] threads: 28, tps: 4544.51, reads: 63715.30\n",
+    "a load before the run": "sysbench 1.0\n\n## oltp_write_only\n\n```\nsysbench bulk_insert --threads=8 run\n```\n",
     "a share from a to b": "命中率提升 53.82%（从 56.89% 增加到 87.51%）。",
 }
 
@@ -678,3 +685,32 @@ def test_a_word_that_names_columns_of_two_metrics_is_bound_to_none(tmp_path: Pat
     rows = "## A\n\n| Nodes | Write TPS | Read TPS | Write p99 (ms) |\n|--|--|--|--|\n| 3 | 12,000 | 40,000 | 9 |\n| 5 | 11,500 | 61,000 | 11 |\n| 7 | 11,100 | 83,000 | 14 |\n\n"
     assert found(tmp_path, f"{rows}Writes fall by 7.5% from 3 to 7 nodes.\n") == []
     assert found(tmp_path, f"{rows}Write p99 rises by 80% from 3 to 7 nodes.\n") == [("sentence", 9)]
+
+
+def test_what_a_picture_stands_before_is_headed_by_its_caption(tmp_path: Path) -> None:
+    (tmp_path / "report.md").write_text(
+        "## Read\n\n**Bandwidth (MB/s)**\n\n![](a.png)\n\n| | 1 process | 4 processes | 16 processes |\n|--|--|--|--|\n| 1 client | 319 | 1145 | 3496 |\n| 2 clients | 625 | 2237 | 6556 |\n"
+    )
+    (table,) = reading(str(tmp_path / "report.md")).tables
+    assert [(one.role, one.quantity, one.unit) for one in table.columns[1:]] == [("metric", "throughput", "MB/s")] * 3
+
+
+@pytest.mark.parametrize(
+    ("headings", "quantities"),
+    [
+        (["10", "50", "90", "99"], ["percentile"] * 4),
+        (["25", "50", "75", "100"], [""] * 4),
+        (["min", "max", "中位数(ms)"], ["min", "max", "percentile"]),
+    ],
+)
+def test_numbers_alone_are_percentiles_where_all_are(
+    tmp_path: Path, headings: list[str], quantities: list[str]
+) -> None:
+    cells = " | ".join(f"{number + 1}.5ms" for number in range(len(headings)))
+    line = "|--" * (len(headings) + 1)
+    (tmp_path / "report.md").write_text(
+        f"| Run | {' | '.join(headings)} |\n{line}|\n| a | {cells} |\n| b | {cells} |\n"
+    )
+    (table,) = reading(str(tmp_path / "report.md")).tables
+    assert [one.quantity for one in table.columns[1:]] == quantities
+    assert {one.unit for one in table.columns[1:]} == {"ms"}

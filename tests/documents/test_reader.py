@@ -50,6 +50,8 @@ NUMERALS = {
     "1.2e-3 s": [(0.0012, "s", 0.0001)],
     "45us (binlog)": [(45, "us", 1)],
     "2.4x": [(2.4, "x", 0.1)],
+    "95.20 files/s": [(95.2, "1/s", 0.01)],
+    "250 images per second": [(250, "1/s", 1)],
     "16 GiB": [(16, "GiB", 1)],
     "100 B": [(100, "B", 1)],
     "40,000 Rows": [(40000, "1", 1)],
@@ -155,7 +157,7 @@ def test_a_column_has_quantity_unit_direction_and_role() -> None:
     assert (threads.role, threads.quantity) == ("level", "concurrency")
 
 
-@pytest.mark.parametrize(("heading", "unit"), [("Transactions per second", "1/s"), ("MB per second", "MB/s"), ("Orders per minute", "1/min"), ("Load time in seconds", "s"), ("fail/s", "1/s"), ("read_ops_per_sec", "1/s"), ("tx_per_s", "1/s"), ("Duration / min", "min")])  # fmt: skip
+@pytest.mark.parametrize(("heading", "unit"), [("Transactions per second", "1/s"), ("MB per second", "MB/s"), ("Orders per minute", "1/min"), ("Load time in seconds", "s"), ("fail/s", "1/s"), ("read_ops_per_sec", "1/s"), ("tx_per_s", "1/s"), ("Duration / min", "min"), ("TTFT (min) (s)", "s"), ("CPU usage, % (1 - idle)", "%")])  # fmt: skip
 def test_a_heading_names_its_unit(heading: str, unit: str) -> None:
     assert unit_of(heading) == unit
 

@@ -418,3 +418,26 @@ def test_repetitions_that_a_table_prints_are_runs(home: Home) -> None:
     )
     (table,) = published.validate("mine").tables.values()
     assert table.levels == ["run", "threads"]
+
+
+def test_each_test_is_drafted_once_and_only_what_the_words_say(tmp_path: Path) -> None:
+    """Two of the sentences are true of the cells at their levels; the others would be tests of other cells."""
+    text = """# Two versions
+
+## Update
+
+| Clients | Fern16 TPS | Fern17 TPS | Fern16 p99 (ms) | Fern17 p99 (ms) |
+|--:|--:|--:|--:|--:|
+| 1 | 1,000 | 1,070 | 1.4 | 1.3 |
+| 16 | 10,000 | 11,200 | 2.1 | 1.9 |
+| 64 | 20,000 | 24,000 | 4.8 | 3.6 |
+
+Fern17 is faster at every count. Fern16 is faster than Fern17 at every count.
+Fern17 is 12% faster with 16 clients. At 16 clients it leads by 12%. At 64 clients, Fern17 delivers 12% more TPS.
+Fern16 at 16 clients is 20% slower than Fern17 at 64 clients. Fern17 has 7% lower p99 at every count.
+"""
+    claims = drafted(tmp_path, text).claims
+    assert [(one["hypothesis"], one["statement"]) for one in claims if "over" in one or "above" in one] == [
+        ("dominates", "Fern17 is faster at every count."),
+        ("ratio", "Fern17 is 12% faster with 16 clients."),
+    ]

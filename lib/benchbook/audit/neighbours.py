@@ -21,12 +21,24 @@ from benchbook.published.tables import Published, PublishedTable
 
 POINTS = 3
 """The fewest points of a curve that is looked at."""
+# Each of the 290 points of the 77 curves in data/published was taken times 10, 1,000, 1/10 and 1/1,000; beside each
+# constant, what share of these slips other values find. None of the values accuses an unchanged curve. Of curves of
+# noise (log-normal, deviation 0.3, 3 to 8 points) the values that are set accuse one in 1,000 at most.
 INSIDE = 4.0
-"""A point between two others must be beyond both by this factor at least, and by twice the largest other step."""
+"""A point between two others must be beyond both by this factor at least, and by twice the largest other step.
+
+Rates 95% (2 to 4), 93% (6), 85% (8); times 73%, 71%, 60%. At 2, one curve of noise in 100 is accused.
+"""
 END = 5.0
-"""A first or last point must be this factor beyond what goes on from its neighbours, and 2.5 times that step."""
+"""A first or last point must be this factor beyond what goes on from its neighbours, and 2.5 times that step.
+
+Rates 97% (2.5 and 4), 95% (5), 89% (7), 66% (10); times 67%, 66%, 64%, 52%.
+"""
 QUEUE = 40.0
-"""The same for a time that rises at an end: latencies of an overloaded server explode."""
+"""The same for a time that rises at an end: latencies of an overloaded server explode.
+
+Times 85% (5), 75% (10), 67% (20), 66% (40 and 80): what it gives away are slips of one digit at the last level.
+"""
 
 
 class LevelCurve(NamedTuple):

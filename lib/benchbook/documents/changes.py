@@ -76,6 +76,8 @@ def percentages(table: Table) -> Iterator[Outcome]:
         yield Passed("percentage", len(held))
         for row, formula, a, b, low, value, high in broken:
             number = printed[row]
+            if any(_gives(formula, rows, row, (a, b), number) for rows in pairs):
+                continue  # of one of them and another column: the best of several
             words = formula.words.format(a=a.printed, b=b.printed)
             sentence = (
                 f"{column.heading} of {table.label(row)} is printed as {number.printed}, but the figures beside it give {shown(value)}; "
@@ -87,6 +89,16 @@ def percentages(table: Table) -> Iterator[Outcome]:
             yield cell_finding(
                 table, row, place, "percentage", "contradiction", sentence, lines, 0.9 if len(held) >= 4 else 0.8
             )
+
+
+def _gives(formula: Formula, pairs: Pairs, row: int, tried: tuple[Figure, Figure], printed: Figure) -> bool:
+    """Return whether one of two figures, and another one of its row, give what is printed."""
+    return any(
+        at == row
+        and (a == tried[0] or b == tried[1])
+        and abs(formula.of(a.value, b.value) - printed.value) <= (printed.place or 1.0)
+        for at, a, b in pairs
+    )
 
 
 def _cut_off(table: Table, place: int, printed: dict[int, Figure], pairs: list[Pairs]) -> Iterator[Finding]:

@@ -28,6 +28,7 @@ class Rule(NamedTuple):
 
 
 RULES = [
+    Rule(r"(?:^|\b)(?:s?id|uuid|port|ip|pid)\W*$", "identifier", "", "", "note", "TENANT_ID"),
     Rule(r"^\W*(?:percentiles?|quantiles?|百?分位数?)\W*$", "rank", "", "", "level", "Percentile"),
     Rule(
         r"hit ratio|hit rate|命中率|\befficiency\b ?(?=[(%]|$)|success(?:ful)? ?(?:rate|ratio|share|%|\(%)|成功率",
@@ -46,6 +47,8 @@ RULES = [
         "delta",
         "TPS improvement (%)",
     ),
+    Rule(r"^\W*(?:min(?:imum)?|最小值?)\W*(?:(?:ns|us|µs|ms|s)\W*)?$", "min", "", "", "metric", "Min"),
+    Rule(r"^\W*(?:max(?:imum)?|最大值?)\W*(?:(?:ns|us|µs|ms|s)\W*)?$", "max", "", "", "metric", "最大值(ms)"),
     Rule(
         r"\bmin(?:imum)?\b.*(?:latenc|time|\(?(?:ms|us|s)\)?$)|(?:latenc|response time|(?:time|duration)\b.*[(\[]).*/ ?min(?:imum)?\W*$|\blat\w* ?(?:\(?\w+\)?)? ?min",
         "min",
@@ -63,7 +66,7 @@ RULES = [
         "Max latency (ms)",
     ),
     Rule(
-        r"\b(?:99\.9+|99\.\d+|9[059]|75|50|80)(?:th|rd)?\s?(?:%|percent|分位|pct|latenc|lat|duration|(?=\W|$))|\bp\.?\s?(?:99\.?9*|95|90|75|50)\b|p99|p95|median"
+        r"\b(?:99\.9+|99\.\d+|9[059]|75|50|80)(?:th|rd)?\s?(?:%|percent|分位|pct|latenc|lat|duration|(?=\W|$))|\bp\.?\s?(?:99\.?9*|95|90|75|50)\b|p99|p95|median|中位数"
         r"|\b(?:tp|p)\d\d+|延迟分位",
         "percentile",
         "",
@@ -176,6 +179,8 @@ def column(heading: str, cells: Sequence[list[Figure]], texts: Sequence[str], *,
     """Return what a heading, and the cells below it, say of a column; `first`: no metric stands to its left."""
     rule = rule_of(AT_LEVEL.sub("", heading))
     unit = unit_of(heading)
+    if unit == "min" and rule and rule.quantity == "min":
+        unit = ""  # the least, not minutes
     if unit == "%" and rule and rule.quantity == "percentile":
         unit = ""  # "99%" and "latency 99%" name the rank
     printed = [cell[0].unit for cell in cells if cell]
@@ -195,8 +200,10 @@ def column(heading: str, cells: Sequence[list[Figure]], texts: Sequence[str], *,
         if unit == "x":
             return Column(heading, "delta", "x", "more", "delta", sure=0.5)
         values = [cell[0].value for cell in cells if cell]
-        ladder = len(values) > 1 and values == sorted(set(values)) and all(value == int(value) for value in values)
-        role: Role = "level" if first and ladder and not unit and not concurrency_of(heading) else "metric"
+        # The steps of a ladder, or what was set and is printed again: 128, 128, 2048, 2048.
+        chosen = len(values) > 1 and (values == sorted(set(values)) or 2 * len(set(values)) <= len(values) > 3)
+        whole = all(value == int(value) for value in values)
+        role: Role = "level" if first and chosen and whole and not unit and not concurrency_of(heading) else "metric"
         return Column(heading, "", unit, _direction(unit), role, sure=0.4 if role == "level" else 0.5)
     role = _role(rule, unit, cells, first=first)
     if rule.quantity == "concurrency" and role == "metric":
@@ -207,6 +214,8 @@ def column(heading: str, cells: Sequence[list[Figure]], texts: Sequence[str], *,
 
 
 def _role(rule: Rule, unit: str, cells: Sequence[list[Figure]], *, first: bool) -> Role:
+    if rule.role == "note":
+        return "level" if first else "note"
     if rule.role == "level":
         return "metric" if unit in {"ms", "us", "1/s", "MB/s", "1/min"} else "level"
     if rule.role == "delta":
@@ -245,6 +254,8 @@ def rule_of(heading: str) -> Rule | None:
 def unit_of(heading: str) -> str:
     """Return the unit that a heading names: in brackets, behind a comma, or as its last word."""
     for words in _IN_BRACKETS.findall(heading):
+        if words == "min" and heading.count("(") > 1:
+            continue  # the minimum, not minutes: "TTFT (min) (s)"
         if words in UNITS:
             return UNITS[words]
         if re.match(r"(?:μs|us|ms|s|MB/s|KB/s|GB/s)\b", words) and words.split()[0].rstrip(",;") in UNITS:
@@ -253,7 +264,8 @@ def unit_of(heading: str) -> str:
         amount = UNITS.get(rate[1], "")
         per = "min" if rate[2].lower() == "minute" else "s"
         return f"{amount}/s" if "B" in amount and per == "s" else f"1/{per}"
-    last = re.split(r"[,;_\s]\s*(?:in\s+)?", heading.strip().rstrip(":"))[-1]
+    bare = re.sub(r"(?<=\S)\s*\([^()]*\)\s*$", "", heading)  # "CPU usage, % (1 - idle)": a remark behind the unit
+    last = re.split(r"[,;_\s]\s*(?:in\s+)?", bare.strip().rstrip(":"))[-1]
     if last in UNITS and UNITS[last] != "1" and last not in {"B", "s", "h", "x", "X", "W", "V", "M/s"}:
         return UNITS[last]
     if re.fullmatch(r"[A-Za-z]{3,}/s(?:ec)?", last):
@@ -287,7 +299,7 @@ def percent_of(heading: str) -> float | None:
     """Return the percentile that a heading names: 99.9 of "p999"."""
     found = _PERCENTILE.search(heading)
     if found is None:
-        return 50.0 if re.search("median", heading, re.IGNORECASE) else None
+        return 50.0 if re.search("median|中位数", heading, re.IGNORECASE) else None
     return 99.9 if found[1] == "999" else float(found[1])
 
 

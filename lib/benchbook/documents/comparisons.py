@@ -393,12 +393,13 @@ class Cells:
         ]
         told = [one for one in all_told if len(re.sub(r"\D", "", one.printed).strip("0")) >= 3 and one.unit != "%"]
         cells = self.points[tables[0].id]
-        metric = [one for one in metric_of(text, cells) if metric_score(text, one) >= 1]
+        of_metric = metric_of(text, cells)
+        metric = [one for one in of_metric if metric_score(text, one) >= 1]
         names = said_names(text, metric or cells)
         names.pop("/metric", None)
         # What is told is one of the few cells that the words name.
         for one in all_told if names else []:
-            for cell in cells_at(metric_of(text, cells), names)[:4]:
+            for cell in cells_at(of_metric, names)[:4]:
                 scale = factor(one.unit, tables[0].columns[cell.place].unit)
                 if scale and one.low * scale <= cell.number.high and cell.number.low <= one.high * scale:
                     return Quoted(one, cell, holds=True)

@@ -86,7 +86,9 @@ UNITS: dict[str, str] = {
     **dict.fromkeys(["ms/op", "ms/query", "ms/txn"], "ms"),
     **dict.fromkeys(["ns/op"], "ns"),
 }
-_UNIT = "|".join(re.escape(unit) for unit in sorted(UNITS, key=len, reverse=True))
+# Of whatever there are so many a second: files/s, images per second. Bytes and bits have units of their own.
+_ANY_RATE = r"(?!\w*(?:byte|bit))[A-Za-z]{3,}(?:/s(?:ec(?:ond)?)?| per sec(?:ond)?)"
+_UNIT = "|".join([_ANY_RATE, *(re.escape(unit) for unit in sorted(UNITS, key=len, reverse=True))])
 _MAGNITUDE = "|".join(sorted(map(re.escape, MAGNITUDES), key=len, reverse=True))
 _BYTES = {"K": "kB", "M": "MB", "G": "GB", "T": "TB"}
 
@@ -251,7 +253,7 @@ def _scaled(match: re.Match[str], prefix: str, style: Style) -> tuple[float, flo
     if magnitude == "B" and not match[f"{prefix}gap"] and not unit and factor == 1 and place == 1:
         magnitude, unit = "", "B"
     factor *= MAGNITUDES.get(magnitude, 1.0)
-    return value * factor, place * factor, UNITS.get(unit, "")
+    return value * factor, place * factor, UNITS.get(unit, "1/s" if re.fullmatch(_ANY_RATE, unit) else "")
 
 
 def _number(match: re.Match[str], text: str, style: Style) -> Figure | None:

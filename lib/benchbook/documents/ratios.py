@@ -48,6 +48,12 @@ def constants(table: Table) -> Iterator[Outcome]:
             off = _odd_one(rows, SAME)
             if off is None or not _varies(table, (a, b), [row for row, *_ in rows]):
                 continue
+            if (
+                _is_alike_by_chance((one, other), rows, off)
+                if words == "{} / {}"
+                else _is_of_clients(table, (a, b), off)
+            ):
+                continue
             related.add((a, b))
             yield from _odd(table, (a, b), words, rows, off, "ratio", "contradiction")
     for whole, first, second in _triples(table, places, related):
@@ -70,6 +76,28 @@ def constants(table: Table) -> Iterator[Outcome]:
         if off is not None and len({table.rows[row][clients].text for row, *_ in rows}) > 1:
             words = "{} against {} against {}"
             yield from _odd(table, (clients, rate, latency), words, rows, off, "Little's law", "suspicious")
+
+
+def _is_alike_by_chance(columns: tuple[Column, Column], rows: list[Product], off: list[Product]) -> bool:
+    """Return whether two columns are but close to each other: only counts and rates that are the same are so by design."""
+    held = [one for one in rows if one not in off]
+    same = all(low <= 1 <= high for _, low, _, high in held)
+    counted = all(column.quantity in {"throughput", "count"} for column in columns)
+    return all(abs(value - 1) < 0.1 for _, _, value, _ in held) and not (same and counted)
+
+
+def _is_of_clients(table: Table, places: Sequence[int], off: list[Product]) -> bool:
+    """Return whether rate x mean latency is odd where other clients ran: another level, or as many as a whole number."""
+    rate, time = sorted((table.columns[place] for place in places), key=lambda one: not is_rate(one.unit))
+    scale = factor(time.unit, "s")
+    if time.quantity not in {"mean", "latency"} or scale is None:
+        return False
+    levels = [place for place, column in enumerate(table.columns) if column.quantity == "concurrency"]
+    others = set(range(len(table.rows))) - {row for row, *_ in off}
+    if levels:
+        known = {table.rows[row][place].text for row in others for place in levels}
+        return any(table.rows[row][place].text not in known for row, *_ in off for place in levels)
+    return rate.unit == "1/s" and all(abs(value * scale - round(value * scale)) < 0.01 for _, _, value, _ in off)
 
 
 def _triples(table: Table, places: Sequence[int], related: set[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:

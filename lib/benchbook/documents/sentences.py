@@ -182,10 +182,16 @@ def split(read: Reading) -> list[Sentence]:
     return found
 
 
+_LONGEST = 2000
+"""What is longer is no sentence but a pasted output: a hundred lines of one took minutes to hold against each cell."""
+# What sysbench and pgbench print every few seconds: figures of an interval, near those of the whole run.
+_PROGRESS = re.compile(r"\s*(?:\[ *\d+ ?s ?\]|progress: )")
+
+
 def _cut(block: Block) -> Iterator[tuple[str, int]]:
     place = 0
     for text in _END.split(block.text):
-        if text and text.strip():
+        if text and text.strip() and len(text) < _LONGEST and not _PROGRESS.match(text):
             at = block.text.find(text, place)
             place = at + len(text)
             yield " ".join(text.split()), block.line + block.text.count("\n", 0, max(at, 0))

@@ -113,7 +113,7 @@ def of_blocks(source: str, text: str, blocks: list[Block]) -> Reading:
                 block.level: block.text.strip()
             }
             caption = ""
-        elif block.kind in {"paragraph", "item"}:
+        elif block.kind in {"paragraph", "item"} and block.text.strip():  # a picture has no words
             caption = block.text.strip() if len(block.text) < 400 else ""
         where = " > ".join(words for level, words in sorted(sections.items()) if level > 1 or len(sections) == 1)
         for drawn in (
@@ -221,16 +221,41 @@ def _table(block: Block, id: str, section: str, caption: str, style: Style) -> T
         for row, (_, line) in zip(rows, kept, strict=True)
     ]
     columns: list[Column] = []
+    # Columns that stand for levels, "1 process", "4 processes": what is below is measured.
+    series = Counter(_NUMERAL.sub("#", heading) for heading in heads if re.search(r"\d", heading))
     for place, heading in enumerate(heads):
         mine = [row[place] for row in cells]
         first = not any(one.role in {"metric", "delta"} for one in columns)
         columns.append(column(heading, [cell.figures for cell in mine], [cell.text for cell in mine], first=first))
+        if place and columns[-1].role == "level" and series[_NUMERAL.sub("#", heading)] > 1:
+            columns[-1] = columns[-1]._replace(quantity="", unit=unit_of(heading), role="metric", sure=0.5)
         scale = scale_of(heading) if columns[-1].quantity in {"throughput", "count"} else 1.0
         if scale != 1.0:
             for row in cells:
                 row[place] = replace(row[place], figures=[_times(one, scale) for one in row[place].figures])
     about = f"{caption} {section.rpartition(' > ')[2]}"
-    return Table(id, section, caption, block.line, _of_caption(columns, about), cells)
+    return Table(id, section, caption, block.line, _of_caption(_bare_ranks(columns), about), cells)
+
+
+def _bare_ranks(columns: list[Column]) -> list[Column]:
+    """Tell percentiles from other levels where headings are numbers alone: 10, 25, 50, 75, 90, 99, but not 50, 75, 100."""
+    bare = {
+        place: float(one.heading) for place, one in enumerate(columns) if re.fullmatch(r"\d+(?:\.\d+)?", one.heading)
+    }
+    numbers = list(bare.values())
+    if len(numbers) < 2:
+        return columns
+    ranks = numbers == sorted(set(numbers)) and 90 <= numbers[-1] < 100 and len({50, 75, 90, 95, 99} & set(numbers)) > 1
+    quantity, better = ("percentile", "less") if ranks else ("", "")
+    return [
+        one._replace(quantity=quantity, better=better, role="metric", percent=bare[place] if ranks else None)
+        if place in bare and one.role in {"metric", "level"} and (ranks or one.quantity == "percentile")
+        else one
+        for place, one in enumerate(columns)
+    ]
+
+
+_NUMERAL = re.compile(r"\d[\d.,]*[kKM]?")
 
 
 def _times(one: Figure, scale: float) -> Figure:

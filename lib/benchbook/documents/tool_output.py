@@ -23,6 +23,7 @@ class Tool(NamedTuple):
 
 
 _N = r"([\d,]*\.?\d+)"
+_NAME = r"\S{1,120}?(?: \S{1,40}){0,4}?"  # of a bounded length: the time to match it grows with its square
 _U = rf"({_N[1:-1]}\s?(?:us|µs|ms|s|m|ns|msec|usec|sec)?)"
 _SUMMARY = [
     (rf"Total:\s+{_N} secs", ["total time (s)"]),
@@ -148,10 +149,10 @@ TOOLS = [
     ),
     Tool(
         "go test -bench",
-        r"^Benchmark\S+\s+\d+\s+[\d.]+ ns/op",
+        rf"^{_NAME}:?[ \t]+\d+[ \t]+[\d.]+ ns/op",
         [
             (
-                rf"^(Benchmark\S+)\s+(\d+)\s+{_N} ns/op(?:\s+{_N} MB/s)?(?:\s+[\d.]+ \w+(?=\s))?(?:\s+(\d+) B/op)?(?:\s+(\d+) allocs/op)?",
+                rf"^({_NAME}):?[ \t]+(\d+)\s+{_N} ns/op(?:\s+{_N} MB/s)?(?:\s+[\d.]+ \w+(?=\s))?(?:\s+(\d+) B/op)?(?:\s+(\d+) allocs/op)?",
                 ["benchmark", "iterations", "time (ns/op)", "MB/s", "memory (B/op)", "allocs/op"],
             ),
         ],

@@ -24,6 +24,17 @@ _ALWAYS = re.compile(
 _BY = re.compile(r"(\d+(?:\.\d+)?)\s?[%％]", re.IGNORECASE)
 
 
+_OF_OTHERS = re.compile(r"latenc|\bp\d\d|percentile|memory|\bcpu\b|延迟|内存", re.IGNORECASE)
+_OF_RATES = re.compile(r"\b(?:tps|qps|throughput|faster|slower)\b|吞吐", re.IGNORECASE)
+_LESS = re.compile(r"\b(?:slower|lower|less|fewer|worse|behind|worst|lowest)\b|低于|慢于", re.IGNORECASE)
+
+
+def _is_first(text: str, first: str, second: str) -> bool:
+    """Return whether a sentence puts `first` ahead of `second`, as far as the order of their names tells."""
+    at, other = text.find(first), text.find(second)
+    return at < 0 or other < 0 or (at < other) != bool(_LESS.search(text))
+
+
 def claims_of(read: Reading, table: LongTable, guesses: Guesses) -> Iterator[dict[str, Any]]:
     """Yield what a section says of its table, as far as the printed figures bear it out; else what the table shows."""
     said = [one for one in split(read) if one.section == table.source.section]
@@ -58,39 +69,52 @@ def claims_of(read: Reading, table: LongTable, guesses: Guesses) -> Iterator[dic
             claim = {**common, "hypothesis": "increases", **rows, "factor": "threads", "at_least": 1.2}
             id = f"rises-{slug(name) or 'with-threads'}"
             yield _claim(table, id, words, sentence, claim, guesses, 0.5 if sentence else 0.3)
-    if apart is None or len(names) != 2:
-        return
-    a, b = names
-    against = {"rows": {apart.name: b}, "over": {"rows": {apart.name: a}}, "called": f"{metric}, {b} over {a}"}
+    if apart is not None and len(names) == 2:
+        for id, sure, sentence, claim in _between(said, table, metric, apart.name, arms):
+            # A claim of several figures names the table of each.
+            place = {"where": common["where"]} if "figure" in claim else common
+            yield _claim(table, id, sentence.text, sentence, place | claim, guesses, sure)
+
+
+def _between(
+    said: list[Sentence], table: LongTable, metric: str, apart: str, arms: dict[str, dict[str, float]]
+) -> Iterator[tuple[str, float, Sentence, dict[str, Any]]]:
+    """Yield what sentences say of two products or versions: a name, how sure, the sentence and its test; each test once."""
+    a, b = arms
+    against = {"rows": {apart: b}, "over": {"rows": {apart: a}}, "called": f"{metric}, {b} over {a}", "tolerance": 0.1}
     levels = [threads for threads, figure in arms[a].items() if figure and threads in arms[b]]
     changes = [(arms[b][threads] / arms[a][threads] - 1) * 100 for threads in levels]
     if not changes:
         return
+    first, second = (b, a) if changes[0] > 0 else (a, b)
+    always = all(c > 0 for c in changes) or all(c < 0 for c in changes)
+    tested: set[str] = set()
     for sentence in said:
-        if _ALWAYS.search(sentence.text) and (all(c > 0 for c in changes) or all(c < 0 for c in changes)):
-            first, second = (b, a) if changes[0] > 0 else (a, b)
+        text = sentence.text
+        if _OF_OTHERS.search(text) and not _OF_RATES.search(text):
+            continue
+        if always and _ALWAYS.search(text) and _is_first(text, first, second) and "always" not in tested:
+            tested.add("always")
             high, low = (
-                {"table": table.name, "metric": metric, "rows": {apart.name: arm}, "called": arm}
-                for arm in (first, second)
+                {"table": table.name, "metric": metric, "rows": {apart: arm}, "called": arm} for arm in (first, second)
             )
-            of = {"figure": high, "above": [low], "factor": "threads"}
-            claim = {"where": common["where"], "hypothesis": "dominates", **of}
-            id = f"always-{sentence.line}"
-            yield _claim(table, id, sentence.text, sentence, claim, guesses, 0.6)
-        for printed in _BY.findall(sentence.text):
+            of = {"hypothesis": "dominates", "figure": high, "above": [low], "factor": "threads"}
+            yield f"always-{sentence.line}", 0.6, sentence, of
+        shares = _BY.findall(text)
+        named = {level for level in levels if re.search(rf"(?<![\d.,]){level}(?![\d,]|\.\d|\s?[%％])", text)}
+        for printed in shares if len(named) <= len(shares) else []:
             room = 0.5 * 10.0 ** -len(printed.partition(".")[2]) + 0.01
-            one = [place for place, change in enumerate(changes) if abs(abs(change) - float(printed)) <= room]
-            mean = abs(abs(sum(changes) / len(changes)) - float(printed)) <= room
-            if len(one) == 1:
-                at: dict[str, Any] = {"threads": int(levels[one[0]])}
-                sides = {"rows": {apart.name: b, **at}, "over": {"rows": {apart.name: a, **at}}}
-                claim, sure = {**common, "hypothesis": "ratio", **against, **sides}, 0.7
-            elif mean:
-                claim, sure = {**common, "hypothesis": "mean_ratio", **against, "factor": "threads"}, 0.6
-            else:
-                continue
+            one = [level for level, c in zip(levels, changes, strict=True) if abs(abs(c) - float(printed)) <= room]
+            mean = not one and abs(abs(sum(changes) / len(changes)) - float(printed)) <= room
             id = f"by-{slug(printed)}-{sentence.line}"
-            yield _claim(table, id, sentence.text, sentence, {**claim, "tolerance": 0.1}, guesses, sure)
+            if len(one) == 1 and one[0] in (named or levels) and one[0] not in tested:
+                tested.add(one[0])
+                at: dict[str, Any] = {"threads": int(one[0])}
+                sides = {"rows": {apart: b, **at}, "over": {"rows": {apart: a, **at}}}
+                yield id, 0.7, sentence, {"hypothesis": "ratio", **against, **sides}
+            elif mean and "mean" not in tested:
+                tested.add("mean")
+                yield id, 0.6, sentence, {"hypothesis": "mean_ratio", **against, "factor": "threads"}
 
 
 def _claim(
