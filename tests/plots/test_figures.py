@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import pytest
 import seaborn as sns
@@ -17,7 +18,7 @@ from matplotlib.colors import to_hex
 
 from benchbook import plots
 from benchbook.errors import BadInput
-from benchbook.plots import output, published
+from benchbook.plots import output, published, values
 from benchbook.plots.forest import Scale, forest
 
 
@@ -82,8 +83,8 @@ def test_every_curve_of_a_grid_has_a_panel() -> None:
 
 def test_an_error_bar_is_student_s_interval_of_what_was_measured() -> None:
     # Mean 10, s = 1, t(0.975, 2) = 4.3027: 10 ± 4.3027 / sqrt(3).
-    for values in ([9.0, 10, 11], [9.0, math.nan, 10, 11]):
-        assert plots.interval(values) == pytest.approx((7.5158, 12.4842), abs=1e-4)
+    for found in ([9.0, 10, 11], [9.0, math.nan, 10, 11]):
+        assert plots.interval(found) == pytest.approx((7.5158, 12.4842), abs=1e-4)
     assert all(map(math.isnan, plots.interval([10.0]) + plots.interval([])))
 
 
@@ -287,20 +288,20 @@ def test_a_phone_gets_the_panels_below_each_other_and_the_figure_stays_as_it_was
         return [axis.get_position().bounds for axis in figure.axes]
 
     before = (figure.get_size_inches().tolist(), places(), output.svg(figure))
-    drawn = ElementTree.fromstring(b64decode(output.phone(figure)))
+    drawn = ElementTree.fromstring(b64decode(output.phone(figure)[0]))
     width, height = (float(drawn.attrib[name].removesuffix("pt")) for name in ("width", "height"))
     assert width < 72 * 4.2
     assert height > 2 * width
     assert (figure.get_size_inches().tolist(), places(), output.svg(figure)) == before
     figure.add_axes((0.1, 0.1, 0.2, 0.2))
-    assert output.phone(figure) == "", "an inset has no place in an order of panels"
+    assert output.phone(figure) == ("", ""), "an inset has no place in an order of panels"
 
 
 def test_claims_and_percentiles_have_a_drawing_for_a_phone() -> None:
     """Their axes are labelled by what can be copied: a function without a name cannot."""
     latencies = pd.DataFrame({"workload": "w", "threads": 1, "latency_ms": [1.0, 2.0, 4.0], "count": [90, 9, 1]})
     for figure in (plots.claims(CLAIMS), plots.ecdf(latencies)):
-        drawn = ElementTree.fromstring(b64decode(output.phone(figure)))
+        drawn = ElementTree.fromstring(b64decode(output.phone(figure)[0]))
         assert float(drawn.attrib["width"].removesuffix("pt")) < 72 * 4.2
 
 
@@ -312,3 +313,39 @@ def test_a_figure_that_shows_nothing_is_a_sentence_and_no_file(tmp_path: Path) -
     plots.described(figure, "tps by threads, mean and standard deviation")  # what a cell says of either
     data, about = output.bundle(figure)
     assert (data["text/html"], about) == ("<p>No trial has p95 &lt; 3.</p>", {})
+
+
+def test_a_figure_tells_its_values_where_they_stand() -> None:
+    """Published 100 and 300, measured 10 and 20 (15 to 25): relative 1 and 3, 1 and 2; no arrow is a value."""
+    frame = beside((1, 100.0, 10.0, 8.0, 12.0), (4, 300.0, 20.0, 15.0, 25.0))
+    absolute = plots.levels(frame, "tps", x="threads", panel="workload")
+    told = {each["name"]: each for each in values.values(absolute)}
+    assert [mark[2:] for mark in told["published"]["marks"]] == [[1.0, 100.0], [4.0, 300.0]]
+    (first, second) = told["tidb"]["marks"]
+    assert (first[2:], second[2:]) == ([1.0, 10.0, 8.0, 12.0], [4.0, 20.0, 15.0, 25.0])
+    # To the right and higher up, inside of the picture.
+    assert 0 < first[0] < second[0] < 1000
+    assert 0 < second[1] < first[1] < 1000
+    relative = values.values(plots.levels(frame, "tps", x="threads", panel="workload", normalised=True))
+    assert [[mark[3] for mark in each["marks"]] for each in relative] == [[1.0, 3.0], [1.0, 2.0]]
+
+
+def test_rows_and_percentiles_are_told_by_their_names() -> None:
+    """Of 100 requests 98 took 1 ms, 2 took 8 ms: 99% took at most 8 ms, half of them 1 ms."""
+    histograms = pd.DataFrame({
+        "workload": "oltp", "threads": [1, 1], "system": "tidb", "latency_ms": [1.0, 8.0], "count": [98, 2],
+    })  # fmt: skip
+    (line,) = values.values(plots.ecdf(histograms))
+    assert [mark[2:] for mark in line["marks"]] == [["p50", 1.0], ["p90", 1.0], ["p99", 8.0]]
+    frame = pd.DataFrame({
+        "panel": "a", "row": ["one", "two"], "who": "open", "value": [1.0, 2.0], "low": np.nan, "high": np.nan,
+    })  # fmt: skip
+    drawn = forest(frame, {"a": Scale("effect", (0.5, 4.0))}, {"open": ("red", "o")})
+    (dots,) = values.values(drawn.figure)
+    assert [mark[2:] for mark in dots["marks"]] == [[1.0, "one"], [2.0, "two"]]
+
+
+def test_the_words_of_relative_values_go_with_those_of_the_values_themselves() -> None:
+    figure = plots.levels(beside((1, 100.0, 10.0, 8.0, 12.0)), "tps", x="threads", panel="workload", normalised=True)
+    _, about = output.bundle(figure)
+    assert ("relative to" in about["caption"], "absolute" in about["absolute"]["caption"]) == (True, True)

@@ -454,6 +454,23 @@ def test_only_a_complete_campaign_displaces_a_complete_one_and_each_keeps_its_ad
     assert all((page.parent / link).is_file() for link in links)
 
 
+def test_a_page_sets_other_runs_beside_its_own(tmp_path: Path) -> None:
+    cell = {"table": "rw", "system": "tidb", "workload": "rw", "threads": 8, "metric": "tps", "published": 90.0}
+    cells_ = [{**cell, "measured": value, "n": 1, "unit": "1/s"} for value in (40.0, 50.0)]
+    first = put(tmp_path, "tidb", cells(), trials=WHOLE, campaign="old", claims=[CLAIM], cells=cells_[:1])
+    assert "Other runs" not in text(BeautifulSoup(first.read_text(), "html.parser").main)
+    claim = {**CLAIM, "verdict": "open", "effect": 1.5}
+    later = {"campaign": "new", "started": "2025-06-14T10:00:00Z", "claims": [claim], "cells": cells_[1:]}
+    page_ = put(tmp_path, "tidb", cells(), trials=WHOLE, **later)
+    soup = BeautifulSoup(page_.read_text(), "html.parser")
+    shown = [[text(cell) for cell in row.select("td")] for row in soup.select(".other-runs tbody tr")]
+    assert [row[-2:] for row in shown] == [["open, 1.5x", "holds, 2.78x"], ["50", "40"]]
+    edition = page_.parent / "tidb" / "new" / "index.html"
+    for path in (page_, edition):
+        (link,) = BeautifulSoup(path.read_text(), "html.parser").select('a[href$="tidb/old/index.html"]:not(footer a)')
+        assert (path.parent / link["href"]).is_file()
+
+
 def test_comparisons_and_histories_are_no_reports_and_are_reached_from_the_index(tmp_path: Path) -> None:
     site = put(tmp_path, "tidb", cells(), trials=WHOLE, campaign="good").parent
     for name in ("compare_good_new", "compare_other_one", "history_tidb", "history_ddt"):

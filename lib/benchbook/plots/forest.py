@@ -18,6 +18,7 @@ from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 from benchbook.analysis.formatting import number
 from benchbook.plots.output import described, nothing
 from benchbook.plots.style import PUBLISHED, styled
+from benchbook.plots.values import ARROW
 from benchbook.user_input.choices import one_of
 
 _BAND = "#bfd9e6"
@@ -267,4 +268,4 @@ def _interval(axis: Axes, y: float, low: float, high: float, colour: Any) -> Non
     axis.plot(ends, [y, y], color=colour, linewidth=1.6, zorder=3)
     for cut, edge, arrow in ((low < left, left, "<"), (high > right, right, ">")):
         if cut:
-            axis.plot(edge, y, marker=arrow, color=colour, markersize=6, clip_on=False, zorder=3)
+            axis.plot(edge, y, marker=arrow, color=colour, markersize=6, clip_on=False, zorder=3, label=ARROW)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import io
+import json
 import pickle
 import warnings
 from base64 import b64encode
@@ -25,6 +26,7 @@ from seaborn.axisgrid import Grid
 
 from benchbook.display.show import Picture
 from benchbook.plots.style import COLUMNS, DPI, HEIGHT, styled
+from benchbook.plots.values import values
 from benchbook.user_input.atomic_file import replace_bytes
 
 # Bytes: a figure of thousands of marks is larger as SVG than as PNG, which then is all that is kept.
@@ -36,21 +38,26 @@ Bundle = dict[str, Any]
 _words: WeakKeyDictionary[Figure, tuple[str, str]] = WeakKeyDictionary()
 # Under which name a figure was saved: a page links to its files.
 _names: WeakKeyDictionary[Figure, str] = WeakKeyDictionary()
+# The same values on another scale: a page shows either.
+_absolute: WeakKeyDictionary[Figure, Figure] = WeakKeyDictionary()
 # Figures that only say why there is none: shown as a sentence, never numbered, never a file.
 _empty: WeakSet[Figure] = WeakSet()
 
 
-def described(drawn: Figure | Grid | Axes, alt: str, caption: str = "") -> Figure:
+def described(drawn: Figure | Grid | Axes, alt: str, caption: str = "", *, absolute: Figure | None = None) -> Figure:
     """Return the figure of what matplotlib or seaborn drew, with what it shows in words.
 
     Any figure may be described: `plots.described(sns.relplot(...), "tps against threads: ...", "with 95% intervals")`.
-    One that says why there is none (`nothing`) keeps its own words.
+    One that says why there is none (`nothing`) keeps its own words. `absolute`: of relative values, a figure of the
+    values themselves, which the reader of a page may choose.
     """
     figure = drawn if isinstance(drawn, Figure) else drawn.figure
     assert isinstance(figure, Figure)
     show_figures_in_full()
     if figure not in _empty:
         _words[figure] = (alt, caption)
+        if absolute is not None:
+            _absolute[figure] = absolute
     # pyplot keeps it no longer, so that a notebook does not show it twice.
     plt.close(figure)
     return figure
@@ -63,7 +70,11 @@ def words(figure: Figure) -> tuple[str, str]:
 
 
 def bundle(figure: Figure) -> tuple[Bundle, Bundle]:
-    """Return the data of a notebook's output by MIME type, and its metadata (`alt`, `caption`, `name`, `phone`)."""
+    """Return the data of a notebook's output by MIME type, and its metadata for a page.
+
+    `alt`, `caption`, `name`; `values` as JSON; `phone` and `phone_values` of the drawing for a phone; `absolute`: `svg`
+    and the metadata of the figure of the values themselves.
+    """
     alt, caption = words(figure)
     if figure in _empty:
         return {"text/plain": alt, "text/html": f"<p>{html.escape(alt)}</p>"}, {}
@@ -71,7 +82,17 @@ def bundle(figure: Figure) -> tuple[Bundle, Bundle]:
     data: Bundle = {"text/plain": "\n".join(filter(None, (caption, alt))), "image/png": encoded}
     if len(drawn := svg(figure)) <= MOST_SVG:
         data["image/svg+xml"] = drawn
-    return data, {"alt": alt, "caption": caption, "name": _names.get(figure, ""), "phone": phone(figure)}
+    about = _about(figure)
+    if other := _absolute.get(figure):
+        about["absolute"] = {"svg": b64encode(svg(other).encode()).decode(), **_about(other)}
+    return data, about
+
+
+def _about(figure: Figure) -> Bundle:
+    alt, caption = words(figure)
+    small, small_values = phone(figure)
+    told = {"alt": alt, "caption": caption, "name": _names.get(figure, ""), "values": json.dumps(values(figure))}
+    return {**told, "phone": small, "phone_values": small_values}
 
 
 def png(figure: Figure) -> bytes:
@@ -89,12 +110,15 @@ def svg(figure: Figure) -> str:
     return buffer.getvalue()
 
 
-def phone(figure: Figure) -> str:
-    """Return the figure drawn for a phone as SVG in base64; empty where it is too large or its panels have no order."""
+def phone(figure: Figure) -> tuple[str, str]:
+    """Return the figure drawn for a phone as SVG in base64, and its values as JSON.
+
+    Empty where it is too large or its panels have no order.
+    """
     places = [place for axis in figure.axes if (place := axis.get_subplotspec())]
     several = len({place.get_gridspec() for place in places}) != 1
     if several or len(places) < len(figure.axes) or any(place.num1 != place.num2 for place in places):
-        return ""
+        return "", ""
     try:
         # A copy: what a cell does with the figure afterwards finds it as it was.
         copy = pickle.loads(pickle.dumps(figure))
@@ -103,10 +127,10 @@ def phone(figure: Figure) -> str:
             _stack(copy)
     except (pickle.PicklingError, AttributeError, TypeError, UserWarning):
         # It holds a function without a name, or its words leave the panels no room.
-        return ""
+        return "", ""
     _words[copy] = words(figure)
     drawn = svg(copy)
-    return b64encode(drawn.encode()).decode() if len(drawn) <= MOST_SVG else ""
+    return (b64encode(drawn.encode()).decode(), json.dumps(values(copy))) if len(drawn) <= MOST_SVG else ("", "")
 
 
 def _stack(figure: Figure) -> None:
@@ -148,6 +172,8 @@ def save(figure: Figure, file: Path) -> None:
     _names[figure] = file.stem
     replace_bytes(file, png(figure))
     replace_bytes(file.with_suffix(".svg"), svg(figure).encode())
+    if other := _absolute.get(figure):
+        save(other, file.with_stem(f"{file.stem}-absolute"))
 
 
 def picture(figure: Figure) -> Picture:

@@ -18,6 +18,7 @@ from benchbook.analysis.schema import check_numbers
 from benchbook.errors import BadInput
 from benchbook.plots.output import described, nothing
 from benchbook.plots.style import facets, legend_below, looks, short_numbers, styled
+from benchbook.plots.values import ARROW
 from benchbook.user_input.choices import one_of
 
 # An interval may stretch a panel by this factor beyond its values; what reaches further ends in an arrow.
@@ -31,9 +32,9 @@ def levels(beside: pd.DataFrame, metric: str, *, x: str, panel: str, normalised:
     """Draw published and measured `metric` against level `x`, a panel per `panel`, with 95% intervals.
 
     `beside`: as `report.beside_frame()`. The y axis is logarithmic; normalised, each curve is divided by its value at
-    the lowest x, so that shapes can be compared across hardware. Where other levels were run than published ones
-    (column `<x>_run`), the axis names both. Panels in which nothing was measured are left out. Raise BadInput for a
-    name that the frame does not have.
+    the lowest x, so that shapes can be compared across hardware, and the reader of a page may choose between the two.
+    Where other levels were run than published ones (column `<x>_run`), the axis names both. Panels in which nothing was
+    measured are left out. Raise BadInput for a name that the frame does not have.
     """
     for name in (panel, "published", "measured"):
         one_of(name, beside.columns, "column")
@@ -46,14 +47,21 @@ def levels(beside: pd.DataFrame, metric: str, *, x: str, panel: str, normalised:
         return nothing(f"No {metric} was measured.")
     points, left_out = few_points(_points(frame.assign(panel=frame[panel].astype(str)), x), x)
     label = metric if frame.unit.iloc[0] in ("", "1") else f"{metric} ({frame.unit.iloc[0]})"
-    how = f"relative to the lowest {x}" if normalised else "absolute, log scale"
-    if normalised:
-        points = normalise(points, x)
+    what = f"Dashed: published. Solid: measured, mean with 95% interval over repetitions. {left_out}"
+    what = f"{what} {_levels_here(beside, x)}".strip()
+    absolute = described(
+        _lines(points, x=x, label=label, log=True),
+        f"{label} against {x} (absolute, log scale). {ends_in_words(points, x)}.",
+        f"{label} against {x}, absolute, log scale. {what}",
+    )
+    if not normalised:
+        return absolute
+    points = normalise(points, x)
     return described(
-        _lines(points, x=x, label=f"{metric}, relative" if normalised else label, log=not normalised),
-        f"{label} against {x} ({how}). {ends_in_words(points, x)}.",
-        f"{label} against {x}, {how}. Dashed: published. Solid: measured, mean with 95% interval over repetitions. "
-        f"{left_out} {_levels_here(beside, x)}".strip(),
+        _lines(points, x=x, label=f"{metric}, relative", log=False),
+        f"{label} against {x} (relative to the lowest {x}). {ends_in_words(points, x)}.",
+        f"{label} against {x}, relative to the lowest {x}. {what}",
+        absolute=absolute,
     )
 
 
@@ -195,8 +203,8 @@ def _intervals(axis: Axes, part: pd.DataFrame, x: str, colours: dict[str, Any]) 
         axis.errorbar(line[x], line.value, yerr=reach, fmt="none", ecolor=colours[str(who)], elinewidth=1.2, capsize=3)
         for cut, edge, arrow in ((line.low < least, bottom, "v"), (line.high > top, top, "^")):
             if cut.any():
-                at = line[x][cut]
-                axis.plot(at, [edge] * len(at), arrow, color=colours[str(who)], markersize=5, clip_on=False)
+                at, colour = line[x][cut], colours[str(who)]
+                axis.plot(at, [edge] * len(at), arrow, color=colour, markersize=5, clip_on=False, label=ARROW)
 
 
 def ends_in_words(points: pd.DataFrame, x: str) -> str:

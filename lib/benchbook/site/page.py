@@ -35,7 +35,7 @@ _TAGS = nh3.ALLOWED_TAGS | {
     "source",
 }
 _ATTRIBUTES = {
-    "*": {"class", "id", "title", "role", "tabindex", "style"},
+    "*": {"class", "id", "title", "role", "tabindex", "style", "hidden"},
     "a": {"href"},
     "source": {"media", "srcset"},
     "img": {"src", "alt", "width", "height"},
@@ -111,9 +111,12 @@ def _mark_stop(notebook: NotebookNode) -> None:
         last.outputs.append(v4.new_output("error", ename="NotebookStopped", evalue=text, traceback=[]))
 
 
-def build(notebook: NotebookNode) -> Page:
-    """Turn an executed notebook into a page body that has no script, no style sheet and loads nothing."""
-    soup = BeautifulSoup(_clean(_export(notebook)), "html.parser")
+def build(notebook: NotebookNode, more: str = "") -> Page:
+    """Turn an executed notebook into a page body that has no script, no style sheet and loads nothing.
+
+    `more`: sections of our own as HTML, which follow the notebook's.
+    """
+    soup = BeautifulSoup(f"{_clean(_export(notebook))}{more}", "html.parser")
     title = _take_title(soup)
     for step in _STEPS:
         step(soup)

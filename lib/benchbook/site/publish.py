@@ -28,7 +28,7 @@ from benchbook.campaign.store import Campaign
 from benchbook.claims import section
 from benchbook.errors import BadInput, BenchbookError, writing
 from benchbook.paths import RESULTS
-from benchbook.site import addresses, downloads, page, summary
+from benchbook.site import addresses, downloads, other_runs, page, summary
 from benchbook.site.addresses import PagePlace
 from benchbook.user_input.atomic_file import folder_lock, replace_text
 
@@ -48,7 +48,10 @@ def publish(report: str, executed_notebook: Path, results_path: Path | None, sit
     the page shows how it failed, beside minimal results. Raise PageTooLarge, or BadInput for results that do not fit.
     """
     notebook = page.load(executed_notebook)
-    built = page.build(notebook)
+    more = ""
+    if results_path is not None and results_path.exists():
+        more = other_runs.beside(results.read(results_path), addresses.editions(site, report))
+    built = page.build(notebook, more)
     found = _results(report, executed_notebook, notebook, built, results_path)
     if (campaign := _campaign(results_path)) is not None:
         # A run that broke off before it had results does not know its campaign, nor what that has measured.
@@ -178,7 +181,9 @@ def _page_html(built: page.Page, found: Results, place: PagePlace | None) -> str
     template = _environment().get_template("page.html.j2")
     # Files stand in the campaign's own folder, wherever the page does.
     own = place.own if place else ""
-    built = replace(built, body=built.body.replace('href="figures/', f'href="{own}figures/'))
+    root = place.root if place else ""
+    body = built.body.replace('href="figures/', f'href="{own}figures/').replace('href="./', f'href="{root}')
+    built = replace(built, body=body)
     alone = place is None
     run_on = found.started.date().isoformat()
     cited = results.bibtex(found.report, found.title, found.campaign, found.trials.done, run_on, found.setting)

@@ -117,15 +117,17 @@ zoom.addEventListener("keydown", (event) => {
   if (factor !== undefined) resize(factor);
 });
 document.body.append(zoom);
-document.querySelectorAll("figure.bb-figure img, .picture img").forEach((picture) => {
+document.querySelectorAll("figure.bb-figure, .picture").forEach((figure) => {
+  const picture = () => figure.querySelector("picture:not([hidden]) img") ?? figure.querySelector("img");
+  if (!picture()) return;
   const open = control("enlarge", "Enlarge", () => {
-    shown.src = picture.currentSrc;
-    shown.alt = picture.alt;
+    shown.src = picture().currentSrc;
+    shown.alt = picture().alt;
     zoom.showModal();
     resize(0);
   });
-  open.setAttribute("aria-label", `Enlarge: ${picture.alt.split(/[.;:(]/)[0]}`);
-  (picture.closest("picture") ?? picture).after(open);
+  open.setAttribute("aria-label", `Enlarge: ${picture().alt.split(/[.;:(]/)[0]}`);
+  ([...figure.querySelectorAll("picture")].at(-1) ?? picture()).after(open);
 });
 
 // Tables: sorted by any column, filtered by what their rows are of (which stands in the address), saved as they are shown.
@@ -184,8 +186,8 @@ const KINDS = ["workload", "system", "state"];
 const kind = (words) => words.replace(/[✓✕?↑–○]|\(smoke\)/g, "").trim();
 const column = (table, name) => heads(table).findIndex((head) => text(head).toLowerCase() === name);
 const chosen = new URLSearchParams(location.search);
-const told = document.createElement("span");
-told.setAttribute("role", "status");
+const kept = document.createElement("span");
+kept.setAttribute("role", "status");
 const filter = () => {
   let [seen, all] = [0, 0];
   tables.forEach((table) => rows(table).forEach((row) => {
@@ -199,7 +201,7 @@ const filter = () => {
     const fold = table.closest("details.rest");
     if (fold && KINDS.some((name) => chosen.has(name) && column(table, name) >= 0)) fold.open = rows(table).some((row) => !row.hidden);
   });
-  told.textContent = seen < all ? `${seen} of ${all} rows of all tables` : "";
+  kept.textContent = seen < all ? `${seen} of ${all} rows of all tables` : "";
 };
 const choose = (name, value) => {
   if (value) chosen.set(name, value);
@@ -222,7 +224,7 @@ KINDS.forEach((name) => {
   label.append(`${name} `, select);
   toggle.before(label);
 });
-toggle.before(told);
+toggle.before(kept);
 filter();
 
 const quoted = (words) => (/[",]/.test(words) ? `"${words.replaceAll('"', '""')}"` : words);
@@ -236,19 +238,98 @@ const FORMS = {
   md: (lines) => lines.flatMap((line, at) => [`| ${line.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`,
     ...(at ? [] : [`|${" --- |".repeat(line.length)}`])]),
 };
+const save = (name, form, lines) => {
+  const file = document.createElement("a");
+  file.href = URL.createObjectURL(new Blob([`${FORMS[form](lines).join("\n")}\n`]));
+  file.download = `${name}.${form}`;
+  file.click();
+  URL.revokeObjectURL(file.href);
+};
+const saving = (frame, form, lines) => {
+  const button = control("file", form.toUpperCase(), () => save(frame.id, form, lines()));
+  button.setAttribute("aria-label", `Save ${frame.id.replace("-", " ")} as ${form.toUpperCase()}`);
+  frame.querySelector("figcaption").append(" ", button);
+};
 tables.forEach((table) => {
-  const frame = table.closest("figure.table");
-  const save = (form) => {
-    const lines = [heads(table), ...rows(table).filter((row) => !row.hidden).map((row) => [...row.cells])];
-    const file = document.createElement("a");
-    file.href = URL.createObjectURL(new Blob([`${FORMS[form](lines.map((line) => line.map(text))).join("\n")}\n`]));
-    file.download = `${frame.id}.${form}`;
-    file.click();
-    URL.revokeObjectURL(file.href);
+  const lines = () => [heads(table), ...rows(table).filter((row) => !row.hidden).map((row) => [...row.cells])]
+    .map((line) => line.map(text));
+  Object.keys(FORMS).forEach((form) => saving(table.closest("figure.table"), form, lines));
+});
+
+// A figure tells the value under the pointer or the finger, and gives all of them as CSV.
+const written = (value) => (typeof value === "string" ? value
+  : Math.abs(value) >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(4))));
+const told = document.createElement("p");
+told.className = "value";
+const spot = document.createElement("i");
+spot.className = "spot";
+const FAR = 30;
+const hide = () => { told.hidden = spot.hidden = true; };
+addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
+document.querySelectorAll("figure.bb-figure").forEach((figure) => {
+  const picture = () => figure.querySelector("picture:not([hidden])");
+  const series = () => {
+    const source = picture()?.querySelector("source");
+    const drawn = source && matchMedia(source.media).matches ? source : picture()?.querySelector("img");
+    return JSON.parse(drawn?.dataset.values || "[]");
   };
-  Object.keys(FORMS).forEach((form) => {
-    const button = control("file", form.toUpperCase(), () => save(form));
-    button.setAttribute("aria-label", `Save ${frame.id.replace("-", " ")} as ${form.toUpperCase()}`);
-    frame.querySelector("figcaption").append(" ", button);
+  let [known, of] = [[], null];
+  const tell = (event) => {
+    const image = picture()?.querySelector("img");
+    if (event.target !== image) return;
+    if (of !== picture()) [known, of] = [series(), picture()];
+    const box = image.getBoundingClientRect();
+    const style = getComputedStyle(image);
+    const inset = (side) => parseFloat(style[`padding${side}`]) + parseFloat(style[`border${side}Width`]);
+    const [left, top] = [box.left + inset("Left"), box.top + inset("Top")];
+    const [width, height] = [box.right - inset("Right") - left, box.bottom - inset("Bottom") - top];
+    let [best, least] = [null, FAR];
+    known.forEach((line) => line.marks.forEach((mark) => {
+      const away = Math.hypot(left + mark[0] * width / 1000 - event.clientX, top + mark[1] * height / 1000 - event.clientY);
+      if (away < least) [best, least] = [[line, mark], away];
+    }));
+    told.hidden = spot.hidden = !best;
+    if (!best) return;
+    const [line, [across, down, x, y, low, high]] = best;
+    const interval = low === undefined ? "" : ` [${written(low)}, ${written(high)}]`;
+    // A row has a name, and what it measures stands across.
+    const row = typeof y === "string" ? [y] : [];
+    const measure = row.length ? [] : [`${line.y} ${written(y)}${interval}`.trim()];
+    told.textContent = [line.panel, ...row, line.name, `${line.x} ${written(x)}`.trim(), ...measure].filter(Boolean).join(" · ");
+    const frame = figure.getBoundingClientRect();
+    const at = [left + across * width / 1000 - frame.left + figure.scrollLeft, top + down * height / 1000 - frame.top];
+    figure.append(spot, told);
+    spot.style.translate = `${at[0]}px ${at[1]}px`;
+    const most = figure.scrollLeft + frame.width - told.offsetWidth;
+    told.style.translate = `${Math.max(figure.scrollLeft, Math.min(most, at[0] + 12))}px ${at[1] + 14}px`;
+  };
+  figure.addEventListener("pointermove", tell);
+  figure.addEventListener("pointerdown", tell);
+  addEventListener("resize", () => { of = null; hide(); });
+  figure.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") hide(); });
+  const label = (side) => series()[0][side] || side;
+  if (figure.querySelector("figcaption") && series().length) {
+    saving(figure, "csv", () => [["panel", "series", label("x"), label("y"), "low", "high"], ...series().flatMap((line) => line.marks
+      .map(([, , ...values]) => [line.panel, line.name, ...values, ...Array(4 - values.length).fill("")].map(String)))]);
+  }
+});
+
+// Relative values or the values themselves: chosen in one figure, shown in all of them, kept in the address.
+const forms = [...document.querySelectorAll("figure.bb-figure")].filter((figure) => figure.querySelectorAll("picture").length > 1);
+const rescale = () => forms.forEach((figure) => {
+  const absolute = chosen.get("scale") === "absolute";
+  const pictures = [...figure.querySelectorAll("picture")];
+  pictures.forEach((each, at) => { each.hidden = absolute !== (at === 1); });
+  figure.querySelector(".scale").textContent = absolute ? "Show relative values" : "Show absolute values";
+  const label = figure.querySelector("figcaption .label");
+  if (label) label.nextSibling.textContent = ` ${pictures[Number(absolute)].dataset.caption} `;
+  figure.querySelectorAll("a.file").forEach((link) => {
+    link.href = link.getAttribute("href").replace(/(-absolute)?\.(\w+)$/, absolute ? "-absolute.$2" : ".$2");
   });
 });
+forms.forEach((figure) => figure.querySelector(".enlarge").after(control("scale", "", () => {
+  hide();
+  choose("scale", chosen.get("scale") === "absolute" ? "" : "absolute");
+  rescale();
+})));
+rescale();

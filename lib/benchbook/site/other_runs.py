@@ -1,0 +1,88 @@
+"""What other runs of the same report found, beside what this one did: claim by claim, and cell by cell."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from benchbook.analysis.formatting import number, with_interval
+from benchbook.analysis.results import Results
+from benchbook.analysis.trials import Measured
+from benchbook.claims import section
+from benchbook.display import show
+from benchbook.site.addresses import Edition
+
+# Columns beyond these do not fit beside this run's; the index leads to every run.
+MOST = 3
+_NO_LEVELS = {"table", "system", "metric", "unit", "published", "measured", "low", "high", "n"}
+
+
+def beside(found: Results, others: Sequence[Edition]) -> str:
+    """Return a section of a page with this run and its latest others in columns; empty where there are none.
+
+    Its links begin at the site's folder, with `./`.
+    """
+    shown = [each for each in others if each.found.campaign != found.campaign and not each.found.failed][:MOST]
+    runs = {"this run": found, **{_called(each.found): each.found for each in shown}}
+    if not shown:
+        return ""
+    tables = [
+        show.table(_claims(runs), "Claims in each run: state and effect"),
+        show.table(_cells(runs), "Measured in each run: mean [95% interval over repetitions]"),
+    ]
+    links = ", ".join(f'<a href="./{each.href}">{html.escape(_called(each.found))}</a>' for each in shown)
+    note = "Runs may differ in hosts, versions, duration, and in the level that was run for a published one: "
+    body = "".join(str(each.data) for each in tables if "<td" in str(each.data))
+    return (
+        '<section class="cell prose"><h2>Other runs beside this one</h2>'
+        f"<p>{note}their pages say so: {links}.</p></section>"
+        f'<details class="rest other-runs"><summary>Claims and figures of {len(runs)} runs</summary>{body}</details>'
+    )
+
+
+def _called(found: Results) -> str:
+    return f"{found.started:%Y-%m-%d %H:%M}, {found.profile}"
+
+
+def _claims(runs: Mapping[str, Results]) -> list[dict[str, object]]:
+    """Return a row per claim and system."""
+    known = {(c.statement, c.system): None for found in runs.values() for c in found.claims}
+    said = {
+        name: {(c.statement, c.system): f"{c.verdict}, {row['effect']}" if row["effect"] != "–" else c.verdict
+               for c, row in zip(found.claims, section.rows(found.claims), strict=True)}
+        for name, found in runs.items()
+    }  # fmt: skip
+    return [
+        {"claim": claim, "system": system, **{name: said[name].get((claim, system), "–") for name in runs}}
+        for claim, system in known
+    ]
+
+
+def _cells(runs: Mapping[str, Results]) -> list[dict[str, object]]:
+    """Return a row per cell and metric that any of the runs measured."""
+    by_run = {
+        name: {_key(cell): cell for cell in found.cells if "measured" in cell and "metric" in cell}
+        for name, found in runs.items()
+    }
+    rows = []
+    for key in dict.fromkeys(key for cells in by_run.values() for key in cells):
+        cell = next(cells[key] for cells in by_run.values() if key in cells)
+        levels = ", ".join(f"{k} {v}" for k, v in _levels(cell).items() if str(v) != cell.get("table"))
+        unit = f" ({cell['unit']})" if cell.get("unit") not in (None, "", "1") else ""
+        head = {"table": cell["table"], "system": cell["system"], "at": levels, "metric": f"{cell['metric']}{unit}"}
+        measured = {name: with_interval(_measured(cells.get(key))) for name, cells in by_run.items()}
+        rows.append({**head, "published": number(cell.get("published")), **measured})
+    return rows
+
+
+def _levels(cell: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in cell.items() if name not in _NO_LEVELS and not name.endswith("_run")}
+
+
+def _key(cell: Mapping[str, Any]) -> tuple[object, ...]:
+    return (cell["table"], cell["system"], cell["metric"], *sorted((k, str(v)) for k, v in _levels(cell).items()))
+
+
+def _measured(cell: Mapping[str, Any] | None) -> Measured | None:
+    return Measured(cell["measured"], cell.get("low"), cell.get("high"), cell.get("n", 1)) if cell else None
