@@ -464,7 +464,7 @@ def test_a_page_sets_other_runs_beside_its_own(tmp_path: Path) -> None:
     page_ = put(tmp_path, "tidb", cells(), trials=WHOLE, **later)
     soup = BeautifulSoup(page_.read_text(), "html.parser")
     shown = [[text(cell) for cell in row.select("td")] for row in soup.select(".other-runs tbody tr")]
-    assert [row[-2:] for row in shown] == [["open, 1.5x", "holds, 2.78x"], ["50", "40"]]
+    assert [row[-2:] for row in shown] == [["open, 1.50x", "holds, 2.78x"], ["50", "40"]]
     edition = page_.parent / "tidb" / "new" / "index.html"
     for path in (page_, edition):
         (link,) = BeautifulSoup(path.read_text(), "html.parser").select('a[href$="tidb/old/index.html"]:not(footer a)')

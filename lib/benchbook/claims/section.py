@@ -11,7 +11,7 @@ from benchbook import plots
 from benchbook.analysis import results
 from benchbook.analysis.results import JudgedClaim, Verdict
 from benchbook.claims.decisions import MOST_REPETITIONS
-from benchbook.claims.verdict_text import chance, effect, number
+from benchbook.claims.verdict_text import chance, number
 from benchbook.display import show
 from benchbook.display.show import fragment
 from benchbook.plots import output
@@ -62,7 +62,7 @@ def rows(claims: Sequence[JudgedClaim]) -> list[dict[str, str]]:
             "speaks": c.speaks or "–",
             "effect": _effect(c),
             "interval": _interval(c),
-            "published": number(c.published),
+            "published": _figure(c.published),
             "n": "–" if c.n is None else str(c.n),
             "p": p_value(c.p_value),
             "n to decide": _needed(c),
@@ -115,7 +115,6 @@ def _row(claim: JudgedClaim, smoke: bool) -> dict[str, object]:
         "sign": "○" if judged else sign,
         "look": "none" if judged else look,
         "beneath": beneath,
-        "effect": effect(claim.effect, claim.unit) if isinstance(claim.effect, float) else "–",
     }
 
 
@@ -130,14 +129,21 @@ def _needed(claim: JudgedClaim) -> str:
     return str(claim.needed) if claim.needed else f"> {MOST_REPETITIONS}" if (claim.n or 0) > 1 else "2 or more"
 
 
-def _effect(claim: JudgedClaim) -> str:
-    if not isinstance(claim.effect, float):
+def _figure(value: float | None) -> str:
+    """Return three significant digits, a zero at the end too: the figures of a column have as many."""
+    if value is None or not 0.001 <= abs(value) < 999.5:
+        return number(value)
+    return f"{value:#.3g}".rstrip(".")
+
+
+def _effect(c: JudgedClaim) -> str:
+    if not isinstance(c.effect, float):
         return "–"
-    return f"tau {number(claim.effect)}" if claim.unit == "tau" else f"{number(claim.effect)}x"
+    return f"tau {_figure(c.effect)}" if c.unit == "tau" else f"{_figure(c.effect)}x"
 
 
-def _interval(claim: JudgedClaim) -> str:
-    return "–" if claim.interval is None else " to ".join(number(bound) for bound in claim.interval)
+def _interval(c: JudgedClaim) -> str:
+    return "–" if c.interval is None else " to ".join(_figure(bound) for bound in c.interval)
 
 
 def p_value(p: float | None) -> str:

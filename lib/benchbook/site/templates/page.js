@@ -44,7 +44,7 @@ const here = () => {
 addEventListener("scroll", here, { passive: true });
 here();
 
-// What is folded is printed too; how each claim was tested comes last, so that the first two pages are a summary.
+// What is folded is printed too; how each claim was tested comes last, so that the first pages are a summary.
 const LAST = ".about, .rest, .bb-claims td > details";
 let folded = [];
 const tested = document.createElement("section");
