@@ -100,7 +100,7 @@ def _intervals(axis: Axes) -> Iterator[tuple[tuple[str, float], list[float]]]:
         for bars in container.lines[2] if isinstance(container, ErrorbarContainer) else ():
             for (x, low), (end, high) in bars.get_segments():
                 if x == end and low not in edges and high not in edges:
-                    yield (to_hex(bars.get_color()[0]), float(x)), [_short(low), _short(high)]
+                    yield (to_hex(np.asarray(bars.get_color())[0]), float(x)), [_short(low), _short(high)]
 
 
 def _is_named(axis: Axis) -> bool:
