@@ -277,7 +277,7 @@ def _sides(
     hosts = [pipeline.check_run(request) for request in requests]
     _check_budget((a, b), budget_s, console)
     for request, names in zip(requests, hosts, strict=True):
-        pipeline.until_free(request.inventory, names, console, wait=False)
+        pipeline.wait_until_free(request.inventory, names, console, wait=False)
         for name in request.kind.builds(request.published, request.parameters):
             artefacts.provide(name, console.print)
     one, other = pair or _begin(a, b, systems)

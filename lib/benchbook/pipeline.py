@@ -70,7 +70,7 @@ def run_report(report: str, overrides: Mapping[str, object], console: Console, *
     inventory, hosts = request.inventory, check_run(request)
     while True:
         # A host that refuses is named now, not after a build and the start of a notebook.
-        until_free(inventory, hosts, console, wait=wait)
+        wait_until_free(inventory, hosts, console, wait=wait)
         console.print(f"[bold]{report}[/]: profile {escape(request.profile.name)}, inventory {inventory.name}")
         for one in open_ports.findings(inventory, hosts):
             console.print(f"{one.host}: {one.what}: {one.found}; wanted {one.wanted}", markup=False)
@@ -135,7 +135,7 @@ def _run(
         return done
 
 
-def until_free(inventory: Inventory, hosts: list[str], console: Console, *, wait: bool) -> None:
+def wait_until_free(inventory: Inventory, hosts: list[str], console: Console, *, wait: bool) -> None:
     """Raise HostUnusable for hosts that do not answer (a lab is still to come up), HostReserved for those in use.
 
     With `wait`, wait until whoever uses them has ended, and name them whenever that changes.

@@ -14,7 +14,7 @@ from benchbook import paths, plots, published
 from benchbook.analysis import checks, cpu_use, summary
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import JudgedClaim
-from benchbook.analysis.samples import series_of, shown, spread, told_apart
+from benchbook.analysis.samples import distinct_by, series_of, shown, spread
 from benchbook.audit.report_audit import audit
 from benchbook.campaign import max_rate, repetitions, run, store
 from benchbook.campaign.design import PlannedFrom, RunForecast
@@ -83,7 +83,7 @@ class Report(Recorded):
     def topology(self) -> HTML:
         """Published hosts, and the hosts that stand for them here."""
         then = self.parameters.replay
-        here = show_differences.hosts_then(self.campaign) if then else show_differences.hosts_here(self.inventory)
+        here = show_differences.recorded_hosts(self.campaign) if then else show_differences.hosts_here(self.inventory)
         return show.stack([show_differences.published_hosts(self.published), here])
 
     def plan(self) -> HTML:
@@ -338,7 +338,7 @@ class Report(Recorded):
     def _trial_series(self, system: str, metric: str, source: str, row: str, column: str, label: str) -> HTML:
         order = {table: index for index, table in enumerate(self.published.tables)}
         mine = sorted((r for r in self.records if r.system == system), key=lambda r: order.get(r.table, len(order)))
-        mine = told_apart(mine, row=row, column=column)
+        mine = distinct_by(mine, row=row, column=column)
         mine, left_out = shown(mine, row=row, column=column, rate=lambda r: checks.speed(self.published, r))
         if metric != "cpu":
             self._check_sampled(mine, metric, source)

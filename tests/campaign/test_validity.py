@@ -227,9 +227,9 @@ def test_a_disk_that_others_use_disturbs_by_what_they_move(others: float, read: 
 def test_the_disk_that_others_used_is_kept_and_checked() -> None:
     found = look(*GOOD, *disk(busy=0.95, others=4e6)).disk_taken.proof
     assert found == {"disk_taken": {"bytes_per_s": 4_000_000, "busy": 0.95, "program": "find"}}
-    (check,) = checks.taken_disk(record(proof=found))
+    (check,) = checks.disk_taken_by_others(record(proof=found))
     assert (check.ok, check.found) == (False, "4.0 MB/s for other programs (most by find), busy for 95% of the time")
-    assert checks.taken_disk(record(proof=look(*GOOD).disk_taken.proof)) == []
+    assert checks.disk_taken_by_others(record(proof=look(*GOOD).disk_taken.proof)) == []
 
 
 # -- neighbours that a container hides --------------------------------------------------------------------------------

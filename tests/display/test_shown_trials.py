@@ -6,7 +6,7 @@ import pandas as pd
 from records import record, with_values
 
 from benchbook.analysis.beside import MOST_POINTS, few_points, of_rows
-from benchbook.analysis.samples import CHOSEN_LINES, evenly, shown, told_apart
+from benchbook.analysis.samples import CHOSEN_LINES, distinct_by, evenly, shown
 from benchbook.campaign.record import Record
 from benchbook.display import show
 
@@ -36,12 +36,12 @@ def test_few_trials_are_all_shown_and_nothing_is_said() -> None:
 def test_cells_of_one_panel_get_rows_of_their_own() -> None:
     """Trials of 64 and of 8192 bytes were joined to one line of their repetition."""
     alike = [trial(threads, repetition) for threads in (2, 8) for repetition in (1, 2)]
-    assert told_apart(alike, row="workload", column="threads") == alike
+    assert distinct_by(alike, row="workload", column="threads") == alike
     other = alike[2].model_copy(update={"levels": {**alike[2].levels, "value_bytes": 64}})
-    rows = [r.levels["workload"] for r in told_apart([*alike, other], row="workload", column="threads")]
+    rows = [r.levels["workload"] for r in distinct_by([*alike, other], row="workload", column="threads")]
     assert rows == [*["a, value_bytes -"] * 4, "a, value_bytes 64"]
     twice = alike[2].model_copy(update={"table": "again"})
-    rows = [r.levels["workload"] for r in told_apart([alike[2], twice], row="workload", column="threads")]
+    rows = [r.levels["workload"] for r in distinct_by([alike[2], twice], row="workload", column="threads")]
     assert rows == [f"a, table {alike[2].table}", "a, table again"]
 
 

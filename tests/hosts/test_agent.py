@@ -260,7 +260,7 @@ def test_what_drivers_that_are_gone_have_left_is_found(tmp_path: Path, monkeypat
         place.mkdir()
         (place / f"{A}.host").write_text(json.dumps({"holder": holder.model_dump()}))
         (place / "half.host").write_text('{"hol')
-    ((file, holder),) = reservation.left_here()
+    ((file, holder),) = reservation.left_reservations()
     assert (file, holder.pid) == (tmp_path / "benchbook-1" / f"{A}.host", os.getpid())
 
 

@@ -216,7 +216,7 @@ def test_who_waits_gets_in_after_the_first_has_ended(
     monkeypatch.setattr(
         pipeline.lab, "check_free", lambda asked, wait_s: check_reachable(asked, ["db1"], wait_s=wait_s)
     )
-    waiting = threading.Thread(target=pipeline.until_free, args=(lab, ["db1"], console), kwargs={"wait": True})
+    waiting = threading.Thread(target=pipeline.wait_until_free, args=(lab, ["db1"], console), kwargs={"wait": True})
     waiting.start()
     until(lambda: "waiting: hosts.db1: the host is reserved by" in console.export_text(clear=False), "it says for whom")
     assert waiting.is_alive()

@@ -439,7 +439,7 @@ def test_a_driver_that_came_first_while_the_notebook_started_is_waited_for_again
     problem = "HostReserved: hosts.db1: the host is reserved by somebody"
     refused = notebook_run.Executed(home.path, None, 2, problem, "HostReserved")
     done = [refused, notebook_run.Executed(home.path, None, 0, None)]
-    monkeypatch.setattr(pipeline, "until_free", lambda *_, wait: None)
+    monkeypatch.setattr(pipeline, "wait_until_free", lambda *_, wait: None)
     monkeypatch.setattr(pipeline, "_run", lambda *_: done.pop(0))
     monkeypatch.setattr(pipeline, "_publish", lambda report, executed, console: executed.status)
     asked = {"profile": "tiny", "inventory": "lab_test", "system": "mariadb"}

@@ -120,7 +120,7 @@ def taken(record: Record) -> list[Check]:
     return [Check(record.id, "CPU taken", not taken, f"{stolen:.1%} by other virtual machines{used}{of}")]
 
 
-def taken_disk(record: Record) -> list[Check]:
+def disk_taken_by_others(record: Record) -> list[Check]:
     """Return the disk that others used beside the trial, where they did."""
     found = record.proof.get("disk_taken")
     if not found:
@@ -146,7 +146,7 @@ def all_checks(
             client_saturation(record, use(record), environment),
             *failed_probes(record),
             *taken(record),
-            *taken_disk(record),
+            *disk_taken_by_others(record),
         )
     ]
     return pd.DataFrame(rows, columns=["trial", "check", "ok", "found"])

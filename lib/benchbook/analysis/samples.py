@@ -178,7 +178,7 @@ def evenly(items: Sequence[Item], most: int) -> list[Item]:
     return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)]
 
 
-def told_apart(records: Sequence[Record], *, row: str, column: str) -> list[Record]:
+def distinct_by(records: Sequence[Record], *, row: str, column: str) -> list[Record]:
     """Return records with a `row` of its own for each cell, where a panel would hold several: "mixed, value_bytes 64".
 
     Lines of one repetition in one panel would pass for one trial.

@@ -181,7 +181,7 @@ def _ran(status: int, began: float, tried: _Said) -> CellRan:
     return CellRan(status=status, began=began, ended=time.time(), **where, said=said, found=found_by(said))
 
 
-def end_all(batch: str) -> None:
+def end_cells(batch: str) -> None:
     """End what runs here for a batch as Ctrl-C does, and begin nothing more of it."""
     with _lock:
         _ending.add(batch)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from distributed import Client, Future, as_completed, wait
 
-from benchbook.batch.cell import PATIENCE_S, CellOrder, CellRan, end_all
+from benchbook.batch.cell import PATIENCE_S, CellOrder, CellRan, end_cells
 from benchbook.batch.cluster import run_on_worker, topic
 from benchbook.batch.plan import BatchCell
 from benchbook.errors import NotWritten, one_line
@@ -151,7 +151,7 @@ class Dispatch:
 
     def _end_all(self) -> None:
         """End what runs, and wait until it has ended: a second Ctrl-C leaves that to the process guards."""
-        self.client.run(end_all, self.batch, on_error="ignore")
+        self.client.run(end_cells, self.batch, on_error="ignore")
         taken = {key for keys in self.client.processing().values() for key in keys}
         futures = list(self._running.values())
         # A cell that no worker has would be waited for in vain, and a worker that comes later would begin it.

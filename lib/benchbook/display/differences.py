@@ -46,7 +46,7 @@ def hosts_here(inventory: Inventory) -> HTML:
     return show.table(rows + ends, f"Hosts of inventory {inventory.name}{what}")
 
 
-def hosts_then(campaign: Campaign) -> HTML:
+def recorded_hosts(campaign: Campaign) -> HTML:
     """Return the hosts of a recorded campaign."""
     hosts = campaign.environment().hosts
     rows = [{"host": name, "address": f.address, "roles": ", ".join(f.roles)} for name, f in hosts.items()]

@@ -173,7 +173,7 @@ _SETTINGS = [
 _PAIR = re.compile(r"[\s>*_`#•-]*([^\W\d][\w ]{2,40}?)[\s*_`]*[:：=][\s*_`]*(\S.*)")
 
 
-def told_run(read: Reading) -> Run | None:
+def run_in_text(read: Reading) -> Run | None:
     """Return the settings that a document tells in words or prints as an output, where it prints no command."""
     load = next((one for one in ("pgbench", "sysbench") if re.search(rf"\b{one}", read.text)), "")
     pairs = [

@@ -10,7 +10,7 @@ from typing import Any
 from benchbook.documents.setups import commands
 from benchbook.documents.tables import Reading, table_in_sentences
 from benchbook.drafting.claims import claims_of
-from benchbook.drafting.commands import run_of, told_run
+from benchbook.drafting.commands import run_in_text, run_of
 from benchbook.drafting.design import design_of, of_one_list
 from benchbook.drafting.guesses import Guess, Guesses
 from benchbook.drafting.hosts import hosts_of
@@ -36,7 +36,7 @@ def draft(read: Reading, name: str) -> Draft:
     """Return the files of report `name` as its document says them."""
     guesses = Guesses()
     runs = [run for command in commands(read) if (run := run_of(command))]
-    if not any(run.load and run.settings for run in runs) and (told := told_run(read)):
+    if not any(run.load and run.settings for run in runs) and (told := run_in_text(read)):
         runs = [told]
     in_sentences = table_in_sentences(read)
     printed = [*joined(measured_tables(read)), *([in_sentences] if in_sentences else [])]

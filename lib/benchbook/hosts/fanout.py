@@ -84,16 +84,16 @@ def _sort_in(
 
 
 @overload
-def together(first: Callable[[], T], second: Callable[[], U], /) -> tuple[T, U]: ...
+def in_parallel(first: Callable[[], T], second: Callable[[], U], /) -> tuple[T, U]: ...
 
 
 @overload
-def together(first: Callable[[], T], second: Callable[[], U], third: Callable[[], V], /) -> tuple[T, U, V]: ...
+def in_parallel(first: Callable[[], T], second: Callable[[], U], third: Callable[[], V], /) -> tuple[T, U, V]: ...
 
 
-def together(*steps: Callable[[], object]) -> tuple[object, ...]:
+def in_parallel(*steps: Callable[[], object]) -> tuple[object, ...]:
     """What each step returns, run side by side; all have ended before the first failure, in their order, is raised."""
-    with ThreadPoolExecutor(max_workers=len(steps), thread_name_prefix="together") as pool:
+    with ThreadPoolExecutor(max_workers=len(steps), thread_name_prefix="in_parallel") as pool:
         running = [pool.submit(step) for step in steps]
     return tuple(one.result() for one in running)
 

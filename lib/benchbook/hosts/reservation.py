@@ -251,7 +251,7 @@ def release_dead(inventory: Inventory, sshd_addresses: Mapping[str, str]) -> Non
     ask_agent("release", session)
 
 
-def left_here() -> list[tuple[Path, Holder]]:
+def left_reservations() -> list[tuple[Path, Holder]]:
     """Return the reservations on this machine, of those that this user may read, whose drivers are gone."""
     found = []
     for file in sorted(Path(agent.PLACE).parent.glob("benchbook-[0-9]*/*.host")):

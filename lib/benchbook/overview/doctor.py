@@ -37,7 +37,7 @@ _VERSIONS = ("benchbook", "fabric", "papermill", "jupyterlab", "pandas", "scipy"
 
 
 @dataclass(frozen=True)
-class Symptom:
+class DoctorCheck:
     """One thing that was looked at; `fix` is empty where it is well. `needed`: nothing runs without it."""
 
     what: str
@@ -50,7 +50,7 @@ class Symptom:
         return "missing" if self.fix and self.needed else "warning" if self.fix else "ok"
 
 
-def examine() -> list[Symptom]:
+def examine() -> list[DoctorCheck]:
     """Everything that was looked at, in the order of the terminal."""
     return [*_programs(), *_disks(), _memory(), _cores(), *_settings(), *_built(), *_packages()]
 
@@ -72,7 +72,7 @@ def print_all(inventory: str, console: Console, *, as_json: bool = False) -> int
     return 1 if missing else 0
 
 
-def _programs() -> Iterator[Symptom]:
+def _programs() -> Iterator[DoctorCheck]:
     """Yield the table that env/setup reads: purpose, program, Debian package, conda package."""
     search = ":".join([os.environ.get("PATH", ""), _MORE_PATH, *map(str, Path("/usr/lib/postgresql").glob("*/bin"))])
     lines = user_file.text(paths.find("env", "debian-packages.txt")).splitlines()
@@ -82,7 +82,7 @@ def _programs() -> Iterator[Symptom]:
     for purpose, program, debian, _ in reversed(programs.values()):
         where = _where(program, search)
         fix = "" if where else f"apt-get install {debian}{_NEEDED_FOR.get(purpose, f' (for {purpose})')}"
-        yield Symptom(program, where or "not found", fix, needed=purpose == "report")
+        yield DoctorCheck(program, where or "not found", fix, needed=purpose == "report")
 
 
 def _where(program: str, search: str) -> str:
@@ -92,45 +92,45 @@ def _where(program: str, search: str) -> str:
     return "importable" if importlib.util.find_spec(module) else ""
 
 
-def _disks() -> Iterator[Symptom]:
+def _disks() -> Iterator[DoctorCheck]:
     for what, folder in (("disk of data/runs", paths.runs_dir("x").parent), ("disk of the cache", paths.cache_dir())):
         there = next(each for each in (folder, *folder.parents) if each.exists())
         free = shutil.disk_usage(there).free / 1e9
         fix = "" if free >= _DISK_GB else f"free some: a smoke run of all reports takes up to {_DISK_GB:g} GB"
         writable = "" if os.access(there, os.W_OK) else f"make {there} writable"
-        yield Symptom(what, f"{free:.0f} GB free at {folder}", writable or fix, needed=bool(writable))
+        yield DoctorCheck(what, f"{free:.0f} GB free at {folder}", writable or fix, needed=bool(writable))
 
 
-def _memory() -> Symptom:
+def _memory() -> DoctorCheck:
     free = psutil.virtual_memory().available / 1e9
     fix = "" if free >= _MEMORY_GB else f"{_MEMORY_GB:g} GB are better: servers and their load run side by side"
-    return Symptom("memory", f"{free:.1f} GB available", fix, needed=False)
+    return DoctorCheck("memory", f"{free:.1f} GB available", fix, needed=False)
 
 
-def _cores() -> Symptom:
+def _cores() -> DoctorCheck:
     cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
     fix = "something runs here already, and would be measured too" if load > cores / 2 else ""
-    return Symptom("cores", f"{cores}, load {load:.1f}", fix, needed=False)
+    return DoctorCheck("cores", f"{cores}, load {load:.1f}", fix, needed=False)
 
 
-def _settings() -> Iterator[Symptom]:
+def _settings() -> Iterator[DoctorCheck]:
     """Yield what a lab's run that was killed has left set; only root is told."""
     for file, now, before in tune.left("/") if os.geteuid() == 0 else []:
         found = f"{now}, left by a run that was killed; it was {before}"
-        yield Symptom(file, found, f"echo {before} > {file}", needed=False)
-    for file, holder in reservation.left_here():
-        yield Symptom("reservation", f"{file}, of {holder}, which is gone", f"rm {file}", needed=False)
+        yield DoctorCheck(file, found, f"echo {before} > {file}", needed=False)
+    for file, holder in reservation.left_reservations():
+        yield DoctorCheck("reservation", f"{file}, of {holder}, which is gone", f"rm {file}", needed=False)
     for folder in notebook_run.left_by_killed_runs():
         fix = f"rm -r {folder} (the next run does)"
-        yield Symptom("temporary folder", f"{folder}, left by a run that was killed", fix, needed=False)
+        yield DoctorCheck("temporary folder", f"{folder}, left by a run that was killed", fix, needed=False)
 
 
-def _built() -> Iterator[Symptom]:
+def _built() -> Iterator[DoctorCheck]:
     for name in artefacts.names():
-        yield Symptom(f"system {name}", artefacts.state(name))
+        yield DoctorCheck(f"system {name}", artefacts.state(name))
 
 
-def _hosts(inventory: Inventory) -> Iterator[Symptom]:
+def _hosts(inventory: Inventory) -> Iterator[DoctorCheck]:
     """Log in on each host as a run does, and ask what it is.
 
     A lab is started for it. Hosts of other drivers are left alone.
@@ -143,7 +143,7 @@ def _hosts(inventory: Inventory) -> Iterator[Symptom]:
             facts, findings = preflight(session, disk_bytes=0)
     except FanOutFailed as problem:
         for name in problem.done:
-            yield Symptom(f"host {name}", "answers")
+            yield DoctorCheck(f"host {name}", "answers")
         for name, refused in problem.failed.items():
             yield _refused(f"host {name}", refused)
         return
@@ -153,18 +153,18 @@ def _hosts(inventory: Inventory) -> Iterator[Symptom]:
     for name, about in facts.items():
         memory, disk = (about.memory_bytes or 0) / 1e9, about.disk_free_bytes / 1e9
         found = f"{about.cores} cores, {memory:.0f} GB of memory, {disk:.0f} GB of disk free, {about.os}"
-        yield Symptom(f"host {name}", found)
+        yield DoctorCheck(f"host {name}", found)
     for finding in findings:
-        yield Symptom(f"host {finding.host}: {finding.what}", finding.found, finding.wanted, needed=False)
+        yield DoctorCheck(f"host {finding.host}: {finding.what}", finding.found, finding.wanted, needed=False)
 
 
-def _refused(what: str, problem: BenchbookError) -> Symptom:
+def _refused(what: str, problem: BenchbookError) -> DoctorCheck:
     if not isinstance(problem, BadInput):
-        return Symptom(what, str(problem), "check that `ssh` reaches it")
-    return Symptom(what, problem.cause, problem.fix or "")
+        return DoctorCheck(what, str(problem), "check that `ssh` reaches it")
+    return DoctorCheck(what, problem.cause, problem.fix or "")
 
 
-def _packages() -> Iterator[Symptom]:
-    yield Symptom("Python", platform.python_version())
-    yield Symptom("packages", ", ".join(f"{name} {version(name)}" for name in _VERSIONS))
-    yield Symptom("checkout", str(paths.home()))
+def _packages() -> Iterator[DoctorCheck]:
+    yield DoctorCheck("Python", platform.python_version())
+    yield DoctorCheck("packages", ", ".join(f"{name} {version(name)}" for name in _VERSIONS))
+    yield DoctorCheck("checkout", str(paths.home()))

@@ -18,7 +18,7 @@ from benchbook.errors import ConnectionLost, HostUnusable, OutputNotParseable, S
 from benchbook.hosts.agent import WITHOUT_SITE, Command, Job
 from benchbook.hosts.command_line import quote
 from benchbook.hosts.endpoint import Endpoint, at
-from benchbook.hosts.fanout import together
+from benchbook.hosts.fanout import in_parallel
 from benchbook.hosts.host import Host
 from benchbook.hosts.host_models import Json
 from benchbook.hosts.session import Session
@@ -239,7 +239,7 @@ class DM:
 
     def start(self) -> None:
         """The worker first: a master that finds none backs off for seconds."""
-        together(lambda: self.worker.mkdir(self.folder), lambda: self.master.mkdir(self.master.path("dm-master")))
+        in_parallel(lambda: self.worker.mkdir(self.folder), lambda: self.master.mkdir(self.master.path("dm-master")))
         self._jobs[WORKER] = self._launch(self.worker, WORKER, self._worker_config())
         # Both may be on one host: the worker has taken the login that was opened there as DM ended.
         await_answer(WORKER, self._knock_at_worker, timeout_s=30)
@@ -310,7 +310,7 @@ class DM:
 
     def wipe(self) -> None:
         """With stopped servers: no task, no relay log, no dump, no log is left of what ran before."""
-        together(
+        in_parallel(
             lambda: self.worker.run(["rm", "-rf", "--", self.folder], timeout=300),
             lambda: self.master.run(["rm", "-rf", "--", self.master.path("dm-master")]),
         )

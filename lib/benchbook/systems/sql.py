@@ -38,7 +38,7 @@ ClientSignatureAlgorithms = ed448
 
 # A server is believed that an authority of the endpoint's `tls_ca` vouches for, else one that this machine trusts; of
 # the latter, which vouch for anybody, only by the name that it was called.
-def believing(endpoint: Endpoint) -> ssl.SSLContext:
+def tls_context(endpoint: Endpoint) -> ssl.SSLContext:
     """Return the settings of a client that believes this server as its `tls_ca` says."""
     made = ssl.create_default_context(cadata=endpoint.tls_ca or None)
     # Certificates of an authority of one's own name a database server, and rarely the address that it is called by.
@@ -111,7 +111,7 @@ def connection(
         read_timeout=timeout_s,
         write_timeout=timeout_s,
         connect_timeout=10,
-        ssl=believing(endpoint) if endpoint.tls else None,
+        ssl=tls_context(endpoint) if endpoint.tls else None,
         ssl_disabled=not endpoint.tls,
     )
     with via.connected(endpoint.address, endpoint.port) as sock:

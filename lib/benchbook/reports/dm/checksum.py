@@ -22,7 +22,7 @@ from math import ceil
 from typing import Any
 
 from benchbook.errors import BadInput, TrialFailed
-from benchbook.hosts.fanout import together
+from benchbook.hosts.fanout import in_parallel
 from benchbook.systems.statements import identifier, literal
 
 Execute = Callable[[str], Sequence[Sequence[Any]]]
@@ -177,7 +177,7 @@ def sums(execute: Execute, of: Layout, chunk: Chunk) -> Sums:
 
 
 def _compare(source: Execute, target: Execute, database: str, table: str, chunk_rows: int) -> TableProof:
-    ours, theirs = together(lambda: layout(source, database, table), lambda: layout(target, database, table))
+    ours, theirs = in_parallel(lambda: layout(source, database, table), lambda: layout(target, database, table))
     if ours is None or theirs is None:
         side = "source" if ours is None else "target"
         return TableProof(table, 0, 0, 0, (f"the {side} has no such table",))
@@ -186,7 +186,8 @@ def _compare(source: Execute, target: Execute, database: str, table: str, chunk_
     ranges = chunks(source, ours, chunk_rows)
     # Both sides hash by the source's layout: the target may know types and keys by other names.
     pairs = [
-        (chunk, *together(partial(sums, source, ours, chunk), partial(sums, target, ours, chunk))) for chunk in ranges
+        (chunk, *in_parallel(partial(sums, source, ours, chunk), partial(sums, target, ours, chunk)))
+        for chunk in ranges
     ]
     differences = tuple(_difference(chunk, a, b) for chunk, a, b in pairs if a != b)
     return TableProof(

@@ -12,7 +12,7 @@ from functools import partial
 from benchbook.campaign.design import digest
 from benchbook.errors import SystemFailed, TrialFailed, WorkloadFailed
 from benchbook.hosts.endpoint import at
-from benchbook.hosts.fanout import together
+from benchbook.hosts.fanout import in_parallel
 from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.probes.probe import make, of_others, of_profile, of_prometheus
@@ -79,7 +79,7 @@ class Pipeline:
         say("removing what DM left, and bringing upstream and target to their starting state")
         self._is_clean = False
         self.dm.stop()
-        together(self.dm.wipe, lambda: self._start_upstream(say), self._start_target)
+        in_parallel(self.dm.wipe, lambda: self._start_upstream(say), self._start_target)
         self._is_clean = True
 
     def fresh(self, *, sync: bool, check_disk: Callable[[], None]) -> None:
@@ -91,12 +91,12 @@ class Pipeline:
             self._fill_sync()
         mysql.begin_binlog_anew(self.upstream)
         self.dm.start()
-        together(check_disk, self.dm.ready)
+        in_parallel(check_disk, self.dm.ready)
 
     def clean(self) -> None:
         """Remove what a trial wrote: at its end, not only when the next begins."""
         self.dm.stop()
-        together(self.dm.wipe, self._empty)
+        in_parallel(self.dm.wipe, self._empty)
         self._is_clean = True
 
     def _empty(self) -> None:

@@ -14,7 +14,7 @@ from benchbook.campaign.progress import TPS
 from benchbook.errors import HostUnusable
 from benchbook.hosts.agent import Ended
 from benchbook.hosts.command_line import quote
-from benchbook.hosts.fanout import together
+from benchbook.hosts.fanout import in_parallel
 from benchbook.hosts.host import blaming_disks
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.host_models import Json
@@ -144,7 +144,7 @@ class DmReplication:
             self.pipeline.dm.start_task(task)
             status = self._watch.until(lambda s: s.stage == "Finished", progress, on_rate)
         ended, count = time.time(), dm_log.count_command(quote([task.dumped_data]))
-        log, statements, wrote = together(
+        log, statements, wrote = in_parallel(
             self.pipeline.dm.log,
             lambda: self.pipeline.dm.worker.run(count, timeout=600).stdout,
             lambda: self._on_disk(trial, f"dumped_data.{TASK}"),
@@ -214,7 +214,7 @@ class DmReplication:
 
     def _on_disk(self, trial: Trial, wrote: str) -> Json:
         """Return what the trial had on disk: in a folder of DM's, and in the upstream's binlog."""
-        written, logged = together(
+        written, logged = in_parallel(
             lambda: self.pipeline.dm.bytes_in(wrote), lambda: mysql.binlog_bytes(self.pipeline.upstream)
         )
         return {"disk_bytes": {wrote: written, "bound": self._disk_bytes(trial), "binlog": logged}}

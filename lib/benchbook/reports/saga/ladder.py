@@ -17,7 +17,7 @@ from benchbook.campaign.progress import TPS
 from benchbook.campaign.record import Quantity
 from benchbook.errors import SystemFailed, TrialFailed, WorkloadFailed
 from benchbook.hosts.agent import Command, Ended, Job
-from benchbook.hosts.fanout import together
+from benchbook.hosts.fanout import in_parallel
 from benchbook.hosts.host import Host, blaming_disks
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.host_models import Json
@@ -150,10 +150,10 @@ class SagaLadder:
                 self._driver.check_options(str(trial.cell.levels["workload"]))
         found = self._start.bring(block[0].cell.system, say)
         say("starting DTM and the business service")
-        together(self._dtm.servers.start, self._business.servers.start)
-        together(self._dtm.servers.ready, self._business.servers.ready)
+        in_parallel(self._dtm.servers.start, self._business.servers.start)
+        in_parallel(self._dtm.servers.ready, self._business.servers.ready)
         self._business.reset()
-        known = together(self._dtm.about, self._business.about)
+        known = in_parallel(self._dtm.about, self._business.about)
         return {**found, **{about.name: SystemDescription(**vars(about)) for about in known}}
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
@@ -198,7 +198,7 @@ class SagaLadder:
             # What is asked of a dead server fails at once: more requests, so that some are left when it comes back.
             requests = 5 * max(requests, UNDER_WAY_BEFORE_KILL)
         # They empty tables of their own, side by side.
-        together(self._dtm.forget, self._business.reset)
+        in_parallel(self._dtm.forget, self._business.reset)
         command = ab.for_requests(
             self._ab,
             url,
@@ -271,7 +271,7 @@ class SagaLadder:
     ) -> Measurement:
         rung, summary = Rung.of(trial.cell.levels), ab.parse(text)
         # The counters have been read: what is asked here is not among the load's statements.
-        stats, books, ends = together(self._business.stats, self._business.books, self._dtm.ends)
+        stats, books, ends = in_parallel(self._business.stats, self._business.books, self._dtm.ends)
         proof = {
             "global": stats["global"],
             "branches": stats["branches"],
@@ -317,7 +317,7 @@ class SagaLadder:
         return mysql.counters(self._store.hosts[0], self._store.endpoints()[0])
 
     def _stop_services(self) -> None:
-        together(self._business.servers.stop, self._dtm.servers.stop)
+        in_parallel(self._business.servers.stop, self._dtm.servers.stop)
 
 
 def ab_version(text: str) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from benchbook import paths
 from benchbook.errors import HostUnusable, SystemFailed, TrialFailed
 from benchbook.hosts.agent import Command
-from benchbook.hosts.fanout import together
+from benchbook.hosts.fanout import in_parallel
 from benchbook.hosts.host import Host
 from benchbook.hosts.host_models import Json
 from benchbook.hosts.lab_host import has_account
@@ -109,7 +109,7 @@ class EqualSides:
     def prove(self, output: str) -> Json:
         """Return the evidence, for a record. Raise TrialFailed with the engine's `output` on any difference."""
         before = self._held
-        source, target = together(self._source, lambda: self._read(self.target))
+        source, target = in_parallel(self._source, lambda: self._read(self.target))
         if source is before and source != target:
             source = self._held = self._read(self.source)
         found = [

@@ -15,7 +15,7 @@ from benchbook.campaign.experiment import Measurement
 from benchbook.errors import TrialFailed, WorkloadFailed
 from benchbook.hosts.agent import Ended, Job
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.fanout import together
+from benchbook.hosts.fanout import in_parallel
 from benchbook.hosts.host import Host
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.host_models import Survey
@@ -106,12 +106,12 @@ class Transfer:
         command = engine.command(levels, self._source.endpoint, self._target.endpoint)
         with blaming(self._source, self._target), ExitStack() as probing:
             watch = watching(self._session, self._probes())
-            _, watched = together(self._make_room, lambda: probing.enter_context(watch))
+            _, watched = in_parallel(self._make_room, lambda: probing.enter_context(watch))
             with self._session.following(self.client, JOB, command) as job:
                 ended = job.wait(every_s=0.1, on_look=self._watch(engine, job))
                 moved, output = self._read(engine, job, ended)
             # The copy is over: the probes end while it is read back.
-            _, proof = together(probing.close, lambda: self._sides.prove(output))
+            _, proof = in_parallel(probing.close, lambda: self._sides.prove(output))
         load = CopyRun(moved, ended, watched.series, self.client.name)
         summary = summarise(load)
         return Measurement(
