@@ -449,7 +449,9 @@ def cite(
     from benchbook import cite as citing
 
     if check_ and update:
-        raise BadInput("both at once", key="--check", value="--update", fix="give one of them")
+        raise BadInput(
+            "--check and --update exclude each other", key="--check", value="--update", fix="give one of them"
+        )
     raise typer.Exit(citing.run(files, console, update=update, receipt=receipt, badge=badge))
 
 

@@ -61,13 +61,13 @@ def test_a_probe_that_asks_for_no_server_watches_the_machine(home: Home) -> None
     ("text", "said"),
     [
         (METRICS + "def sample(:\n", "line 2: cannot be loaded (got 'SyntaxError: invalid syntax (mine.py, line 2)')"),
-        (SAMPLE, "METRICS: says nothing of its numbers. Fix: add METRICS = {"),
+        (SAMPLE, "METRICS: the probe declares no metrics. Fix: add METRICS = {"),
         (f"METRICS = {{}}\n{SAMPLE}", "METRICS: not a dict of metrics (got {}). Fix: write it like METRICS = {"),
         (f"METRICS = ['a']\n{SAMPLE}", "METRICS: not a dict of metrics (got \"['a']\"). Fix: "),
         (f"METRICS = dict(a=1)\n{SAMPLE}", "METRICS.a: not a kind and a unit (got 1)"),
         (f"import os\nos.no_such\n{METRICS}{SAMPLE}", "line 2: cannot be loaded (got \"AttributeError: module 'os'"),
         (f"import no_such\n{METRICS}{SAMPLE}", "what only hosts have is imported in `sample`"),
-        ("import os\nos._exit(3)\n", "ended when it was loaded (got 'status 3')"),
+        ("import os\nos._exit(3)\n", "Python cannot load the file (got 'status 3')"),
         (f"METRICS = {{'a': ('gauge', 'B')}}\n{SAMPLE}",
          "METRICS.a: not a kind and a unit (got ('gauge', 'B')). Fix: write (\"level\", unit), or (\"counter\", unit"),
         (f"METRICS = {{'a': ('level', '')}}\n{SAMPLE}", "METRICS.a: not a kind and a unit (got ('level', ''))"),
@@ -116,7 +116,7 @@ def test_a_report_stops_at_a_bad_probe_before_any_host_is_touched(home: Home, re
     if lab != "lab_test":
         home.write(f"env/hosts/{lab}.yaml", (ROOT / f"env/hosts/{lab}.yaml").read_text())
     home.write("env/profiles/tiny.yaml", {**PROFILE, "probes": ["mine"]})
-    with pytest.raises(BadInput, match=f"{path}: METRICS: says nothing of its numbers"):
+    with pytest.raises(BadInput, match=f"{path}: METRICS: the probe declares no metrics"):
         pipeline.run_report(report, {"profile": "tiny", "inventory": lab}, Console(quiet=True))
     assert not (home.path / ".lab").exists()
 

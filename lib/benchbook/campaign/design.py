@@ -191,7 +191,7 @@ def plan(
     """
     if len(cells) * repetitions > MOST_TRIALS:
         count, fix = len(cells) * repetitions, f"ask for fewer repetitions or levels: at most {MOST_TRIALS:,} trials"
-        raise BadInput("a plan of so many trials is never run", key="repetitions", value=count, fix=fix)
+        raise BadInput("the plan has more trials than anybody could run", key="repetitions", value=count, fix=fix)
     conditions = _canonical(conditions_of(asked))
     shared, trials = _shared(cells), list[Trial]()
     for repetition in range(1, repetitions + 1):

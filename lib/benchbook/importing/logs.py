@@ -173,7 +173,7 @@ def _name(name: str) -> str:
             "not a name for a report (lower-case letters, digits, underscores)", key="name", value=name, fix=fix
         )
     if name in published.known_reports() and published.facts(name).restaged_by != KIND:
-        raise BadInput("a report of this name is there, and is no import", key="name", value=name, fix=fix)
+        raise BadInput("a report of this name exists, and was not imported", key="name", value=name, fix=fix)
     return name
 
 

@@ -139,7 +139,12 @@ def _described(path: Path, changed_ns: int, size: int) -> str:
     lines = done.stdout.splitlines()
     if done.returncode != 0 or not lines:
         ending = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
-        raise BadInput("ended when it was loaded", file=path, value=ending, fix="have it end nothing but in `sample`")
+        raise BadInput(
+            "Python cannot load the file",
+            file=path,
+            value=ending,
+            fix="mend what fails there; only `sample` may exit",
+        )
     # Before it stands what the file itself prints.
     return lines[-1]
 
@@ -147,7 +152,7 @@ def _described(path: Path, changed_ns: int, size: int) -> str:
 def _metrics(said: Any, path: Path) -> dict[str, Metric]:
     """`said` is a list of (name, what the file says of it), or what stands in place of a dict."""
     if said is None:
-        raise BadInput("says nothing of its numbers", file=path, key="METRICS", fix=f"add {_EXAMPLE}")
+        raise BadInput("the probe declares no metrics", file=path, key="METRICS", fix=f"add {_EXAMPLE}")
     if not isinstance(said, list) or not said:
         value = said if isinstance(said, str) else {}
         raise BadInput("not a dict of metrics", file=path, key="METRICS", value=value, fix=f"write it like {_EXAMPLE}")
