@@ -569,19 +569,26 @@ def audit(
     """
     if logs:
         if page or as_sarif:
-            raise BadInput(
-                "--logs prints text or, with --json, JSON", key="audit --logs", fix="leave --page, --sarif out"
-            )
+            said, fix = "--logs prints text or, with --json, JSON", "leave --page, --sarif out"
+            raise BadInput(said, key="audit --logs", fix=fix)
         raise typer.Exit(_against_logs(sources or [], logs, levels, as_json=as_json))
 
     if not sources or all(re.fullmatch(r"\w+", source) and not Path(source).exists() for source in sources):
-        from benchbook.audit import report_audit
+        raise typer.Exit(_audit_reports(sources, strict=strict, as_json=as_json))
+    raise typer.Exit(_audit_documents(sources, page, as_json=as_json, as_sarif=as_sarif))
 
-        found = report_audit.audits(sources)
-        (report_audit.show_json if as_json else report_audit.show)(found, console)
-        raise typer.Exit(1 if strict and any(one.findings for one in found) else 0)
 
+def _audit_reports(names: list[str] | None, *, strict: bool, as_json: bool) -> int:
+    from benchbook.audit import report_audit
+
+    found = report_audit.audits(names)
+    (report_audit.show_json if as_json else report_audit.show)(found, console)
+    return int(strict and any(one.findings for one in found))
+
+
+def _audit_documents(sources: list[str], page: Path | None, *, as_json: bool, as_sarif: bool) -> int:
     from benchbook.documents import audit as documents
+    from benchbook.documents.page import page as page_of
     from benchbook.documents.tables import reading
 
     status, read = 0, []
@@ -594,14 +601,12 @@ def audit(
             status = error.exit_status
     audits = [one for _, one in read]
     if page:
-        from benchbook.documents.page import page as page_of
-
         replace_text(page, "\n".join(page_of(*one) for one in read))
     if as_json or as_sarif:
         print(documents.as_sarif(audits) if as_sarif else documents.as_json(audits))
     else:
         documents.show(audits, console)
-    raise typer.Exit(status or int(any(one.wrong for one in audits)))
+    return status or int(any(one.wrong for one in audits))
 
 
 def _against_logs(documents: list[str], logs: list[str], levels: str, *, as_json: bool) -> int:
