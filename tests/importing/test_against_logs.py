@@ -115,6 +115,21 @@ def test_columns_may_be_systems_and_digits_may_be_cut_off(tmp_path: Path) -> Non
     ]
 
 
+def test_a_column_may_be_a_version_that_its_heading_has_as_its_one_number(tmp_path: Path) -> None:
+    """As github.com/felipebrgs1/pgbench_13x18beta prints them: files pgbench_13_std_..., a column PostgreSQL 13."""
+    head = "| Threads | PostgreSQL 13 | PostgreSQL 18 | 13 of 18 |\n|---|---|---|---|\n"
+    write(tmp_path / "logs" / "13", {4: (100,)})
+    write(tmp_path / "logs" / "18", {4: (110,)})
+    (tmp_path / "report.md").write_text(f"Throughput (TPS), table 18\n\n{head}| 4 | 100 | 111 | 7 |\n")
+    words = ["audit", str(tmp_path / "report.md"), "--logs", str(tmp_path / "logs"), "--json"]
+    done = CliRunner().invoke(cli.app, [*words, "--levels", "{system}/{workload}/{threads}-{repetition}.txt"])
+    (found,) = json.loads(done.stdout)
+    told = {one["column"]: (one["given_by"], one["statistics"], one["why"]) for one in found["figures"]}
+    assert told["PostgreSQL 13"] == (["the only run"], {"the only run": 100.0}, "")
+    assert told["PostgreSQL 18"] == ([], {"the only run": 110.0}, "")
+    assert told.get("13 of 18", ([], {}, "it"))[2].startswith("it")
+
+
 def test_for_people_a_line_for_each_that_is_not_given(tmp_path: Path) -> None:
     (tmp_path / "report.md").write_text(REPORT)
     logs = write(tmp_path / "logs")

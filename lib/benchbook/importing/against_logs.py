@@ -121,7 +121,8 @@ def _of_row(table: Table, row: int, column: Column, logs: Sequence[Log]) -> tupl
             found = _fitting(level.heading, text, found)
             if not found:
                 return [], f"no log has {level.heading} {text}"
-    for words in (column.heading, table.caption, table.section):
+    found = _named(column.heading, found, is_heading=True)
+    for words in (table.caption, table.section):
         found = _named(words, found)
     cells = {(log.system, log.run.program, tuple(v for n, v in log.levels.items() if n != "file")) for log in found}
     if len(cells) > 1:
@@ -157,12 +158,17 @@ def _is_called(level: str, heading: str) -> bool:
     return name in said or (len(said) > 2 and said in name)
 
 
-def _named(words: str, logs: Sequence[Log]) -> list[Log]:
-    """Return the logs of the one workload, system, or number of threads that is named in words; else all of them."""
+def _named(words: str, logs: Sequence[Log], *, is_heading: bool = False) -> list[Log]:
+    """Return the logs of the one workload, system, or number of threads that is named in words; else all of them.
+
+    A system that is a number, as a version, may be the one number of a heading, which is never one of tables or pages.
+    """
     said, found = _plain(words), list(logs)
     for level in ("workload", "system"):
         values = {_value(log, level) for log in found}
         named = sorted((value for value in values if _is_in(_plain(value), said)), key=len)
+        numbers = re.findall(r"\d+(?:\.\d+)*", words) if is_heading and not named else []
+        named = named or [value for value in values if [value] == numbers]
         # `update_index` is in `oltp_update_index` as well: the longest is meant, where it holds the others.
         if named and all(_plain(value) in _plain(named[-1]) for value in named) and len(values) > 1:
             found = [log for log in found if _value(log, level) == named[-1]]
