@@ -21,6 +21,7 @@ REPORTS = [
     "ddt_full_scale",
     "dm_1_0_alpha",
     "dm_1_0_ga",
+    "dolt_vs_mysql_sysbench",
     "dtm_mysql",
     "etcd_3_2_performance",
     "pgcat_pgbench",
@@ -106,6 +107,28 @@ def test_tidb_text_says_other_threads_than_two_tables():
 # page, and what is printed there in microseconds is kept in milliseconds; pgbench printed with and without connecting.
 NUMBERS: dict[tuple[str, str, str], list[tuple]] = {
     ("tidb_v7_1_3_tpcc", "tpcc", "threads tpmc"): [(50, 42839), (100, 72895), (200, 97924)],
+    ("dolt_vs_mysql_sysbench", "reads", "workload server p50_ms"): [
+        ("oltp_point_select", "mysql8", 0.21),
+        ("oltp_point_select", "dolt", 0.28),
+        ("oltp_read_only", "mysql8", 3.89),
+        ("oltp_read_only", "dolt", 5.37),
+        ("select_random_points", "mysql8", 0.36),
+        ("select_random_points", "dolt", 0.58),
+        ("select_random_ranges", "mysql8", 0.39),
+        ("select_random_ranges", "dolt", 0.61),
+    ],
+    ("dolt_vs_mysql_sysbench", "writes", "workload server p50_ms"): [
+        ("oltp_insert", "mysql8", 4.18),
+        ("oltp_insert", "dolt", 3.25),
+        ("oltp_read_write", "mysql8", 9.39),
+        ("oltp_read_write", "dolt", 11.87),
+        ("oltp_update_index", "mysql8", 4.25),
+        ("oltp_update_index", "dolt", 3.3),
+        ("oltp_update_non_index", "mysql8", 4.25),
+        ("oltp_update_non_index", "dolt", 3.25),
+        ("oltp_write_only", "mysql8", 5.28),
+        ("oltp_write_only", "dolt", 6.43),
+    ],
     ("pgcat_pgbench", "select_only", "server threads tps_connecting tps latency_mean_ms"): [
         ("pgbouncer", 16, 103417.377469, 103510.639935, 0.155),
         ("pgbouncer", 32, 110325.939785, 110386.513435, 0.290),

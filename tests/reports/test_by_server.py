@@ -45,6 +45,15 @@ def test_a_cell_has_the_levels_of_its_own_rows() -> None:
     ]
 
 
+def test_rows_may_name_their_workload_too() -> None:
+    """Dolt's two tables have four and five tests by one client."""
+    asked = ByServerParameters(profile="smoke", inventory="lab_dolt", systems=["mysql8", "dolt"], workloads=["writes"])
+    cells = KIND.cells(load("dolt_vs_mysql_sysbench"), asked)
+    of_dolt = [cell.levels for cell in cells if cell.system == "dolt"]
+    assert of_dolt[0] == {"workload": "oltp_insert", "threads": 1, "server": "dolt"}
+    assert (len(cells), len({levels["workload"] for levels in of_dolt})) == (10, 5)
+
+
 def test_every_published_row_stands_once_beside_what_was_measured_of_its_system() -> None:
     trials = plan(KIND.cells(REPORT, parameters("postgresql", "pgbouncer")), 3, seed=1, asked={})
     found = tabled.beside(KIND, REPORT, records(), trials)

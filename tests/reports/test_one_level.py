@@ -22,6 +22,7 @@ LEFT: dict[str, dict[str, Any]] = {
     "ddt_full_scale": {"engines": ["mongodump"], "threads": ["5/15"]},
     "dm_1_0_alpha": {"tables": ["result"]},
     "dm_1_0_ga": {"tables": ["dump"]},
+    "dolt_vs_mysql_sysbench": {"systems": ["dolt"], "workloads": ["oltp_insert"]},
     "dtm_mysql": {"rungs": ["no_dtm:2"], "concurrency": [10]},
     "etcd_3_2_performance": {"workloads": ["range_serializable"], "threads": [1]},
     "pgcat_pgbench": {"systems": ["pgbouncer"], "threads": [16]},

@@ -91,9 +91,9 @@ def go_program() -> str:
     return found
 
 
-def go_environment() -> dict[str, str]:
-    """Ours, without cgo: static programs need no C compiler here and no particular libc on the hosts."""
-    return {**os.environ, "CGO_ENABLED": "0"}
+def go_environment(*, cgo: bool = False) -> dict[str, str]:
+    """Ours; without cgo, static programs need no C compiler here and no particular libc on the hosts."""
+    return {**os.environ, "CGO_ENABLED": "1" if cgo else "0"}
 
 
 def go_platform(module: Path) -> dict[str, str]:
@@ -162,6 +162,8 @@ class Recipe(BaseModel):
     files: dict[str, str] = {}  # file name -> MODULE/FILE: what a dependency ships beside its code (SQL, templates)
     ldflags: Annotated[str, BeforeValidator(_joined)] = ""  # as Go takes them, or as a list of them
     tags: list[str] = []
+    # Needs a C compiler here. Link it statically by `ldflags`: hosts may have another libc.
+    cgo: bool = False
     # From empty caches on 2 cores, downloads among them: what the user is told to expect.
     minutes: Annotated[float, Field(gt=0)]
     inputs: list[str] = ["**/*.go"]  # our own sources, as globs: part of the key
@@ -220,7 +222,7 @@ def key(name: str, wanted: Recipe, target: dict[str, str]) -> str:
     module = _systems_dir() / name
     files = {"go.mod", "go.sum"}
     files |= {str(file.relative_to(module)) for glob in wanted.inputs for file in module.glob(glob) if file.is_file()}
-    made_of = wanted.model_dump(mode="json", exclude={"minutes"})
+    made_of = wanted.model_dump(mode="json", exclude={"minutes"} if wanted.cgo else {"minutes", "cgo"})
     digest = hashlib.sha256(json.dumps([target, made_of], sort_keys=True).encode())
     for file in sorted(files):
         content = user_file.content(module / file, most=100_000_000) if user_file.is_there(module / file) else b""
@@ -247,7 +249,8 @@ def _build_into(folder: Path, name: str, wanted: Recipe, say: Say) -> None:
     start = time.monotonic()
     with made_whole(folder) as scratch:
         for program, package in wanted.programs.items():
-            _compile(_command(wanted, scratch / program, package), _systems_dir() / name, scratch, say)
+            command = _command(wanted, scratch / program, package)
+            _compile(command, _systems_dir() / name, scratch, say, go_environment(cgo=wanted.cgo))
         (scratch / "go.log").unlink()
         for file, source in wanted.files.items():
             shutil.copyfile(go_module_file(_systems_dir() / name, source), scratch / file)
@@ -269,11 +272,11 @@ def _command(wanted: Recipe, out: Path, package: str) -> list[str]:
     return [*command, *tags, "-o", str(out), package]
 
 
-def _compile(command: list[str], module: Path, scratch: Path, say: Say) -> None:
+def _compile(command: list[str], module: Path, scratch: Path, say: Say, env: dict[str, str]) -> None:
     start, log = time.monotonic(), scratch / "go.log"
     with (
         log.open("wb") as output,
-        subprocess.Popen(command, cwd=module, env=go_environment(), stdout=output, stderr=subprocess.STDOUT) as process,
+        subprocess.Popen(command, cwd=module, env=env, stdout=output, stderr=subprocess.STDOUT) as process,
         _ended_with_us(process),
     ):
         while (status := _wait(process, TICK_S)) is None:

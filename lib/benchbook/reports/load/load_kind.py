@@ -287,8 +287,8 @@ class ByServerParameters(LoadParameters):
     system: Words = "postgresql"
 
 
-class ByServerKind(LoadKind):
-    """As any load report, but each system is put beside its own rows, and beside no other's.
+class ByServerKind(ByWorkloadKind):
+    """As any load report, but each system is put beside its own rows, and beside no other's; rows may name a workload.
 
     A published system that was not run keeps its rows, under its own name and with nothing measured.
     """

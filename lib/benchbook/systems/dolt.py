@@ -1,0 +1,83 @@
+"""Dolt: MySQL's protocol over data under version control; a dolt sql-server on each host of role `dolt`."""
+
+from __future__ import annotations
+
+import json
+
+from benchbook.hosts.agent import Command
+from benchbook.hosts.host import Host
+from benchbook.hosts.session import Session
+from benchbook.hosts.timeouts import LONGEST_S
+from benchbook.profiles import Profile
+from benchbook.systems.base import SPARE, System
+from benchbook.systems.server import ServerProgram
+from benchbook.systems.sql import RETRIED, RETRY_NOTE, query
+from benchbook.systems.statements import literal
+
+# As many as it takes by itself (servercfg.DefaultMaxConnections is 1,000); for more it is raised.
+_CONNECTIONS = 1000
+# Its home is the job's folder: there stands that it is to tell nobody how it is used. Without an account it would make
+# root@localhost, without a password.
+_STARTS = """\
+mkdir -p .dolt && cp config_global.json .dolt/ && export DOLT_ROOT_PATH="$PWD" &&
+"$0" --data-dir "$1" sql --file accounts.sql && exec "$0" sql-server --config server.yaml
+"""
+
+
+class Dolt(System):
+    """The real dolt, built from its Go module."""
+
+    name = "dolt"
+    title = "Dolt"
+    protocol = "mysql"
+    default_port = 3306
+    builds = ("dolt",)
+    takes = ("binary", "settings")
+    retried_errors = RETRIED
+
+    def __init__(self, session: Session, profile: Profile) -> None:
+        super().__init__(session, profile)
+        self.program = ServerProgram(f"systems.{self.name}.binary", "dolt", "dolt", self.settings.binary)
+
+    def install(self) -> None:
+        for host in self.own_hosts:
+            self.program.install(host)
+
+    @property
+    def identity(self) -> str:
+        return f"{self.name}-{self.program.identity()}"
+
+    def command(self, host: Host) -> Command:
+        server = {
+            "log_level": "warning",
+            "data_dir": self.data(host),
+            "listener": {
+                "host": host.address,
+                "port": self.port,
+                "max_connections": max(_CONNECTIONS, self.clients + SPARE),
+                # Where a job begins, in its folder: else it is /tmp/mysql.sock.
+                "socket": "dolt.sock",
+            },
+            "system_variables": dict(self.server_settings),
+        }
+        account, password = f"{literal(self.settings.user)}@'%'", literal(self.password)
+        accounts = (
+            f"CREATE USER IF NOT EXISTS {account} IDENTIFIED BY {password};\n"
+            f"ALTER USER {account} IDENTIFIED BY {password};\n"
+            f"GRANT ALL ON *.* TO {account} WITH GRANT OPTION;\n"
+        )
+        files = {
+            "accounts.sql": accounts,
+            # JSON is YAML.
+            "server.yaml": json.dumps(server),
+            "config_global.json": json.dumps({"metrics.disabled": "true"}),
+        }
+        argv = ["sh", "-c", _STARTS, self.program.on(host), self.data(host)]
+        return Command(argv, timeout_s=LONGEST_S, grace_s=30, secrets=files)
+
+    def version(self) -> str:
+        """Return its own version; that of `VERSION()` is the one of the MySQL that it is like."""
+        return str(query(self.own_hosts[0], self.endpoints()[0], "SELECT dolt_version()")[0][0])
+
+    def notes(self) -> tuple[str, ...]:
+        return ("data in Dolt's working set: no load makes a commit of its history", RETRY_NOTE)
