@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, names_secret
 from benchbook.user_input import user_file
 from benchbook.user_input.choices import meant
 from benchbook.user_input.strict_yaml import MOST_YAML_BYTES, line_of, yaml_text
@@ -63,7 +63,7 @@ def bad_input(
     first, whole = errors[0], [*filter(None, below.split(".")), *keys]
     # A check of ours may know the fix.
     said, _, fix = first["msg"].rstrip(".").removeprefix("Value error, ").partition(". Fix: ")
-    fix = fix or _fix(first, model)
+    fix = fix or _fix(first, model, is_secret=names_secret(".".join(map(str, keys))))
     kinds = list(dict.fromkeys(filter(None, (_KINDS.get(each["type"].split("_")[0]) for each in errors))))
     if len(kinds) > 1:
         said, fix = (
@@ -101,11 +101,15 @@ _KINDS = {
 }
 _FIXES = {
     "missing": "add this key",
+    "invalid": "put it in quotes",
     "literal": "write one of these",
     "list": "write a list, as in [a, b]",
     "tuple": "write a list, as in [a, b]",
     "bool": "write true or false, without quotes",
-    "int": "write a whole number, as in 10",
+    "float": "write a number, as in 1.5",
+    "finite": "write a number, as in 1.5",
+    "string_too_long": "shorten it",
+    "string_too_short": "write it, or remove the key",
     "slip": "correct its spelling, or remove it",
     "indent": "indent them",
 }
@@ -131,21 +135,34 @@ def _line(file: object, keys: Sequence[str | int]) -> int | None:
     return line_of(user_file.text(path, most=MOST_YAML_BYTES), keys)
 
 
-def _fix(error: Any, model: type[BaseModel]) -> str:
+def _fix(error: Any, model: type[BaseModel], *, is_secret: bool) -> str:
     kind, value = error["type"], error.get("input")
     if kind == "extra_forbidden":
         known = _siblings(error["loc"], model)
         return f"{meant(str(error['loc'][-1]), known)}remove it or correct its spelling; known here: {', '.join(known)}"
-    if kind == "string_type" and isinstance(value, (bool, int, float, date)):
-        # YAML takes a version for a number, and a day for a date.
-        return "put it in quotes"
+    if kind == "form":
+        return "write where it is kept, never the secret itself" if is_secret else _without(error["ctx"]["odd"], value)
     if kind == "string_type":
-        return "write one text"
-    if kind.startswith("int_") and isinstance(value, float) and value.is_integer() and abs(value) < 10**15:
-        return f"write {int(value)}"
+        # YAML takes a version for a number, and a day for a date.
+        return "put it in quotes" if isinstance(value, (bool, int, float, date)) else "write one text"
+    if kind.startswith("int_"):
+        return _whole_number(value)
     if kind in _LIMITS:
         return _within(kind, next(iter(error["ctx"].values())), value)
-    return _FIXES.get(kind.split("_")[0], "give a value of this kind")
+    return _FIXES.get(kind, _FIXES.get(kind.split("_")[0], "correct it"))
+
+
+def _without(odd: str, value: object) -> str:
+    if not value:
+        return "write it, or remove the key"
+    return f"write it without {' '.join(map(repr, odd))}" if odd else "correct it"
+
+
+def _whole_number(value: object) -> str:
+    if isinstance(value, str) and value.isdecimal():
+        return f"write {value}, without quotes"
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < 10**15
+    return f"write {value:.0f}" if is_whole else "write a whole number, as in 10"
 
 
 _LIMITS = {

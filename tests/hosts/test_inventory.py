@@ -157,6 +157,31 @@ def test_hosts_of_an_ansible_inventory_get_the_roles_of_their_groups(home: Home)
     assert from_ansible(home, "[tidb]\ndb1\n", {}).with_role("tidb") == ["db1"]
 
 
+def test_hosts_of_no_group_are_those_of_ansibles_group_all(home: Home) -> None:
+    assert from_ansible(home, "192.0.2.1\n192.0.2.2\n", {"all": "tidb"}).with_role("tidb") == ["192.0.2.1", "192.0.2.2"]
+
+
+def test_what_ansible_says_beside_a_topology_is_told_in_its_own_words(home: Home) -> None:
+    servers = {f"{kind}_servers": [{"host": f"192.0.2.{n}"}] for n, kind in enumerate(("pd", "tikv", "tidb"), start=1)}
+    topology = str(home.write("topology.yaml", {"global": {"ssh_port": 22}, **servers}))
+    with pytest.raises(BadInput, match=r"hosts\.ini: line 2, gen\.ansible_port: .*65535"):
+        from_ansible(home, "[client]\ngen ansible_host=192.0.2.9 ansible_port=70000\n", {}, topology=topology)
+
+
+def test_an_address_of_an_ssh_config_is_told_in_its_own_words(home: Home) -> None:
+    (home.path / "config").write_text("Host db\n  HostName 0.0.0.0\n")
+    hosts = {"ssh": {"config": str(home.path / "config")}, "hosts": {"db": {"roles": ["tidb"]}}}
+    with pytest.raises(BadInput, match="config: HostName of Host db: must be a host name"):
+        load_inventory(str(home.write("mine.yaml", hosts)))
+
+
+def test_the_number_of_a_host_is_no_name(home: Home) -> None:
+    path = home.path / "mine.yaml"
+    path.write_text("hosts: {1: {address: 192.0.2.1, roles: [tidb]}}\n")
+    with pytest.raises(BadInput, match=r"line 1, hosts\.1: Input should be a valid string .*put it in quotes"):
+        load_inventory(str(path))
+
+
 @pytest.mark.parametrize(
     ("text", "roles", "file", "said"),
     [
@@ -168,8 +193,11 @@ def test_hosts_of_an_ansible_inventory_get_the_roles_of_their_groups(home: Home)
         ("[tidb]\na ansible_ssh_port=ssh\n", {}, "hosts.ini", "line 2, a.ansible_ssh_port: a port is a number"),
         ("[tidb]\na ansible_ssh_args='sshpass -p x7'\n", {}, "hosts.ini", "line 2, a.ansible_ssh_args: this is not"),
         ("[tidb]\na ansible_paramiko_proxy_command=nc\n", {}, "hosts.ini", "line 2, .*proxy_command: this is"),
-        ("[tidb]\na ansible_port=70000\n", {}, "hosts.ini", "hosts.a.ssh_port: .*less than or equal to 65535"),
-        ("[tidb]\na\n[clent]\nb\n", {}, "hosts.ini|mine.yaml", "nothing asks for this name.*write client"),
+        ("[tidb]\na ansible_port=70000\n", {}, "hosts.ini", "line 2, a.ansible_port: .*less than or equal to 65535"),
+        ("[tidb]\na\n[clent]\nb\n", {}, "hosts.ini", "line 4, b.roles: .*client, or .* as `ansible.roles.clent`"),
+        ("[tidb]\na\nb ansible_host=a\n", {}, "hosts.ini", "line 3, b.ansible_host: two hosts on one .*: a and b"),
+        ("[x]\na\n", {"x": "clent"}, "mine.yaml", "ansible.roles: nothing asks for this name.*write client$"),
+        ("[tidb]\n2001:db8::1\n", {}, "hosts.ini", "line 2, 2001:db8::1: .*: `NAME ansible_host=2001:db8::1`"),
     ],
 )  # fmt: skip
 def test_what_is_not_taken_over_from_ansible_is_refused(
@@ -230,7 +258,7 @@ def test_servers_of_one_role_take_turns_on_a_port_and_share_settings(home: Home)
 def test_two_hosts_on_one_ssh_port(home: Home) -> None:
     host = {"address": f"{NET}.1", "roles": ["client"]}
     problem = refused(home, hosts={"a": host, "b": {**host, "roles": ["tidb"]}})
-    assert (problem.key, problem.value) == ("hosts: a, b", f"{NET}.1:2222")
+    assert (problem.key, problem.value) == ("hosts.b.address", f"{NET}.1:2222")
     path = home.write("apart.yaml", inventory(NET, hosts={"a": host, "b": {**host, "ssh_port": 2223}}))
     assert len(load_inventory(str(path)).hosts) == 2
 

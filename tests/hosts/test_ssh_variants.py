@@ -206,6 +206,14 @@ REFUSED = {
         Variant(["AuthorizedKeysFile none", "Banner {folder}/banner"]),
         r"SSH login refused .*Permission denied \(publickey\)\.?; Bench hosts: ask ops@example\.org for access",
     ),
+    "a server that is tired of keys": (
+        Variant(["MaxAuthTries 1", "AuthorizedKeysFile none"]),
+        r"SSH login refused .*: Received disconnect .*Too many authentication failures",
+    ),
+    "a key for one command": (
+        Variant(["Subsystem sftp internal-sftp", "ForceCommand echo backups only; exit 3"]),
+        r"the login shell runs no commands \(got 'backups only'\)\. Fix: .* a forced command ",
+    ),
     "a second factor": (
         Variant(["PasswordAuthentication yes", "AuthenticationMethods publickey,password"]),
         r"SSH login refused: the host asks for more than a key \(password\).*AuthenticationMethods publickey",

@@ -162,7 +162,7 @@ class Whole(yamlfile.Strict):
     ("lines", "said"),
     [
         ("port: 1e3", "line 3, parts.one.port: Input should be a valid integer (got 1000.0). Fix: write 1000"),
-        ("port: '22'", "line 3, parts.one.port: Input should be a valid integer (got '22'). Fix: write a whole number"),
+        ("port: '22'", "line 3, parts.one.port: Input should be a valid integer (got '22'). Fix: write 22, without"),
         ("port: true", "line 3, parts.one.port: Input should be a valid integer (got True). Fix: write a whole number"),
         (
             "port: 2000000",
@@ -171,7 +171,7 @@ class Whole(yamlfile.Strict):
         ),
         ("tls: 'yes'", "line 3, parts.one.tls: Input should be a valid boolean (got 'yes'). Fix: write true or false"),
         ("tls: 1", "line 3, parts.one.tls: Input should be a valid boolean (got 1). Fix: write true or false"),
-        ("name: A-b", "line 3, parts.one.name: must be a name of lower-case letters (got 'A-b'). Fix: give a value"),
+        ("name: A-b", "line 3, parts.one.name: must be a name of lower-case letters (got 'A-b'). Fix: write it w"),
         ("levels: [1,\n      x]", "line 4, parts.one.levels.1: Input should be a valid integer, unable to parse"),
         (
             "tls: true\n    prot: 1",

@@ -313,6 +313,12 @@ END = {"host": "db.invalid", "port": 4000, "user": "u", "password_env": "P"}
         (["tidb", "tidb:6.5", "tidb:7.1"], {"tidb:6.5": "tidb"}),
         (["mariadb", "mariadb:pool", "mariadb:plain"], {"mariadb:plain": "mariadb"}),
         (["mysql57", "mysql8", "mariadb"], {}),
+        (
+            ["mariadb:pool", "mariadb:dashed", "mariadb:in_mb"],
+            dict.fromkeys(["mariadb:dashed", "mariadb:in_mb"], "mariadb:pool"),
+        ),
+        (["mariadb:pool", "mariadb:larger"], {}),
+        (["mariadb:on", "mariadb:one", "mariadb:off"], {"mariadb:one": "mariadb:on"}),
     ],
 )
 def test_systems_that_run_alike_are_known_before_the_run(home: Home, names: list[str], alike: dict[str, str]) -> None:
@@ -321,7 +327,13 @@ def test_systems_that_run_alike_are_known_before_the_run(home: Home, names: list
             "cloud": {**END, "tls": True}, "cloud_too": {**END, "tls": True},
             "other_cluster": {**END, "tls": True, "user": "other.u"}}  # fmt: skip
     own = {"mariadb": {"port": 3306}, "mariadb:plain": {"port": 3307},
-           "mariadb:pool": {"settings": {"innodb_buffer_pool_size": "1G"}}}  # fmt: skip
+           "mariadb:pool": {"settings": {"innodb_buffer_pool_size": "1G"}},
+           "mariadb:dashed": {"settings": {"innodb-buffer-pool-size": 2**30}},
+           "mariadb:in_mb": {"settings": {"innodb_buffer_pool_size": "1024m"}},
+           "mariadb:larger": {"settings": {"innodb_buffer_pool_size": "1T"}},
+           "mariadb:on": {"settings": {"log_bin_compress": "ON"}},
+           "mariadb:one": {"settings": {"log_bin_compress": 1}},
+           "mariadb:off": {"settings": {"log_bin_compress": False}}}  # fmt: skip
     where = load_inventory(str(home.write("mine.yaml", inventory("127.0.90", endpoints=ends, systems=own))))
     assert systems.run_alike(names, where) == alike
     if len(names) == 2:

@@ -465,3 +465,21 @@ def test_any_other_text_is_refused() -> None:
         OutputNotParseable, match="the output of pgbench is cut: it has no report, and lines of seconds"
     ):
         generator_output.runs("progress: 9.0 s, 0.0 tps, lat 0.000 ms stddev 0.000\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "printed", "said"),
+    [
+        # As pgbench's own source writes them: up to version 11, and from 12 on; its stdout ("starting vacuum...") may
+        # stand before them in one file.
+        ("pgbench", "client 3 aborted in command 5 (SQL) of script 0; ERROR:  deadlock detected", "ERROR:  deadlock"),
+        ("pgbench", 'connection to database "x" failed:\nFATAL:  sorry, too many clients already', "FATAL:  sorry"),
+        ("pgbench", 'starting vacuum...pgbench: error: ERROR:  relation "t" does not exist', "pgbench: error: ERROR:"),
+        ("pgbench", "client 7 aborted: out of memory", "client 7 aborted: out of memory"),
+        # As memtier_benchmark's source writes what a server answers in place of a value.
+        ("memtier", "server 127.0.0.1:6379 handle error response: -NOAUTH Authentication required.", "-NOAUTH Auth"),
+        ("redis_benchmark", "ERR max number of clients reached", "ERR max number of clients"),
+    ],
+)
+def test_what_a_program_complains_of_is_its_failure(name: str, printed: str, said: str) -> None:
+    assert str(generator_output.failure(name, f"{printed}\n")).startswith(said)

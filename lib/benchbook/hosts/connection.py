@@ -331,7 +331,8 @@ def _known_hosts(inventory: Inventory, route: Route) -> str:
 
 
 _SAYS_LITTLE = re.compile(
-    "UNKNOWN port|kex_exchange_identification|^Host key verification failed|stdio forwarding|^Killed by|^Warning:"
+    "UNKNOWN port|kex_exchange_identification|^Host key verification failed|stdio forwarding|^Killed by|^Warning:|"
+    "^Disconnected from"
 )
 
 

@@ -41,7 +41,9 @@ def with_ansible(values: Mapping[str, Any], roles: Mapping[str, Sequence[str]], 
     inventory says of a host of that name comes last. Raise BadInput.
     """
     found = _listed(source, file)
-    groups = {name: _hosts_of(found, name) for name in found if name not in ("_meta", "all", "ungrouped")}
+    # Of Ansible's own groups only what is asked for: their names are no roles.
+    named = [name for name in found if name in roles or name not in ("_meta", "all", "ungrouped")]
+    groups = {name: _hosts_of(found, name) for name in named}
     for group in roles:
         problem = "Ansible knows no group of this name with a host"
         filled = [name for name, hosts in groups.items() if hosts]
@@ -65,6 +67,30 @@ def with_ansible(values: Mapping[str, Any], roles: Mapping[str, Sequence[str]], 
             raise BadInput(said, file=source, key="ansible_ssh_private_key_file", value=list(keys), fix=fix)
         ssh["key"] = next(iter(keys.values()))
     return {**values, "ssh": ssh, "hosts": mine}
+
+
+def told_in_ansible(
+    problem: BadInput, values: Mapping[str, Any], roles: Mapping[str, Sequence[str]], source: Path
+) -> BadInput:
+    """Return what an inventory is refused for, told by the host and the variable of Ansible's that said it."""
+    whole = str(problem.key).removeprefix("hosts.")
+    name = next((each for each in values["hosts"] if f"{whole}.".startswith(f"{each}.")), "")
+    key, fix = whole[len(name) + 1 :].partition(".")[0], problem.fix
+    if not key:
+        fix = f"call it otherwise, and say where it is: `NAME ansible_host={name}`"
+    elif key == "roles" and roles:
+        return BadInput(problem.problem, file=problem.file, key="ansible.roles", value=problem.value, fix=fix)
+    elif key == "roles" and isinstance(problem.value, str):
+        fix = f"{fix}, or keep the group's name and give it a role as `ansible.roles.{problem.value}` in the inventory"
+    said = {"address": "host", "ssh_address": "host", "ssh_port": "port", "user": "user"}
+    key = ".".join(filter(None, [name, f"ansible_{said[key]}" if key in said else key]))
+    return BadInput(problem.problem, file=source, line=_line(source, name), key=key, value=problem.value, fix=fix)
+
+
+def told_in_ssh_config(problem: BadInput, _: Mapping[str, Any], config: str) -> BadInput:
+    """Return what an inventory is refused for, told by the ssh_config that says where its host is."""
+    key = re.sub(r"hosts\.(.+)\.address", r"HostName of Host \1", str(problem.key))
+    return BadInput(problem.problem, file=config, key=key, value=problem.value, fix=problem.fix)
 
 
 class _Imported:

@@ -7,8 +7,10 @@ import os
 import posixpath
 import re
 import ssl
-from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, Protocol, cast
 
@@ -16,8 +18,8 @@ from pydantic import AfterValidator, Field, StrictBool, field_validator, model_v
 
 from benchbook import paths, plugins
 from benchbook.errors import HIDDEN, BadInput
-from benchbook.hosts.imported_hosts import with_addresses, with_ansible
-from benchbook.hosts.tiup_topology import key_in_topology, with_topology
+from benchbook.hosts.imported_hosts import told_in_ansible, told_in_ssh_config, with_addresses, with_ansible
+from benchbook.hosts.tiup_topology import told_in_topology, with_topology
 from benchbook.paths import resolve
 from benchbook.user_input import user_file
 from benchbook.user_input.bounds import matching
@@ -336,17 +338,18 @@ class Inventory(Strict):
         return self
 
     def _one_host_per_ssh_port(self) -> None:
-        listeners = Counter((h.ssh_address or h.address, h.ssh_port or self.ssh.port) for h in self.hosts.values())
-        for (address, port), count in listeners.items():
-            if count > 1:
-                names = [n for n, h in self.hosts.items() if (h.ssh_address or h.address) == address]
+        listeners: dict[tuple[str, int], str] = {}
+        for name, host in self.hosts.items():
+            address, port = listener = host.ssh_address or host.address, host.ssh_port or self.ssh.port
+            if listener in listeners:
                 raise BadInput(
-                    "two hosts on one SSH address and port",
+                    f"two hosts on one SSH address and port: {listeners[listener]} and {name}",
                     file=self.file,
-                    key=f"hosts: {', '.join(names)}",
+                    key=f"hosts.{name}.address",
                     value=f"{address}:{port}",
                     fix="give each host its own address or ssh_port, or merge their roles into one host",
                 )
+            listeners[listener] = name
 
     def _no_name_is_a_slip(self) -> None:
         """A host of a misspelt role would do nothing, and a misspelt program would leave another one to be run.
@@ -523,44 +526,54 @@ def load_inventory(name: str) -> Inventory:
     if not user_file.is_there(path):
         fix = f"{meant(name, known_inventories())}use one of {', '.join(known_inventories())}, or write this file"
         raise BadInput("no such inventory", file=path, key="inventory", value=name, fix=fix)
-    values = load_yaml(path)
-    every, sources = _with_hosts_of_others(values, path)
+    stages = _with_hosts_of_others(load_yaml(path), path)
     try:
-        return validate(Inventory, {**every, "name": path.stem, "file": str(path)}, path)
+        return validate(Inventory, {**stages[-1].values, "name": path.stem, "file": str(path)}, path)
     except BadInput as problem:
-        key = str(problem.key)
-        part, _, name = key.partition(".")
-        # What this file does not say, or a host or system that it does not name, another file said.
-        said_here = _says(values, key) or (_says(values, f"{part}.{name.split('.')[0]}") and not _says(every, key))
-        if part not in {"hosts", "systems"} or not name or said_here or not sources:
+        # Files add to what those before them say: the first with this key said it, or the first with this host or
+        # system, of which a key is missing.
+        part, _, name = (key := str(problem.key)).partition(".")
+        whose = [each for each in stages if _says(each.values, key)]
+        whose += [each for each in stages if _says(each.values, f"{part}.{name.split('.')[0]}")]
+        if part not in {"hosts", "systems"} or not name or not whose or whose[0] is stages[0]:
             raise
-        key = key_in_topology(key, every, sources[-1]) if "topology" in values else key
-        raise BadInput(problem.problem, file=sources[-1], key=key, value=problem.value, fix=problem.fix) from problem
+        raise whose[0].told(problem, stages[-1].values) from problem
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """The keys of an inventory once the hosts of one of its files are added; `told` says a problem in that file."""
+
+    values: dict[str, object]
+    told: Callable[[BadInput, dict[str, object]], BadInput]
 
 
 def _says(values: object, key: str) -> bool:
     """Return whether there is a value under a key; the name of a setting has dots of its own."""
     if not key or not isinstance(values, dict):
         return not key or isinstance(values, list)
-    return any(f"{key}.".startswith(f"{name}.") and _says(part, key[len(name) + 1 :]) for name, part in values.items())
+    named = ((str(name), part) for name, part in values.items())
+    return any(f"{key}.".startswith(f"{name}.") and _says(part, key[len(name) + 1 :]) for name, part in named)
 
 
-def _with_hosts_of_others(values: dict[str, object], path: Path) -> tuple[dict[str, object], list[Path]]:
-    """Return the keys of an inventory with the hosts of the files that it names, and these files.
+def _with_hosts_of_others(values: dict[str, object], path: Path) -> list[_Stage]:
+    """Return an inventory as it is, and with the hosts of each of the files that it names added.
 
     What is of another kind than it should be is left as it is, for the model to refuse.
     """
-    every, sources = values, list[Path]()
+    stages = [_Stage(values, lambda problem, _: problem)]
     if not all(isinstance(values.get(key, {}), dict) for key in ("hosts", "ssh", "systems")):
-        return every, sources
+        return stages
     if "ansible" in values:
         ansible = validate(Ansible, cast("dict[str, object]", values["ansible"]), path, below="ansible")
         roles = {group: (role,) if isinstance(role, str) else role for group, role in ansible.roles.items()}
-        sources.append(resolve(ansible.inventory))
-        every = with_ansible(every, roles, sources[-1], path)
+        source = resolve(ansible.inventory)
+        told = partial(told_in_ansible, roles=roles, source=source)
+        stages.append(_Stage(with_ansible(values, roles, source, path), told))
+    every = stages[-1].values
     if isinstance(config := cast("dict[str, object]", every.get("ssh", {})).get("config"), str):
-        every = with_addresses(every, config, path)
+        stages.append(_Stage(with_addresses(every, config, path), partial(told_in_ssh_config, config=config)))
     if isinstance(topology := values.get("topology"), str):
-        sources.append(resolve(topology))
-        every = with_topology(every, sources[-1])
-    return every, sources
+        source = resolve(topology)
+        stages.append(_Stage(with_topology(stages[-1].values, source), partial(told_in_topology, source=source)))
+    return stages

@@ -117,7 +117,8 @@ def waiting_shell(inventory: Inventory, name: str, printed: str, seconds: float)
 def no_shell(inventory: Inventory, name: str, printed: str) -> HostUnusable:
     """The login shell ended without running the command."""
     said = "the login shell runs no commands"
-    fix = "give the account a shell (on that host: sudo chsh -s /bin/sh USER), or set ssh.user to one that has it"
+    fix = "give the account a shell (on that host: sudo chsh -s /bin/sh USER), or set ssh.user to one that has it; a "
+    fix += "forced command (ForceCommand in sshd_config, command= in authorized_keys) runs in place of all others"
     return HostUnusable(said, file=inventory.file, key=f"hosts.{name}", value=" ".join(printed.split())[:200], fix=fix)
 
 

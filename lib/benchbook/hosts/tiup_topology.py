@@ -292,11 +292,14 @@ def _limits(said: Written | None) -> Written:
     return dict(_flat(said or {}))
 
 
-def key_in_topology(key: str, values: Mapping[str, object], file: Path) -> str:
-    """Return the key in the topology `file` for a key of the inventory `values`; one that is not from there as it is.
+def told_in_topology(problem: BadInput, values: Mapping[str, object], source: Path) -> BadInput:
+    """Return what an inventory is refused for, told by the key of the topology that said it. Raises BadInput."""
+    key = _key_in_topology(str(problem.key), values, source)
+    return BadInput(problem.problem, file=source, key=key, value=problem.value, fix=problem.fix)
 
-    Raise BadInput.
-    """
+
+def _key_in_topology(key: str, values: Mapping[str, object], file: Path) -> str:
+    """Return the key in the topology `file` for one of the inventory; one that is not from there as it is."""
     part, name, *rest = key.split(".")
     topology, address = load_model(TiupTopology, file), _mapping(_mapping(values.get("hosts")).get(name)).get("address")
     behind = [

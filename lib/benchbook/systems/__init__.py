@@ -14,6 +14,7 @@ which has any: `tidb_cluster:7.1` is TiDB and the store, each of its own 7.1, an
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
@@ -102,6 +103,11 @@ def _service(name: str, inventory: Inventory) -> type[Service] | None:
     return at_version(found, version, inventory) if found is not None and version else found
 
 
+# Values of settings that MySQL's, PostgreSQL's and TiDB's readers take for the same.
+_SWITCHES = {**dict.fromkeys(("on", "true", "yes"), "1"), **dict.fromkeys(("off", "false", "no"), "0")}
+_SIZE = re.compile(r"([0-9]{1,12})\s*([kmgt])(?:i?b)?", re.IGNORECASE)
+
+
 def run_alike(names: Sequence[str], inventory: Inventory) -> dict[str, str]:
     """Return which of these systems would run as another one does, by the first one's name.
 
@@ -127,7 +133,17 @@ def _what_runs(name: str, inventory: Inventory) -> object:
         return at(existing.host, existing.port)
     settings, server = inventory.settings(name), _service(name, inventory)
     built = () if settings.binary or server is None else server.builds_for(inventory)
-    return kind, built, settings.binary, str(sorted(settings.settings.items()))
+    meant = sorted((key.lower().replace("-", "_"), _meaning(value)) for key, value in settings.settings.items())
+    return kind, built, settings.binary, str(meant)
+
+
+def _meaning(value: object) -> str:
+    """Return a setting's value as servers take it: 1G is 1024M, and on is true."""
+    text = str(value).strip()
+    if text.lower() in _SWITCHES:
+        return _SWITCHES[text.lower()]
+    size = _SIZE.fullmatch(text)
+    return str(int(size[1]) << 10 * (1 + "kmgt".index(size[2].lower()))) if size else text
 
 
 def make(name: str, session: Session, profile: Profile) -> System:

@@ -6,6 +6,7 @@ import re
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 # Whole numbers are strict: `true` is no 1, and "1e6" no million.
 Count = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
@@ -33,7 +34,18 @@ def matching(pattern: str, form: str) -> AfterValidator:
 
     def check(text: str) -> str:
         if not whole.fullmatch(text):
-            raise ValueError(f"must be {form}")
+            raise PydanticCustomError("form", f"must be {form}", {"odd": _odd(whole, text)})
         return text
 
     return AfterValidator(check)
+
+
+def _odd(whole: re.Pattern[str], text: str) -> str:
+    """Return the characters without which a text matches, "" where it is not for them."""
+    odd = ""
+    while text and not whole.fullmatch(text):
+        begun = whole.match(text)
+        if not (one := text[begun.end() if begun else 0 :][:1]):
+            break
+        odd, text = odd + one, text.replace(one, "")
+    return odd if whole.fullmatch(text) else ""
