@@ -211,6 +211,10 @@ def verdicts(**counts: int) -> list[dict[str, Any]]:
         ({"holds": 1, "fails": 1, "open": 1}, "1 of 3 claims holds, 1 fails, 1 is open."),
         ({"fails": 1, "open": 2}, "none of 3 claims holds, 1 fails, 2 are open."),
         ({"open": 11}, "all 11 claims are open."),
+        ({"open": 1}, "the one claim is open."),
+        # None holds: it would sound as if they failed.
+        ({"open": 1, "needs_a_bigger_machine": 6, "not_run": 10},
+         "of 17 claims 1 is open, 6 need a bigger machine and 10 were not run."),
     ],
 )  # fmt: skip
 def test_one_sentence_says_what_came_out_of_what(counts: dict[str, int], said: str) -> None:

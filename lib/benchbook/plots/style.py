@@ -69,9 +69,10 @@ def looks(names: Iterable[str], *, lines: bool = True) -> dict[str, Any]:
 
 
 def facets(count: int, *, columns: int = COLUMNS, height: float = HEIGHT, aspect: float = ASPECT) -> dict[str, Any]:
-    """Return seaborn's arguments for panels with scales of their own, `columns` in a row."""
+    """Return seaborn's arguments for panels with own scales, `columns` in a row at most; four are two by two."""
+    rows = max(1, -(-count // columns))
     return {
-        "col_wrap": max(1, min(columns, count)),
+        "col_wrap": max(1, -(-count // rows)),
         "height": height,
         "aspect": aspect,
         "facet_kws": {"sharex": False, "sharey": False, "legend_out": False},

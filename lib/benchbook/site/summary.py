@@ -57,16 +57,15 @@ def _counted(found: Results, claims: Sequence[JudgedClaim]) -> str:
 def _counts(claims: Sequence[JudgedClaim]) -> str:
     """Return "7 of 16 claims hold, 2 fail, 3 are open, 4 need a bigger machine (here: 1 holds, 3 open)"."""
     found = Counter(claim.verdict for claim in claims)
-    if len(found) == 1 and len(claims) > 1:
-        every = "both" if len(claims) == 2 else f"all {len(claims)}"
-        return f"{every} claims {_DO[next(iter(found))][1]}{section.here(claims)}"
+    if len(found) == 1:
+        every = {1: "the one claim", 2: "both claims"}.get(len(claims), f"all {len(claims)} claims")
+        return f"{every} {_DO[next(iter(found))][len(claims) > 1]}{section.here(claims)}"
     others = [f"{found[s]} {_DO[s][0 if found[s] == 1 else 1]}" for s in section.STATES[1:] if found[s]]
     others = [f"{said}{section.here(claims)}" if "bigger machine" in said else said for said in others]
-    if len(claims) > 1 and found.keys() == {"needs a bigger machine", "not run"}:
+    if not found["holds"] and not found["fails"]:
         # "None holds" would sound as if they failed.
-        return f"of {len(claims)} claims {' and '.join(others)}"
-    noun = "claim" if len(claims) == 1 else "claims"
-    first = f"{found['holds'] or 'none'} of {len(claims)} {noun} {'holds' if found['holds'] < 2 else 'hold'}"
+        return f"of {len(claims)} claims {_joined(others)}"
+    first = f"{found['holds'] or 'none'} of {len(claims)} claims {'holds' if found['holds'] < 2 else 'hold'}"
     return ", ".join([first, *others])
 
 
