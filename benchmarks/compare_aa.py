@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from rich.console import Console
+from scipy import stats
 
+from benchbook.claims.contrasts import LENT_DF, LENT_WEIGHT
 from benchbook.compare import cells
 from benchbook.compare.cells import CELL
 from benchbook.compare.history import History
-from benchbook.stats.estimates import Array
+from benchbook.stats.estimates import Array, holm
+from benchbook.stats.moderation import moderate
+from benchmarks import verdicts_simulation as simulation
 
 TABLES, LEVELS, REPETITIONS, NOISE = 3, 5, 5, 0.03
 # What a campaign shifts alike: all of its cells, or each by itself. Shares by which campaigns differ; others recorded.
@@ -31,7 +35,37 @@ def measure(console: Console, times: int = 100, seed: int = 1) -> dict[str, Any]
             found = [shares(dice, shift, effect, history) for _ in range(times)]
             rows.append({"shift": shift, "effect": effect, "others": history, **pd.DataFrame(found).mean().to_dict()})
             console.print(rows[-1])
-    return {"times": times, "rows": rows}
+    spreads = [
+        {"noise": name, "n": n, **moderation(simulation.NOISES.get(name) or simulation.HOLE[name], n, times, seed)}
+        for name, n in product([*simulation.NOISES, *simulation.HOLE], (2, 3, 5))
+    ]
+    simulation.show(
+        console, "spreads of cells: any difference of equals, a loss of 10% found, in %", pd.DataFrame(spreads)
+    )
+    return {"times": times, "rows": rows, "spreads": spreads}
+
+
+def moderation(noise: simulation.Noise, n: int, times: int, seed: int) -> dict[str, float]:
+    """Return, by how cells lend their spread, how often equal campaigns differ, and how often a cell's loss shows."""
+    dice, found = np.random.default_rng([seed, n]), []
+    for _ in range(times):
+        # One draw: the cells that are odd are so in both.
+        a, b = np.split(noise(dice, (2 * n, TABLES, LEVELS)).reshape(2 * n, -1), 2)
+        own, df = (a.var(0, ddof=1) + b.var(0, ddof=1)) / 2, np.full(TABLES * LEVELS, 2.0 * (n - 1))
+        moderated, whole = moderate(own, df), df.sum()
+        judged = (LENT_WEIGHT * own.mean() + own) / (LENT_WEIGHT + 1)
+        rules = {
+            "moderated": (moderated.variances, moderated.dfs), "own": (own, df),
+            "one for all": (np.full(own.size, own.mean()), whole), "as judged": (judged, np.maximum(LENT_DF, df)),
+        }  # fmt: skip
+        gap = b.mean(0) - a.mean(0)
+        loss = np.r_[math.log1p(-LOSS), np.zeros(gap.size - 1)]
+        for name, (variance, dfs) in rules.items():
+            equal, lost = (
+                holm(2 * stats.t.sf(np.abs(each) / np.sqrt(2 * variance / n), dfs)) for each in (gap, gap + loss)
+            )
+            found.append({f"{name}: differ": float((equal < 0.05).any()), f"{name}: found": float(lost[0] < 0.05)})
+    return dict(pd.DataFrame(found).mean())
 
 
 def shares(dice: np.random.Generator, shift: str, effect: float, history: int) -> dict[str, bool]:
