@@ -605,6 +605,15 @@ def test_a_host_that_is_not_reached_is_told_by_what_leads_there(home: Home) -> N
     assert fix("no kex alg").startswith("find out by `ssh -F none -p 2301 -l me 10.0.0.9` what it complains about")
 
 
+def test_a_key_that_is_known_by_an_alias_is_learnt_under_it(home: Home) -> None:
+    """As `gcloud compute config-ssh` writes hosts: their keys are looked up by HostKeyAlias, not by the address."""
+    (home.path / "config").write_text("Host db\n HostName 10.0.0.9\n HostKeyAlias=compute.12\n UserKnownHostsFile=/k\n")
+    ssh = {"config": str(home.path / "config")}
+    mine = load_inventory(str(home.write("mine.yaml", {"ssh": ssh, "hosts": {"db": {"roles": ["client"]}}})))
+    said = str(connection._refused(mine, "db", find_route(mine, "db"), ["Host key verification failed."], []))
+    assert "then `ssh-keyscan -p 22 10.0.0.9 | sed 's/^[^ ]*/compute.12/' >> /k`" in said
+
+
 @pytest.mark.parametrize("passphrase", ["", "open sesame"])
 def test_the_public_half_of_a_key_is_read_from_the_private_one_as_openssh_does(tmp_path: Path, passphrase: str) -> None:
     key, public = tmp_path / "key", tmp_path / "key.pub"

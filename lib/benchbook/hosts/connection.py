@@ -305,10 +305,13 @@ def _refused(
     login = shlex.join(["-p", str(route.port), "-l", route.user, route.options[-1]])
     by_hand = f"ssh -F {inventory.ssh.config or 'none'} {login}"
     known = _known_hosts(inventory, route)
-    learn = f"check it, then `ssh-keyscan -p {route.port} {route.hostname} >> {shlex.quote(known)}`"
+    scan = f"ssh-keyscan -p {route.port} {route.hostname}"
+    if alias := _alias_of_key(inventory, route):
+        scan = f"{scan} | sed 's/^[^ ]*/{alias}/'"
+    learn = f"check it, then `{scan} >> {shlex.quote(known)}`"
     if known in {os.devnull, "none"}:
         learn = f"this ssh_config keeps no keys (UserKnownHostsFile {known}): name a file in ssh.known_hosts of the "
-        learn += f"inventory, and write the key into it (`ssh-keyscan -p {route.port} {route.hostname}`, checked)"
+        learn += f"inventory, and write the key into it (`{scan}`, checked)"
     elif route.gateway:
         learn = f"log in once by `{by_hand}`, and check what it asks"
     fix = fix.format(known=known, learn=learn, by_hand=by_hand)
@@ -328,6 +331,12 @@ def _known_hosts(inventory: Inventory, route: Route) -> str:
         return str(resolve(inventory.ssh.known_hosts))
     settings = _settings(inventory, route.options[:-2], route.options[-1])
     return settings.get("userknownhostsfile", [str(resolve(inventory.ssh.known_hosts))])[0].split()[0]
+
+
+def _alias_of_key(inventory: Inventory, route: Route) -> str:
+    """Return the HostKeyAlias by which known_hosts has the host's key, "" without one."""
+    found = _settings(inventory, route.options[:-2], route.options[-1]) if inventory.ssh.config else {}
+    return found.get("hostkeyalias", [""])[0]
 
 
 _SAYS_LITTLE = re.compile(
