@@ -45,7 +45,7 @@ def trial(workload: str) -> Trial:
 
 
 def test_loads_of_dolt_begin_from_the_same_rows(dolt_lab: Inventory, lab_home: Home) -> None:
-    profile = load_profile("tiny")
+    profile = load_profile("tiny").model_copy(update={"reset": "restore"})
     generator = Sysbench(profile.sysbench, ["--db-ps-mode=disable", "--percentile=50"], 1)
     trials = LoadTrials(dolt_lab, profile, ["dolt"], generator, time_s=1, rate=0)
     with trials.running():
