@@ -181,8 +181,9 @@ def _page_html(built: page.Page, found: Results, place: PagePlace | None) -> str
     template = _environment().get_template("page.html.j2")
     # Files stand in the campaign's own folder, wherever the page does.
     own = place.own if place else ""
-    root = place.root if place else ""
-    body = built.body.replace('href="figures/', f'href="{own}figures/').replace('href="./', f'href="{root}')
+    root, runs = place.root if place else "", f"{found.report}/"
+    body = built.body.replace('href="figures/', f'href="{own}figures/')
+    body = body.replace(f'href="./{runs}', f'href="{root}{runs}')
     built = replace(built, body=body)
     alone = place is None
     run_on = found.started.date().isoformat()
