@@ -258,7 +258,8 @@ class Capacity:
         if not found:
             used = f"{machine.share:.0%} of the {machine.cores} cores that the report's servers had"
             return Scope(speaks, f"{used} {self._were} in use{at}", f"servers with {machine.cores} cores", "open")
-        return Scope(speaks, f"{self._in_use(machine)}{at}", self._more_cores(machine, int(self.clients(term))))
+        most = max((clients_in(cell.ran or cell.levels) for cell in self._cells(term)), default=0.0)
+        return Scope(speaks, f"{self._in_use(machine)}{at}", self._more_cores(machine, int(most)))
 
     def _in_use(self, machine: Machine) -> str:
         whose = {(True, False): "the load generator's ", (False, True): "a server's "}
@@ -272,7 +273,7 @@ class Capacity:
         if machine.server and (self.published_cores or 0) > machine.cores:
             known.append(f"the report's servers had {self.published_cores}")
         beside = f" ({'; '.join(known)})" if known else ""
-        own = ", or hosts of their own for what shares these" if machine.client and machine.server else ""
+        own = ", or a host of its own for the load generator" if machine.client and machine.server else ""
         return f"more cores, so that less than {FULL:.0%} are busy{beside}{own}"
 
     def _ran(self, term: Term) -> dict[str, object]:
@@ -295,7 +296,8 @@ class Capacity:
             ends = dict.fromkeys((min(pairs), max(pairs)))
             shown = " and ".join(f"{here} for {published}" for published, here in ends)
             said = f"{name.replace('_', ' ')} were scaled to the cores here: {shown}"
-            needs = "the published levels (-p levels=published), on a machine with the cores for them"
+            had = f" (the report's servers had {self.published_cores})" if self.published_cores else ""
+            needs = f"the published levels (-p levels=published), on a machine with the cores for them{had}"
             yield Scope("nothing", said, needs)
 
 

@@ -230,10 +230,11 @@ def _judged(
     verdict = _verdict(decision, scope, capacity, compared)
     shown = decision.shown
     interval = shown.interval(decision.alpha)
-    standing = [f"{said}." for said in (*stand_ins, *([system.fewer] if system.fewer else []))]
+    fewer = [f"{system.fewer[0].upper()}{system.fewer[1:]}."] if system.fewer else []
+    standing = [*(f"{said}." for said in stand_ins), *fewer]
     said = [
         verdict_text.here(decision, system.title or system.name, len(compared)),
-        verdict_text.for_report(scope.speaks, scope.because),
+        verdict_text.for_report(scope.speaks, scope.because, _too_near(decision, scope, verdict)),
         claim.own_table,
         *standing,
     ]
@@ -271,6 +272,13 @@ def _verdict(decision: Decision, scope: Scope, capacity: Capacity, compared: Seq
     inside, outside = decisions.p_values(compared, added)
     stands = (inside if decision.here == "holds" else outside / len(compared)) < decision.alpha / 2
     return decision.here if stands else scope.otherwise
+
+
+def _too_near(decision: Decision, scope: Scope, verdict: results.Verdict) -> decisions.Here | None:
+    """Return what came out here where the campaign could say that of the report, but these figures do not."""
+    if decision.here in ("open", verdict):
+        return None
+    return decision.here if (scope.confirms if decision.here == "holds" else scope.refutes) else None
 
 
 def system_of(name: str, campaign: Campaign) -> JudgedSystem:

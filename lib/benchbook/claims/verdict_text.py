@@ -3,7 +3,7 @@
 import math
 
 from benchbook.claims.contrasts import Contrast
-from benchbook.claims.decisions import MOST_REPETITIONS, Decision
+from benchbook.claims.decisions import MOST_REPETITIONS, Decision, Here
 
 UNITS = {"ratio": "times", "tau": "tau"}
 _SPEAKS = {
@@ -31,9 +31,11 @@ def here(decision: Decision, system: str, contrasts: int) -> str:
     return f"{said}it is open here{known}."
 
 
-def for_report(speaks: str, because: str) -> str:
-    """Return what that says of the report, in a sentence."""
-    return f"{_SPEAKS[speaks]}{f': {because}' if because else ''}."
+def for_report(speaks: str, because: str, too_near: Here | None = None) -> str:
+    """Return what that says of the report, in a sentence; `too_near` a bound to be this with other cores, too."""
+    there = {"open": "", "holds": "out of", "fails": "into"}
+    other = f"; these figures do not, for other cores could take them {there[too_near]} that range" if too_near else ""
+    return f"{_SPEAKS[speaks]}{other}{f': {because}' if because else ''}."
 
 
 def measured(decision: Decision) -> str:

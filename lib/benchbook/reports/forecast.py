@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchbook import paths
-from benchbook.analysis.cpu_use import FULL, BusyCell, Machine
+from benchbook.analysis.cpu_use import BusyCell, Machine
 from benchbook.analysis.results import JudgedClaim
 from benchbook.analysis.trials import figures_of, of_records
 from benchbook.campaign import repetitions, store
@@ -329,7 +329,9 @@ def sentence(made: RunForecast) -> str:
     said = ", ".join(words.format(count) for words, count in can.items() if count)
     claims = f"Of {len(made.claims)} claims these hosts can {said}. " if said else ""
     if free := sum(claim.at_best == "both ways" for claim in made.claims):
-        claims += f"That is with full cores: while less than {FULL:.0%} are busy, they decide {free} more both ways. "
+        claims += (
+            f"That is if the load fills the cores, here or the report's; if not, they decide {free} more both ways. "
+        )
     if left := found["not run"]:
         claims += f"{left} {'is' if left == 1 else 'are'} not run. "
     return f"{claims}The run takes about {_minutes(made.wall_s / 60)} min."

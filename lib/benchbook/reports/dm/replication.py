@@ -38,6 +38,9 @@ ROLES = ("client", "mysql", "tidb", MASTER, WORKER)
 BINLOG_ROW_B, DUMP_ROW_B = 620, 300
 # The fastest upstream load seen here is a tenth of this; it only bounds the disk that a sync may need.
 FASTEST_ROWS_S = 100_000
+# Of recorded smoke campaigns: seconds that DM takes to begin a sync, to catch up and to stop, and those of a whole dump
+# and load.
+CATCH_UP_S, FULL_S = 12.0, 20.0
 
 
 @dataclass
@@ -121,7 +124,7 @@ class DmReplication:
         return replace(measured, proof={"tables": [vars(each) for each in tables], "same": True, **measured.proof})
 
     def expected_s(self, trial: Trial) -> float:
-        return 2.0 * self.time_s + self.profile.dm.settle_s if trial.cell.table in SYNC else 5.0
+        return CATCH_UP_S + 2.0 * self.time_s + self.profile.dm.settle_s if trial.cell.table in SYNC else FULL_S
 
     def rate_unit(self, trial: Trial) -> str:
         """A sync shows the load upstream, a dump and load the bytes loaded."""
