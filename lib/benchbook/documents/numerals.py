@@ -70,7 +70,7 @@ UNITS: dict[str, str] = {
     **dict.fromkeys(
         "tps TPS qps QPS rps RPS ops OPS IOPS iops ops/s ops/sec op/s Ops/sec req/s req/sec reqs/s requests/s "
         "requests/sec queries/s queries/sec rows/s rows/sec msgs/s msg/s msgs/sec messages/s messages/sec tx/s tx/sec "
-        "txns/s trans/sec transactions/s eps events/s docs/s records/s records/sec /s /sec 条/秒 个/秒 次/秒".split(),
+        "txns/s trans/sec transactions/s pps eps events/s docs/s records/s records/sec /s /sec 条/秒 个/秒 次/秒".split(),
         "1/s",
     ),
     **dict.fromkeys(["requests per second", "transactions per second", "queries per second"], "1/s"),
@@ -88,7 +88,8 @@ UNITS: dict[str, str] = {
 }
 # Of whatever there are so many a second: files/s, images per second. Bytes and bits have units of their own.
 _ANY_RATE = r"(?!\w*(?:byte|bit))[A-Za-z]{3,}(?:/s(?:ec(?:ond)?)?| per sec(?:ond)?)"
-_UNIT = "|".join([_ANY_RATE, *(re.escape(unit) for unit in sorted(UNITS, key=len, reverse=True))])
+_KNOWN = "|".join(re.escape(unit) for unit in sorted(UNITS, key=len, reverse=True))
+_UNIT = rf"{_ANY_RATE}|{_KNOWN}"
 _MAGNITUDE = "|".join(sorted(map(re.escape, MAGNITUDES), key=len, reverse=True))
 _BYTES = {"K": "kB", "M": "MB", "G": "GB", "T": "TB"}
 
@@ -114,7 +115,7 @@ def _pattern(style: Style, prefix: str = "") -> str:
     numeral = rf"{lakhs}|{groups}(?:{decimal}\d+)?(?!\d)|\d*{decimal}\d+|\d+"
     return (
         rf"(?P<{prefix}numeral>{numeral})(?P<{prefix}exponent>[eE][+-]?\d{{1,3}}|{_POWER})?"
-        rf"(?:\s?(?P<{prefix}magnitude>{_MAGNITUDE})(?![A-Za-z])|(?P<{prefix}glued>[kKM])(?=(?:{_UNIT})(?![A-Za-z])))?"
+        rf"(?:\s?(?P<{prefix}magnitude>{_MAGNITUDE})(?![A-Za-z])|\s?(?P<{prefix}glued>[kKM])(?=(?:{_KNOWN})(?![A-Za-z])))?"
         rf"(?P<{prefix}gap>\s{{0,2}})(?:(?P<{prefix}unit>{_UNIT})(?![A-Za-z]))?"
     )
 

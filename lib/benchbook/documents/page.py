@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import jinja2
 
 from benchbook.documents.audit import DocumentAudit
-from benchbook.documents.findings import Finding
+from benchbook.documents.findings import Finding, by_severity
 from benchbook.documents.formats import Block
 from benchbook.documents.tables import Reading, Table
 from benchbook.errors import counted
@@ -43,7 +43,10 @@ def page(read: Reading, audit: DocumentAudit) -> str:
     for part in parts:
         if part.table:
             part.rows = _rows(part.table, part.findings)
-    return _PAGES.get_template("document_page.html.j2").render(audit=audit, parts=parts, counted=counted)
+    said = by_severity(audit.findings) or "nothing found"
+    return _PAGES.get_template("document_page.html.j2").render(
+        audit=audit, name=PurePath(audit.document).name or audit.document, parts=parts, said=said, counted=counted
+    )
 
 
 def _parts(read: Reading) -> list[Part]:

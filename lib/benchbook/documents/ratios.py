@@ -59,7 +59,7 @@ def constants(table: Table) -> Iterator[Outcome]:
     for whole, first, second in _triples(table, places, related):
         rows = _products(table, (whole, first, second), lambda x, y, z: x / (y * z))
         off = _odd_one(rows, SAME)
-        if off is not None:
+        if off is not None and not _is_littles_law(table, (whole, first, second)):
             yield from _odd(table, (whole, first, second), "{} / ({} x {})", rows, off, "ratio", "contradiction")
     for clients, rate, latency in permutations(places, 3):
         law = table.columns[clients].quantity == "concurrency" and is_rate(table.columns[rate].unit)
@@ -76,6 +76,12 @@ def constants(table: Table) -> Iterator[Outcome]:
         if off is not None and len({table.rows[row][clients].text for row, *_ in rows}) > 1:
             words = "{} against {} against {}"
             yield from _odd(table, (clients, rate, latency), words, rows, off, "Little's law", "suspicious")
+
+
+def _is_littles_law(table: Table, places: Sequence[int]) -> bool:
+    """Return whether columns are clients, a rate and a mean latency: they are held to Little's law, with its own room."""
+    columns = [table.columns[place] for place in places]
+    return any(one.quantity == "concurrency" for one in columns) and any(is_rate(one.unit) for one in columns)
 
 
 def _is_alike_by_chance(columns: tuple[Column, Column], rows: list[Product], off: list[Product]) -> bool:
