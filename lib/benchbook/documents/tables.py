@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from benchbook.documents.columns import Column, column, rule_of, scale_of, unit_of
+from benchbook.documents.columns import Better, Column, column, rule_of, scale_of, unit_of
 from benchbook.documents.formats import MOST_CELLS, Block, pipes, read
 from benchbook.documents.numerals import UNITS, Figure, Style, figures, is_empty, style_of
 from benchbook.documents.tool_output import tables_of
@@ -246,9 +246,11 @@ def _bare_ranks(columns: list[Column]) -> list[Column]:
     if len(numbers) < 2:
         return columns
     ranks = numbers == sorted(set(numbers)) and 90 <= numbers[-1] < 100 and len({50, 75, 90, 95, 99} & set(numbers)) > 1
-    quantity, better = ("percentile", "less") if ranks else ("", "")
+    better: Better = "less" if ranks else ""
     return [
-        one._replace(quantity=quantity, better=better, role="metric", percent=bare[place] if ranks else None)
+        one._replace(
+            quantity="percentile" if ranks else "", better=better, role="metric", percent=bare[place] if ranks else None
+        )
         if place in bare and one.role in {"metric", "level"} and (ranks or one.quantity == "percentile")
         else one
         for place, one in enumerate(columns)
