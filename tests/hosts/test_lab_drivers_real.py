@@ -167,6 +167,21 @@ def test_who_is_killed_keeps_nobody_waiting(
     assert [host.pid for host in lab.lab_hosts(load_inventory(NAME))] == [None]
 
 
+def test_who_is_told_to_end_again_and_again_stops_the_whole_lab(
+    tmp_path: Path, net: str, use: Callable[..., LabUser]
+) -> None:
+    home = checkout(tmp_path / "one", net)
+    one = use(home, slow=True)
+    assert one.hear() == "up"
+    one.tell("leave")
+    assert one.hear() == "stopping"
+    for number in (signal.SIGINT, signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        os.kill(one.process.pid or 0, number)
+    one.tell("go on")
+    assert one.hear() == "over"
+    assert not home.processes()
+
+
 def test_a_lab_that_was_started_by_hand_and_has_ended_since_is_not_left_running_by_the_next_run(
     tmp_path: Path, net: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

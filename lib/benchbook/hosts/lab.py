@@ -17,6 +17,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -160,11 +161,25 @@ def up_while_used(inventory: Inventory, say: Callable[[str], None], *, own_netwo
         try:
             yield
         finally:
-            with _changing():
+            with _changing(), _uninterrupted():
                 used.close()
                 if not by_hand(inventory) and _is_unused(inventory) and not in_use(inventory):
                     _down(inventory)
                     say("stopped the lab")
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Pass over Ctrl-C and the like: who presses it again and again would leave half a lab, and jobs in it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {each: signal.signal(each, signal.SIG_IGN) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler or signal.SIG_DFL)
 
 
 @retry(
