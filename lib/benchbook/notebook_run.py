@@ -158,17 +158,23 @@ def execute(report: str, parameters: Mapping[str, object], console: Console) -> 
     return Executed(kept, campaign, status, problem, error)
 
 
+def check_temporary_path() -> None:
+    """Raise BadInput where TMPDIR is too long for the kernel's sockets, in a folder that `_temporary` makes."""
+    folder = tempfile.gettempdir()
+    longest = f"{folder}/benchbook-{os.getpid()}-12345678/kernel-5"
+    if (over := len(os.fsencode(longest)) - LONGEST_SOCKET) > 0:
+        fix = f"set it to a folder whose path is {over} bytes shorter"
+        raise BadInput("the path is too long for the sockets of the kernel", key="TMPDIR", value=folder, fix=fix)
+
+
 def run_cells(notebook: Path, parameters: Mapping[str, object], target: Path) -> None:
     """Execute a notebook into `target` by papermill.
 
     Raise PapermillExecutionError for a cell that failed, RuntimeError for a kernel that died, and BadInput for a file
     that cannot be run.
     """
+    check_temporary_path()
     with _temporary() as sockets:
-        if (over := len(os.fsencode(f"{sockets}/kernel-5")) - LONGEST_SOCKET) > 0:
-            fix = f"set it to a folder whose path is {over} bytes shorter"
-            value = tempfile.gettempdir()
-            raise BadInput("the path is too long for the sockets of the kernel", key="TMPDIR", value=value, fix=fix)
         # Sockets of the file system: nobody else on the machine can listen to the kernel, and two runs side by side
         # cannot take each other's port. The kernel is interrupted before it is shut down, and would log that.
         config = {

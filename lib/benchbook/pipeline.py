@@ -110,6 +110,7 @@ def request_for(report: str, overrides: Mapping[str, object]) -> RunRequest:
 def check_run(request: RunRequest) -> list[str]:
     """Return the hosts that a run takes, touching none of them. Raise BadInput for what would stop it later."""
     kind, said = request.kind, (request.published, request.parameters, request.profile, request.inventory)
+    notebook_run.check_temporary_path()
     known = ledger.load(request.published)
     kind.cells(request.published, request.parameters)
     hosts = kind.experiment(*said).hosts()

@@ -175,6 +175,13 @@ def test_what_cannot_be_told_is_left_out_in_a_sentence(tmp_path: Path, said: Sai
     assert "6 records in 2 cells of mine" in text
 
 
+def test_a_link_that_leads_to_itself_is_no_file(tmp_path: Path, said: Said) -> None:
+    link = tmp_path / "out.txt"
+    link.symlink_to(link)
+    with pytest.raises(BadInput, match="no such file or folder"):
+        said(link, name="")
+
+
 def test_of_rows_that_are_a_run_each_those_alone_are_left_out(tmp_path: Path, said: Said) -> None:
     """JMH prints orders of magnitude where a unit is too coarse (public tables of serialization are full of them)."""
     folder = tmp_path / "out"

@@ -9,8 +9,10 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -93,6 +95,15 @@ def test_what_the_rows_change_is_all_right_without_them(
     status, said = ends(ready(home, "claims.yaml"))
     # The first thing that a run of a lab begins with, and nothing of the input refused it.
     assert (status, len(begun)) == (1, 1), said
+
+
+def test_a_temporary_folder_that_no_socket_fits_in_is_refused_before_a_lab(
+    home: Home, ends: Callable[..., Ended], begun: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / ("long" * 30)))
+    status, said = ends(ready(home, "claims.yaml"))
+    assert (status, begun) == (2, []), said
+    assert "TMPDIR: the path is too long for the sockets of the kernel" in said
 
 
 @pytest.mark.parametrize(

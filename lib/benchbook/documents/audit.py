@@ -17,7 +17,7 @@ from benchbook.documents.relations import relations
 from benchbook.documents.sentences import NotBound, sentences
 from benchbook.documents.setups import setups
 from benchbook.documents.tables import Reading
-from benchbook.errors import counted
+from benchbook.errors import BadInput, counted
 
 _LEVELS = {"contradiction": "error", "suspicious": "warning", "note": "note"}
 _STYLES = {"contradiction": "bold red", "suspicious": "bold yellow", "note": "bold cyan"}
@@ -76,13 +76,19 @@ def _each_once(found: list[Finding]) -> list[Finding]:
 
 
 def files_of(sources: Sequence[str]) -> list[str]:
-    """Return files and addresses as they are, and for a folder all documents in it."""
+    """Return files and addresses as they are, and for a folder all documents in it.
+
+    Raise BadInput for a folder without one: nothing would have been checked, and nothing found.
+    """
     kinds = {".md", ".markdown", ".html", ".htm", ".txt", ".csv", ".tsv", ".pdf", ".xlsx"}
     found: list[str] = []
     for source in sources:
         if Path(source).is_dir():
-            inside = sorted(Path(source).rglob("*"))
-            found += [str(path) for path in inside if path.suffix.lower() in kinds and path.is_file()]
+            inside = [path for path in sorted(Path(source).rglob("*")) if path.suffix.lower() in kinds]
+            if not (documents := [str(path) for path in inside if path.is_file()]):
+                fix = f"name a file, or a folder with files of these kinds: {', '.join(sorted(kinds))}"
+                raise BadInput("there is no document in this folder", file=source, fix=fix)
+            found += documents
         else:
             found.append(source)
     return found

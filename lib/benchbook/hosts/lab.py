@@ -254,15 +254,20 @@ def _up(inventory: Inventory, *, by_hand: bool, own_network: bool) -> list[LabHo
 def _give(lab: Path, host: LabHost, work: Path) -> None:
     """Let the account reach its host's folder, and own the folder that it works in.
 
-    A folder with files that are not the kit's is left as it is: the host's preflight refuses it.
+    A folder with files that are not the kit's, or one that cannot be made, is left as it is: the host's preflight
+    refuses it.
     """
     host.folder.mkdir(parents=True, exist_ok=True)
     for folder in (lab, host.folder.parent, host.folder):
         folder.chmod(0o711)
     if not work.is_absolute():
         return
-    work = work.resolve()
-    work.mkdir(parents=True, exist_ok=True, mode=0o700)
+    # Of links in a circle pathlib's resolve() raises a RuntimeError.
+    work = Path(os.path.realpath(work))
+    with suppress(OSError):
+        work.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if not work.is_dir():
+        return
     mine = work.stat().st_uid == pwd.getpwnam(ACCOUNT).pw_uid
     if not mine and ((work / ".benchbook").exists() or not any(work.iterdir())):
         subprocess.run(["chown", "-hR", f"{ACCOUNT}:", "--", work], check=True)

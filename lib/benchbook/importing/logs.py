@@ -160,7 +160,8 @@ def _unread(logs: Sequence[Log]) -> list[str]:
 
 
 def _default_name(sources: Sequence[str]) -> str:
-    path = Path(sources[0]).resolve()
+    # Of a link that leads to itself pathlib's resolve() raises a RuntimeError.
+    path = Path(os.path.realpath(sources[0]))
     words = re.sub(r"[^a-z0-9]+", "_", (path if path.is_dir() else path.parent).name.lower()).strip("_")
     return f"logs_{words}"[:60].rstrip("_")
 

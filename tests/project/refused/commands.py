@@ -97,6 +97,12 @@ WORDS = [
 ]
 SPOKEN = [Row(" ".join(words)[:60], command(*words), (*said, "Fix: ")) for words, said in WORDS]
 
+
+def _empty(home: Home) -> list[str]:
+    (home.path / "documents").mkdir()
+    return ["audit", str(home.path / "documents")]
+
+
 SERVERS = ["--source-url", "mongodb://127.0.90.1/", "--target-url", "mongodb://127.0.90.2/"]
 
 
@@ -136,6 +142,11 @@ TRANSFERRED = [
 ROWS = [
     *GIVEN,
     *SPOKEN,
+    Row(
+        "audit of an empty folder",
+        _empty,
+        ("documents: there is no document", "Fix: "),
+    ),
     *(secret_in(make) for make in ("a FIFO", "a folder", "Latin-1")),
     *TRANSFERRED,
 ]
