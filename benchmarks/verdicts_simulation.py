@@ -409,7 +409,8 @@ def judged(
 
 def foretold(claims: Sequence[Hypothesis], report: Published, site: Site, scaling: LevelScaling | None) -> list[Speaks]:
     """Return what is said before the run: a client keeps one core busy at most, and the printed figures may come."""
-    return speaks(compared(claims, report), report, site, lambda _, n: min(1.0, n / site.cores), scaling)
+    shares = {(table, n): min(1.0, n / site.cores) for table, n in product(report.tables, site.clients.values())}
+    return speaks(compared(claims, report), report, site, shares, scaling)
 
 
 Compared = Sequence[tuple[Hypothesis, list[contrasts.Contrast]]]
@@ -425,13 +426,13 @@ def speaks(
     claims: Compared,
     report: Published,
     site: Site,
-    share: Callable[[str, int], float],
+    shares: Mapping[tuple[str, int], float],
     scaling: LevelScaling | None = None,
 ) -> list[Speaks]:
     """Return what a machine says of each claim, given how busy its cores are by table and clients: no figure counts."""
     figures = _as_measured(report)
     busy = [
-        _busy(table, level, n, site, share(table, n)) for table in report.tables for level, n in site.clients.items()
+        _busy(table, level, n, site, shares[table, n]) for table in report.tables for level, n in site.clients.items()
     ]
     may = Capacity(figures, busy, scaling, published_cores=PUBLISHED.cores)
     return [judge.scope_of(claim, judge.JudgedSystem("s"), may, parts).speaks for claim, parts in claims]
@@ -542,7 +543,7 @@ def _pairs(first: Mapping[str, Work], other: Mapping[str, Work]) -> Iterator[dic
         said, busy = [], []
         for works in (first, other):
             shares = {(name, n): work.busy(n, cores) for name, work in works.items() for n in site.clients.values()}
-            said.append(speaks(known, report, site, lambda name, n, shares=shares: shares[name, n]))
+            said.append(speaks(known, report, site, shares))
             busy.append(np.array([*shares.values()]))
         busier = float((busy[1] - busy[0]).mean())
         for (claim, _), true, wrong in zip(known, *said, strict=True):
