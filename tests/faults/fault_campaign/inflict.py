@@ -25,7 +25,7 @@ _DONE_AND_UNDONE = {
     catalogue.LO_DOWN: ("link set lo down", "link set lo up"),
     catalogue.NO_ROUTE: (f"route del {_ROUTE}", f"route add {_ROUTE} proto kernel scope host src 127.0.0.1"),
 }
-# In a PID namespace of its own nobody's probe sees it; it ends with the first process of it.
+# In a PID namespace of its own, below ours: probes see it, as a program of others. It ends with its first process.
 _HOG = [*"unshare --pid --fork --kill-child sh -c".split(), "while :; do :; done & while :; do :; done"]
 _LOOK = str(Path(__file__).parents[2] / "helpers" / "other_user.py")
 _AS_NOBODY = "setpriv --reuid=nobody --regid=nogroup --clear-groups sh -c".split()
