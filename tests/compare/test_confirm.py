@@ -60,10 +60,10 @@ def recorded(loads: Loads, *, origin: PlannedFrom | None = ORIGIN, **asked: Any)
 def again(home: Home, monkeypatch: pytest.MonkeyPatch) -> list[Loads]:
     """What A and B run on, again: no host is asked for anything."""
     loads: list[Loads] = []
-    monkeypatch.setattr(pipeline, "check_run", lambda asking: [])
+    monkeypatch.setattr(pipeline, "check_run", lambda request: [])
     monkeypatch.setattr(pipeline, "wait_until_free", lambda *_, **__: None)
     monkeypatch.setattr(pipeline, "hosts_up", lambda *_: nullcontext())
-    monkeypatch.setattr(planning, "at_published_levels", lambda asking: Design(CELLS, ASKED))
+    monkeypatch.setattr(planning, "at_published_levels", lambda request: Design(CELLS, ASKED))
     numbers = itertools.count()
 
     def as_then(campaign: Campaign) -> RunRequest:

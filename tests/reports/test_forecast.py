@@ -41,10 +41,10 @@ def asked(report: str, **said: Any) -> planning.RunRequest:
     return planning.RunRequest(kind, published.load(report), parameters, load_profile(parameters.profile), inventory)
 
 
-def forecast(asking: planning.RunRequest, budget_s: float | None = None) -> RunForecast:
-    found = planning.as_run_here(asking)
-    experiment = asking.kind.experiment(asking.published, asking.parameters, asking.profile, asking.inventory)
-    return forecasts.forecast(asking, found, planning.trials(asking, found), experiment, budget_s)
+def forecast(request: planning.RunRequest, budget_s: float | None = None) -> RunForecast:
+    found = planning.as_run_here(request)
+    experiment = request.kind.experiment(request.published, request.parameters, request.profile, request.inventory)
+    return forecasts.forecast(request, found, planning.trials(request, found), experiment, budget_s)
 
 
 @pytest.fixture
@@ -101,22 +101,22 @@ def test_cores_that_the_report_had_not_show_what_its_own_did_not(home: Home, cor
 def test_a_run_never_says_less_than_its_forecast(home: Home, cores: Any) -> None:
     """However busy the cores are below the bound, the rule that judges the run says as much, or more."""
     cores(2)
-    asking = asked(ETCD, levels="published")
-    before = {(each.claim, each.system): each.speaks for each in forecast(asking).claims}
-    found = planning.as_run_here(asking)
-    experiment = asking.kind.experiment(asking.published, asking.parameters, asking.profile, asking.inventory)
-    trials = trials_as_published(planning.trials(asking, found), of_plan(found.asked))
-    planned = forecasts.planned(asking, trials)
-    known = ledger.load(asking.published)
+    request = asked(ETCD, levels="published")
+    before = {(each.claim, each.system): each.speaks for each in forecast(request).claims}
+    found = planning.as_run_here(request)
+    experiment = request.kind.experiment(request.published, request.parameters, request.profile, request.inventory)
+    trials = trials_as_published(planning.trials(request, found), of_plan(found.asked))
+    planned = forecasts.planned(request, trials)
+    known = ledger.load(request.published)
     assert known is not None
-    most = forecasts._busy(asking, found, experiment, None)
+    most = forecasts._busy(request, found, experiment, None)
     rng, said_more = np.random.default_rng(1), 0
     for _ in range(20):
         busy = [
             replace(c, machines=[replace(m, share=m.share * rng.uniform(0.5, 1)) for m in c.machines]) for c in most
         ]
         system = judge.JudgedSystem("etcd", asked=found.asked)
-        for after in judge.judge(known, asking.published, planned, system, busy=busy, scaling=of_plan(found.asked)):
+        for after in judge.judge(known, request.published, planned, system, busy=busy, scaling=of_plan(found.asked)):
             promised = before[after.id, after.system]
             if promised == "not run":
                 assert after.verdict == "not run"
@@ -130,12 +130,12 @@ def test_a_recorded_campaign_takes_the_place_of_what_is_usual(home: Home, cores:
     cores(2)
     sample = min((ROOT / "data" / "sample" / TIDB).iterdir())
     campaign = Campaign(shutil.copytree(sample, home.path / "data" / "runs" / TIDB / sample.name))
-    asking = asked(TIDB)
-    experiment = asking.kind.experiment(asking.published, asking.parameters, asking.profile, asking.inventory)
+    request = asked(TIDB)
+    experiment = request.kind.experiment(request.published, request.parameters, request.profile, request.inventory)
     cells = list({trial.cell.key: trial.cell for trial in campaign.trials}.values())
-    made = forecasts.forecast(asking, planning.Design(cells, campaign.asked), campaign.trials, experiment)
+    made = forecasts.forecast(request, planning.Design(cells, campaign.asked), campaign.trials, experiment)
     assert made.sources[0].endswith(f"campaign {campaign.id}.")
-    came = judge.of_campaign(campaign, asking.published, asking.kind)
+    came = judge.of_campaign(campaign, request.published, request.kind)
     lines = forecasts.beside_outcome(made, came)
     assert len(lines) == len(came)
     assert [line["could say"] for line in lines] == [line["said"] for line in lines]
@@ -143,9 +143,9 @@ def test_a_recorded_campaign_takes_the_place_of_what_is_usual(home: Home, cores:
 
 def test_a_budget_goes_to_what_it_decides(home: Home, cores: Any) -> None:
     cores(2)
-    asking = asked(TIDB, workloads=["oltp_point_select", "oltp_read_write"], levels="published")
-    plan_s = forecast(asking).wall_s
-    made = forecast(asking, budget_s=plan_s + 120)
+    request = asked(TIDB, workloads=["oltp_point_select", "oltp_read_write"], levels="published")
+    plan_s = forecast(request).wall_s
+    made = forecast(request, budget_s=plan_s + 120)
     within = [each for each in made.claims if each.budgeted]
     assert within
     assert made.claims[: len(within)] == within
@@ -154,9 +154,9 @@ def test_a_budget_goes_to_what_it_decides(home: Home, cores: Any) -> None:
     # claims' six (41 s).
     most = max(each.budgeted or 0 for each in within)
     assert 3 <= most <= 5
-    repetitions = asking.kind.repetitions(asking.profile)
+    repetitions = request.kind.repetitions(request.profile)
     assert f"most_repetitions: {repetitions + most}, " in made.sources[-1]
-    none = forecast(asking, budget_s=plan_s)
+    none = forecast(request, budget_s=plan_s)
     assert not any(each.budgeted for each in none.claims)
     assert none.sources[-1] == forecasts.NO_BUDGET
 
@@ -164,8 +164,8 @@ def test_a_budget_goes_to_what_it_decides(home: Home, cores: Any) -> None:
 def test_repetitions_that_are_added_share_the_error_rate(home: Home, cores: Any) -> None:
     """A plan of so many repetitions is looked at once; what a budget adds is looked at again, as the run will."""
     cores(2)
-    asking = asked(TIDB, workloads=["oltp_point_select"], repetitions=4, levels="published")
-    once, looked_at = forecast(asking), forecast(asking, budget_s=3600)
+    request = asked(TIDB, workloads=["oltp_point_select"], repetitions=4, levels="published")
+    once, looked_at = forecast(request), forecast(request, budget_s=3600)
     needed = [{each.claim: each.repetitions or 0 for each in made.claims} for made in (once, looked_at)]
     assert needed[1]["rises-point-select"] > needed[0]["rises-point-select"]
 
@@ -199,8 +199,8 @@ def test_why_no_more_can_be_said_is_printed_once_for_claims_alike_and_fits_a_pag
 def test_what_is_planned_already_is_no_gain_of_a_budget(home: Home, cores: Any) -> None:
     """25 repetitions decide a rise of which 5 decide half: a budget is left to what needs 14, and 68."""
     cores(2)
-    asking = asked(TIDB, workloads=["oltp_point_select"], repetitions=25, levels="published")
-    made = forecast(asking, budget_s=24 * 3600)
+    request = asked(TIDB, workloads=["oltp_point_select"], repetitions=25, levels="published")
+    made = forecast(request, budget_s=24 * 3600)
     chosen = {each.claim for each in made.claims if each.budgeted}
     assert "latency-flat-point-select" in chosen
     assert "rises-point-select" not in chosen, "it has the same cells"
@@ -208,16 +208,16 @@ def test_what_is_planned_already_is_no_gain_of_a_budget(home: Home, cores: Any) 
 
 def test_a_plan_that_is_longer_than_the_budget_is_said_to_be(home: Home, cores: Any) -> None:
     cores(2)
-    asking = asked(TIDB, workloads=["oltp_point_select"], levels="published")
-    assert forecast(asking, budget_s=60).sources[-1] == forecasts.TOO_LONG
+    request = asked(TIDB, workloads=["oltp_point_select"], levels="published")
+    assert forecast(request, budget_s=60).sources[-1] == forecasts.TOO_LONG
 
 
 def test_the_rule_is_printed_where_a_section_has_one_of_its_own(home: Home, cores: Any) -> None:
     """A rule of all reports is not read beside the one that the section `dm` of a profile has."""
     cores(64)
-    asking = asked("dm_1_0_alpha")
-    assert asking.profile.dm.repeat
-    rule = forecasts._rule(asking, [], 3, 1800)
+    request = asked("dm_1_0_alpha")
+    assert request.profile.dm.repeat
+    rule = forecasts._rule(request, [], 3, 1800)
     assert "With `dm: {repeat: {most_repetitions: 3, budget_min: 30}}` in the profile" in rule
     assert "With `repeat: {" in forecasts._rule(asked(TIDB), [], 3, 1800)
 

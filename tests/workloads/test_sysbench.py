@@ -304,8 +304,8 @@ def test_a_campaign_with_other_options_is_another_one(tables: Published) -> None
     found = []
     for design in (tables.report.design, changed):
         published = Published(tables.report.model_copy(update={"design": design}), tables.tables)
-        asking = RunRequest(report.LoadKind(), published, asked, load_profile("smoke"), load_inventory("lab_tidb"))
-        found.append(trials(asking, at_published_levels(asking)))
+        request = RunRequest(report.LoadKind(), published, asked, load_profile("smoke"), load_inventory("lab_tidb"))
+        found.append(trials(request, at_published_levels(request)))
     before, after = found
     assert [one.id for one in before] == [one.id for one in after]
     assert not {one.identity for one in before} & {one.identity for one in after}

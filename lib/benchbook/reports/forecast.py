@@ -55,28 +55,28 @@ class _Recorded:
 
 
 def forecast(
-    asking: RunRequest, found: Design, trials: Sequence[Trial], experiment: Experiment, budget_s: float | None = None
+    request: RunRequest, found: Design, trials: Sequence[Trial], experiment: Experiment, budget_s: float | None = None
 ) -> RunForecast:
     """Return what these hosts can say of every claim, what deciding it takes, and the wall time of the plan.
 
     With `budget_s`, what the plan leaves of it goes to repetitions for the claims of which most is decided in a second,
     for as long as they fit. Raise HostUnusable where a host cannot be asked for its cores.
     """
-    last = _last(asking, found)
+    last = _last(request, found)
     costs, prepare_s = _costs(trials, experiment, last)
     spread = SPREAD_LONG if max(map(experiment.expected_s, trials), default=0.0) >= LONG_S else SPREAD_SHORT
     # Where repetitions may be added, as a budget asks for, the run shares the error rate among so many looks.
     repeating = found.asked.get("repeat") or ({} if budget_s is None else {"looks": SHARES})
     looks = int(repeating.get("looks", 1))
-    known = ledger.load(asking.published)
+    known = ledger.load(request.published)
     claims: list[ClaimForecast] = []
     open_claims: dict[int, OpenClaim] = {}
     if known is not None:
-        expected = planned(asking, trials_as_published(trials, of_plan(found.asked)))
-        busy = _busy(asking, found, experiment, last)
+        expected = planned(request, trials_as_published(trials, of_plan(found.asked)))
+        busy = _busy(request, found, experiment, last)
         for system in _systems(expected.systems, found, last):
-            figures = SystemFigures(asking.published, expected, system.name)
-            cores = server_processors(asking.published.report)
+            figures = SystemFigures(request.published, expected, system.name)
+            cores = server_processors(request.published.report)
             may = Capacity(figures, busy, of_plan(found.asked), planned=last is None, published_cores=cores)
             idle = replace(may, busy=_idle(busy)) if last is None else may
             likely = _Likely.of(known, figures, last, spread, looks)
@@ -84,7 +84,7 @@ def forecast(
                 row = _says(claim, system, may, idle, likely)
                 answer = likely.answers.get(claim.id)
                 if answer and row.speaks in ("both ways", "confirm only", "refute only"):
-                    cells = undecided.cells_of(claim, system.name, found.cells, asking.published, may.scaling)
+                    cells = undecided.cells_of(claim, system.name, found.cells, request.published, may.scaling)
                     row = row.model_copy(update=_takes(answer, cells, costs))
                     ahead = _chances(answer, _repetitions_of(cells, trials))
                     open_claims[len(claims)] = OpenClaim(str(len(claims)), tuple(cells), ahead)
@@ -95,7 +95,7 @@ def forecast(
         claims = _budgeted(claims, open_claims, costs, budget_s - wall_s)
         most = max((claim.budgeted or 0 for claim in claims), default=0)
         sources.append(
-            _rule(asking, trials, most, budget_s)
+            _rule(request, trials, most, budget_s)
             if most
             else NOT_BY_TIME
             if not open_claims
@@ -106,10 +106,10 @@ def forecast(
     return RunForecast(claims=claims, wall_s=wall_s, sources=sources)
 
 
-def planned(asking: RunRequest, trials: Sequence[Trial]) -> Evidence:
+def planned(request: RunRequest, trials: Sequence[Trial]) -> Evidence:
     """Return the evidence of a plan as if the printed figures came out; `trials` have published levels."""
-    kind, nothing = asking.kind, figures_of(of_records([]))
-    beside = kind.beside(asking.published, kind.figures(asking.published, nothing), trials)
+    kind, nothing = request.kind, figures_of(of_records([]))
+    beside = kind.beside(request.published, kind.figures(request.published, nothing), trials)
     return evidence.planned(beside, trials)
 
 
@@ -161,22 +161,22 @@ def _takes(answer: Decision, cells: Sequence[Cell], costs: RepetitionCost) -> di
     return {"repetitions": repetitions, "minutes": repetitions * each_s / 60 if repetitions else None}
 
 
-def _last(asking: RunRequest, found: Design) -> _Recorded | None:
+def _last(request: RunRequest, found: Design) -> _Recorded | None:
     """Return the latest campaign of the same plan on the same inventory that was recorded here."""
     conditions = ("profile", "inventory", "systems", "time_s", "scaled")
     here = [
-        folder for folder in store.recorded(asking.published.report.name) if folder.is_relative_to(paths.runs_dir(""))
+        folder for folder in store.recorded(request.published.report.name) if folder.is_relative_to(paths.runs_dir(""))
     ]
     for campaign in store.readable(reversed(here)):
         if all(campaign.asked.get(name) == found.asked.get(name) for name in conditions):
-            return _Recorded(campaign, _compared(asking, campaign))
+            return _Recorded(campaign, _compared(request, campaign))
     return None
 
 
-def _compared(asking: RunRequest, campaign: Campaign) -> dict[tuple[str, str], list[Contrast]]:
-    known = ledger.load(asking.published)
-    seen = judge.evidence_of(campaign, asking.published, asking.kind)
-    judged = [SystemFigures(asking.published, seen, name) for name in seen.systems] if known else []
+def _compared(request: RunRequest, campaign: Campaign) -> dict[tuple[str, str], list[Contrast]]:
+    known = ledger.load(request.published)
+    seen = judge.evidence_of(campaign, request.published, request.kind)
+    judged = [SystemFigures(request.published, seen, name) for name in seen.systems] if known else []
     return {
         (figures.system, id): mine
         for figures in judged
@@ -185,11 +185,11 @@ def _compared(asking: RunRequest, campaign: Campaign) -> dict[tuple[str, str], l
     }
 
 
-def _busy(asking: RunRequest, found: Design, experiment: Experiment, last: _Recorded | None) -> list[BusyCell]:
+def _busy(request: RunRequest, found: Design, experiment: Experiment, last: _Recorded | None) -> list[BusyCell]:
     """Return the cells as busy as in the last campaign, or as they can be at most."""
     seen = judge.busy_cells(last.campaign) if last else []
     known = {_key(cell.table, cell.system, cell.ran) for cell in seen}
-    machines = capacity.machines(asking.inventory, experiment.hosts())
+    machines = capacity.machines(request.inventory, experiment.hosts())
     scaling = of_plan(found.asked)
     return [
         *seen,
@@ -284,13 +284,13 @@ def _useful(chances: Sequence[float]) -> int:
     return next((n for n, chance in enumerate((0.0, *chances)) if chance >= left), 0)
 
 
-def _rule(asking: RunRequest, trials: Sequence[Trial], most: int, budget_s: float) -> str:
+def _rule(request: RunRequest, trials: Sequence[Trial], most: int, budget_s: float) -> str:
     """Return what to write into a profile for a run to add `most` repetitions at most."""
     planned = max((trial.repetition for trial in trials), default=0)
     rule = f"repeat: {{most_repetitions: {planned + most}, budget_min: {budget_s / 60:g}}}"
-    mine = asking.kind.repeating(asking.profile)
+    mine = request.kind.repeating(request.profile)
     # Where a section of the profile has a rule of its own, that one counts.
-    sections = [name for name, part in asking.profile if mine and getattr(part, "repeat", None) is mine]
+    sections = [name for name, part in request.profile if mine and getattr(part, "repeat", None) is mine]
     rule = f"{sections[0]}: {{{rule}}}" if sections else rule
     return (
         f"The plan has {planned} repetitions. With `{rule}` in the profile, the run adds those of the last column to "
