@@ -310,7 +310,7 @@ def _sources(found: Design, last: _Recorded | None, spread: float | None, budget
     )
     return [
         "Busy cores: a client is taken to keep one core busy at most; where no level counts clients, all cores are "
-        "taken to be busy. A run says more where cores stay free, and less only where servers work for no client.",
+        "taken to be busy. A run says more where cores stay free, and less where one request keeps several busy.",
         *([assumed] if spread else []),
         "Times beside the loads are those of recorded smoke campaigns: building systems, and larger data, come on top.",
         *added,
