@@ -6,13 +6,18 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from kit import TESTS
 
 from benchbook.errors import HostUnusable
 from benchbook.hosts import command_line
+from benchbook.hosts.host import Host
+from benchbook.hosts.host_facts import check_address
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.preflight import HostProbe, check, kills_at_logout, script
 
@@ -190,3 +195,49 @@ def test_a_folder_that_takes_no_file_is_refused_with_the_reason(tmp_path: Path) 
     one = Inventory.model_validate({"name": "a", "hosts": {"db": {"address": "a.invalid", "roles": ["client"]}}})
     with pytest.raises(HostUnusable, match=r"hosts\.db\.workdir: .*Is a directory.* Fix: set hosts\.db\.workdir"):
         check(one, "db", seen)
+
+
+class Asked:
+    """A host to which SSH came at `own_address`; what it runs, this machine runs."""
+
+    python = sys.executable
+
+    def __init__(self, mine: Inventory, name: str, own_address: str) -> None:
+        self.inventory, self.name, self.host, self.own_address = mine, name, mine.hosts[name], own_address
+        self.address = self.host.address
+
+    def run(self, words: list[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(words, capture_output=True, text=True, check=True)
+
+    def probe(self) -> SimpleNamespace:
+        return SimpleNamespace(own_address=self.own_address)
+
+
+@pytest.mark.parametrize(
+    ("roles", "host", "came_to", "said"),
+    [
+        (["mysql"], {"address": "127.0.0.1"}, "127.0.0.1", ""),
+        (["mysql"], {"address": "localhost"}, "127.0.0.1", ""),
+        # An alias without HostName, reached by a ProxyCommand: nobody knows it as a name.
+        (
+            ["mysql", "client"],
+            {"address": "alias.invalid", "ssh_address": "alias.invalid"},
+            "198.51.100.7",
+            r"hosts\.db1\.address: servers on host db1 are to bind to this address, which it does not have: "
+            r".*(?:not known|resolution).* \(got 'alias\.invalid'\)\. "
+            r"Fix: write `address: 198\.51\.100\.7` and `ssh_address: alias\.invalid`$",
+        ),
+        # A public address that a gateway translates; a tunnel, which ends at the host's own loopback.
+        (["tidb"], {"address": "192.0.2.1"}, "10.0.0.5", r"Cannot assign.*Fix: write `address: 10\.0\.0\.5` and"),
+        (["tidb"], {"address": "192.0.2.1"}, "127.0.0.1", r"Fix: write `address: AN ADDRESS OF ITS OWN` and"),
+        # Who only drives loads binds to nothing, and DTM listens on all addresses.
+        (["client"], {"address": "192.0.2.1"}, "10.0.0.5", ""),
+        (["dtm"], {"address": "192.0.2.1"}, "10.0.0.5", ""),
+    ],
+)
+def test_an_address_that_servers_are_to_bind_to_and_their_host_does_not_have_is_refused_with_its_own(
+    roles: list[str], host: dict[str, str], came_to: str, said: str
+) -> None:
+    mine = Inventory.model_validate({"name": "mine", "lab": False, "hosts": {"db1": {**host, "roles": roles}}})
+    with pytest.raises(HostUnusable, match=said) if said else nullcontext():
+        check_address(cast(Host, Asked(mine, "db1", came_to)))

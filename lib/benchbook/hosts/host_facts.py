@@ -28,6 +28,22 @@ OPEN_FILES = 4096
 NO_DISKS = ("tmpfs", "nfs", "nfs4", "cifs")
 # What a host writes that only drives loads: their output, and samples.
 DRIVING_BYTES = 10**9
+# Says why none of what a name or address stands for is the host's own; nothing where a server can bind to one.
+_BIND = """\
+import socket, sys
+try:
+    found = socket.getaddrinfo(sys.argv[1], 0, type=socket.SOCK_STREAM)
+except OSError as problem:
+    sys.exit(print(problem.strerror))
+for family, kind, protocol, _, where in found:
+    try:
+        with socket.socket(family, kind, protocol) as server:
+            server.bind(where)
+        sys.exit()
+    except OSError as problem:
+        said = problem.strerror
+print(said)
+"""
 
 
 def gather(host: Host) -> HostFacts:
@@ -74,6 +90,25 @@ def preflight(
     ]
     leftovers += open_ports.findings(session.inventory, session.hosts)
     return facts, leftovers + apart + [finding for name, about in facts.items() for finding in _findings(name, about)]
+
+
+def check_address(host: Host) -> None:
+    """Raise HostUnusable where servers are to bind to what is no address of their host: an alias, or that of a NAT."""
+    if not set(host.host.roles) - {"client", *open_ports.EVERYWHERE}:
+        return
+    why = host.run([host.python, "-c", _BIND, host.address]).stdout.strip()
+    if not why:
+        return
+    own, ssh_address = host.probe().own_address, host.host.ssh_address or host.address
+    if own in ("", host.address, "::1") or own.startswith("127."):
+        own = "AN ADDRESS OF ITS OWN"  # a tunnel ends there
+    raise HostUnusable(
+        f"servers on host {host.name} are to bind to this address, which it does not have: {why}",
+        file=host.inventory.file,
+        key=f"hosts.{host.name}.address",
+        value=host.address,
+        fix=f"write `address: {own}` and `ssh_address: {ssh_address}`",
+    )
 
 
 def _once_a_machine(found: Mapping[str, T], facts: Mapping[str, HostFacts]) -> dict[str, T]:
@@ -131,6 +166,7 @@ def survey(session: Session, *, disk_gb: float, timed_here: bool = False) -> Sur
     The inventory's `tune` is applied first, so that the facts are those that the run was measured under. `timed_here`:
     loads are timed by the driver's clock.
     """
+    session.each("asking for their addresses", with_retry(check_address))
     tuned = tune(session)
     facts, findings = preflight(session, disk_bytes=int(disk_gb * 1e9), tuned=tuned, timed_here=timed_here)
     findings = [*findings, *_left_set(session, facts), *_unseen(session.hosts, facts)]

@@ -16,7 +16,7 @@ from benchbook.hosts.lab_host import ACCOUNT, has_account, has_own_network
 # The sides of a transfer.
 _SIDES = ("source", "target")
 # Listen on all addresses: they cannot be bound to one.
-_EVERYWHERE = ("dtm",)
+EVERYWHERE = ("dtm",)
 _WITH_ACCOUNTS = ("mysql", "pgsql")
 
 
@@ -31,7 +31,7 @@ def findings(inventory: Inventory, names: Iterable[str]) -> list[HostFinding]:
             said = "; ".join(f"{role} {', '.join(map(str, ports))}" for role, ports in servers.items())
             ports = {port for some in servers.values() for port in some}
             if inventory.lab:
-                everywhere = {port for role in _EVERYWHERE for port in servers.get(role, ())}
+                everywhere = {port for role in EVERYWHERE for port in servers.get(role, ())}
                 wanted = f"other users of this machine do not reach them; as root: {_lab_rule(inventory, everywhere)}"
             else:
                 wanted = f"only the inventory's hosts reach them; as root on {name}: {_rule(inventory, ports)}"
