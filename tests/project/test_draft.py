@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -371,6 +372,28 @@ def test_clients_that_the_command_tells_unlike_the_table_are_a_guess_that_names_
         assert [
             one.guess for one in made.guesses if one.key.endswith("design.pgbench_on_postgresql_16_2.threads")
         ] == guesses
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "said"),
+    [
+        ("Measured with 90 clients.\n\n| Version | TPS |\n|--|--|\n| 15.6 | 41,200 |\n| 16.2 | 78,310 |",
+         "threads", "32, as in the command; the words about the table have 90"),
+        ("| Version | TPS (90 clients) |\n|--|--|\n| 15.6 | 41,200 |\n| 16.2 | 78,310 |",
+         "threads", "32, as in the command; the words about the table have 90"),
+        ("## TPS at 32 clients\n\n| Version | TPS |\n|--|--|\n| 15.6 | 41,200 |\n| 16.2 | 78,310 |", "threads", ""),
+        ("| Clients | Scale | TPS |\n|--|--|--|\n| 32 | 200 | 41,200 |\n| 64 | 200 | 78,310 |",
+         "scale", "200, as in the table; the command has 50"),
+    ],
+)  # fmt: skip
+def test_what_the_words_or_a_column_tell_unlike_the_command_is_the_least_sure_guess(
+    tmp_path: Path, table: str, key: str, said: str
+) -> None:
+    before, _, _ = PGBENCH.replace("pgbench -h $HOST -U postgres -i -s 50 bench\n", "").partition("| Clients")
+    made = drafted(tmp_path, f"{before.replace('-c 32', '-s 50 -c 32')}{table}\n")
+    unlike = [(one.guess, one.sure) for one in made.guesses if re.search(rf"design\.\w+\.{key}$", one.key)]
+    assert len(made.report["design"]) == 1
+    assert unlike == ([(said, 0.3)] if said else [])
 
 
 def test_what_was_run_again_is_no_system(tmp_path: Path) -> None:

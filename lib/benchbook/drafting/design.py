@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from benchbook.documents.columns import concurrency_of
 from benchbook.documents.tables import Table
 from benchbook.drafting.commands import TOOLS, WORKLOADS, Run, called_workload
 from benchbook.drafting.guesses import Guesses
@@ -74,9 +75,8 @@ def design_of(table: LongTable, runs: Sequence[Run], guesses: Guesses) -> dict[s
         0.8 if len(before) < 3 else 0.6,
         last.text,
     )
-    if (threads := last.settings.get("threads")) and threads not in listed["factors"].get("threads", [threads]):
-        words = f"{', '.join(map(str, listed['factors']['threads']))}, as in the table; the command has {threads}"
-        guesses.add("report.yaml", f"{key}.threads", words, last.line, 0.3, last.text)
+    for name, words in _unlike(table, last):
+        guesses.add("report.yaml", f"{key}.{name}", words, last.line, 0.3, last.text)
     return {
         "name": table.name,
         "table": table.name,
@@ -86,6 +86,21 @@ def design_of(table: LongTable, runs: Sequence[Run], guesses: Guesses) -> dict[s
         "fixed": fixed,
         "options": options,
     }
+
+
+def _unlike(table: LongTable, run: Run) -> Iterator[tuple[str, str]]:
+    """Yield each setting of the command that the table, or the words about it, tell otherwise, and what both say."""
+    columns = {column.name for column in table.columns if column.role != "metric"}
+    about = [table.source.heading, table.source.caption, *(column.heading for column in table.source.columns)]
+    for name, value in run.settings.items():
+        told = dict.fromkeys(row[name] for row in table.rows) if name in columns else {}
+        if told and str(value) not in told:
+            yield name, f"{', '.join(told)}, as in the table; the command has {value}"
+        elif name == "threads" and not told:
+            said = [level for words in about if (level := concurrency_of(words))]
+            if said and str(value) not in said:
+                others = ", ".join(dict.fromkeys(said))
+                yield name, f"{value}, as in the command; the words about the table have {others}"
 
 
 # What stands above the names of what was run, rather than of what it was run against.
