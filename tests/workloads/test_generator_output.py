@@ -458,6 +458,25 @@ def test_wrk_as_a_reply_indents_it_and_etcd_s_benchmark_with_its_samples() -> No
     assert (cut.cut, whole.problem, whole.figures["tps"].value) == (True, "", 3509.734298969339)
 
 
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [
+        # Their lines, as they are published.
+        ("mongoperf", "testing...\nwthr 32\nnew thread, total running : 1\nread:1 write:0\n4759 ops/sec 18 MB/sec\n"),
+        ("mongoperf", "new thread, total running : 1\nmmf sync took 0ms\n20484 ops/sec\n"),
+        ("mysqlslap", "Benchmark\n\tAverage number of seconds to run all queries: 3.626 seconds\n"),
+        ("cassandra-stress", "Results:\nOp rate                   :   15,156 op/s  [WRITE: 15,156 op/s]\n"),
+        ("vegeta", "Requests      [total, rate, throughput]         6000, 100.01, 99.76\n"),
+        ("k6", "     http_req_duration..............: avg=117.55ms min=105.3ms med=117.1ms\n"),
+    ],
+)
+def test_a_program_that_is_known_and_not_read_is_named(name: str, printed: str) -> None:
+    with pytest.raises(
+        OutputNotParseable, match=rf"^the output of {name}, which is not read.*env/workloads/{name}\.yaml"
+    ):
+        generator_output.runs(printed)
+
+
 def test_any_other_text_is_refused() -> None:
     with pytest.raises(OutputNotParseable, match="not the output of a load generator that is known"):
         generator_output.runs("total: 12 transactions, 3 per sec\n{not json}")

@@ -62,6 +62,15 @@ _FENCED = re.compile(r"^([ \t]*(```|~~~).*\n)((?s:.*?))(?=^[ \t]*\2)", re.MULTIL
 _INDENTED = re.compile(r"(?:\A|(?<=\n)[ \t]*\n)(?:[ \t]+\S.*(?:\n|\Z)|[ \t]*\n)+")
 # A number that somebody has set in bold type.
 _BOLD = re.compile(r"\*\*(\d[\d.,]*)\*\*")
+# Others that measure, by a line that each of them alone prints.
+_OTHERS = {
+    # Of disks, until MongoDB 4.0: seconds at one, two, four ... threads, for as long as it is let, and no report.
+    "mongoperf": r"^new thread, total running : \d+$",
+    "mysqlslap": r"^\s*Average number of seconds to run all queries: ",
+    "cassandra-stress": r"^[Oo]p rate +: ",
+    "vegeta": r"^Requests +\[total, rate",
+    "k6": r"^ *http_req_duration\.+: avg=",
+}
 
 Level = str | int | float
 # What one second of a load, or of one client's part of it, tells: (second since it began, {figure: value}).
@@ -131,6 +140,9 @@ def runs(text: str) -> list[GeneratorRun]:
             if what := next((what for what, first in program.not_read.items() if re.match(first, as_printed)), ""):
                 said = f"{what} of {program.title}, which is not read: what {program.title} printed at its end is"
                 raise OutputNotParseable(said, output=text)
+        if other := next((name for name, line in _OTHERS.items() if re.search(line, text, re.MULTILINE)), ""):
+            said = f"the output of {other}, which is not read here; env/workloads/{other}.yaml may say how it is"
+            raise OutputNotParseable(said, output=text)
         titles = ", ".join(program.title for program in programs().values())
         raise OutputNotParseable(f"not the output of a load generator that is known ({titles})", output=text)
     *_, name, form = min(found, key=lambda each: each[:3])
