@@ -680,6 +680,23 @@ def test_a_limit_in_a_rate_is_one_of_throughput(tmp_path: Path) -> None:
     assert found(tmp_path, f"{rates}Alpha never exceeds 30,000 TPS.\n") == []
 
 
+@pytest.mark.parametrize(
+    ("words", "kinds"),
+    [
+        # 221,470 / 61,520 = 3.6; the efficiency that the sentence gives as well, fell by a tenth.
+        ("From 3 to 12 nodes throughput grew 3.6 times, a scaling efficiency of 90%.", []),
+        ("With a scaling efficiency of 90%, throughput grew 3.6 times from 3 to 12 nodes.", []),
+        ("From 3 to 12 nodes the scaling efficiency grew 3.6 times.", ["sentence"]),
+    ],
+)
+def test_a_change_is_of_the_metric_of_its_own_clause(tmp_path: Path, words: str, kinds: list[str]) -> None:
+    table = (
+        "| Nodes | tpmC | Scaling efficiency |\n|--:|--:|--:|\n"
+        "| 3 | 61,520 | 100% |\n| 6 | 119,350 | 97% |\n| 12 | 221,470 | 90% |\n"
+    )
+    assert [one.kind for one in audited(tmp_path, f"# TPC-C\n\n{table}\n{words}\n").findings] == kinds
+
+
 def test_a_word_that_names_columns_of_two_metrics_is_bound_to_none(tmp_path: Path) -> None:
     """11,100 / 12,000 is 7.5% less; 14 / 9 is 56% more."""
     rows = "## A\n\n| Nodes | Write TPS | Read TPS | Write p99 (ms) |\n|--|--|--|--|\n| 3 | 12,000 | 40,000 | 9 |\n| 5 | 11,500 | 61,000 | 11 |\n| 7 | 11,100 | 83,000 | 14 |\n\n"

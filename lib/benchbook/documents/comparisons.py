@@ -90,6 +90,11 @@ class Quoted(NamedTuple):
     holds: bool
 
 
+def _clause(text: str, gap: Gap) -> str:
+    """Return the part of a sentence, between commas, that tells a gap: its metric is meant, if it names one."""
+    return next((part for part in re.split(r"[,;:]\s|[，；：]", text) if gap.printed in part), text)
+
+
 class Cells:
     """The cells of a document by their names, to be found by the words of its sentences."""
 
@@ -222,6 +227,7 @@ class Cells:
             and all_named(kept, names)
             and (sure or not self._elsewhere(gap, kept, pairs))
             and (score >= 2 or not self._is_name_elsewhere(pairs[0][0]))
+            and (not (nearest := metric_of(_clause(text, gap), group)) or any(one in metric for one in nearest))
         )
         return Compared(gap, False, pairs) if strict and _is_far(gap, right) else None
 
