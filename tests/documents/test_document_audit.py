@@ -680,6 +680,18 @@ def test_a_limit_in_a_rate_is_one_of_throughput(tmp_path: Path) -> None:
     assert found(tmp_path, f"{rates}Alpha never exceeds 30,000 TPS.\n") == []
 
 
+@pytest.mark.parametrize("heading", ["Notes", "Remark", "Comments:", "备注"])
+def test_figures_in_a_column_of_notes_are_no_measurements(tmp_path: Path, heading: str) -> None:
+    table = (
+        f"| Threads | TPS | {heading} |\n|--:|--:|---|\n| 8 | 1,512 | 54% busy |\n| 16 | 2,604 | 74% busy |\n"
+        "| 32 | 3,904 | 91% busy, +158% over 8 |\n| 64 | 4,105 | 97% busy |\n| 128 | 4,211 | +8% over 32 |\n"
+    )
+    (tmp_path / "a.md").write_text(f"# CPU\n\n{table}")
+    (read,) = reading(str(tmp_path / "a.md")).tables
+    assert [column.role for column in read.columns] == ["level", "metric", "note"]
+    assert audited(tmp_path, f"# CPU\n\n{table}").findings == []
+
+
 @pytest.mark.parametrize(
     ("words", "kinds"),
     [

@@ -29,6 +29,7 @@ class Rule(NamedTuple):
 
 RULES = [
     Rule(r"(?:^|\b)(?:s?id|uuid|port|ip|pid)\W*$", "identifier", "", "", "note", "TENANT_ID"),
+    Rule(r"^\W*(?:notes?|remarks?|comments?|observations?|备注|说明|注释)\W*$", "", "", "", "note", "Notes"),
     Rule(r"^\W*(?:percentiles?|quantiles?|百?分位数?)\W*$", "rank", "", "", "level", "Percentile"),
     Rule(
         r"hit ratio|hit rate|命中率|\befficiency\b ?(?=[(%]|$)|success(?:ful)? ?(?:rate|ratio|share|%|\(%)|成功率",
