@@ -255,12 +255,11 @@ def run(files: Sequence[Path], console: Console, *, update: bool, receipt: Path 
     found = [cited(bound) for file in files for bound in bound_in(file)]
     wrong = [one for one in found if one.problem]
     left = [one for one in wrong if not update or one.text == one.bound.printed]
+    for file in files if update else ():
+        _rewrite(file, [one for one in wrong if one.bound.file == file])
     for one in wrong:
         done = "" if one in left else f": written {one.text.strip().splitlines()[0]}"
         console.print(f"{one.bound.where}: {one.problem}{done}", markup=False)
-    if update:
-        for file in files:
-            _rewrite(file, [one for one in wrong if one.bound.file == file])
     right = len(found) - len(left)
     console.print(f"{right} of {len(found)} bound figures are what was measured", markup=False)
     if receipt:

@@ -974,7 +974,8 @@ def main() -> None:
         # Kernels and workers stand in a folder of their own.
         os.environ[paths.HOME] = str(Path(named).absolute())
     try:
-        sys.exit(guard.status_of(partial(app, prog_name="benchbook"), say, guard.in_lines))
+        command = partial(app, prog_name="benchbook")
+        sys.exit(guard.status_of(partial(guard.writing_all, command), say, guard.in_lines))
     except SystemExit as done:
         if done.code == guard.INTERRUPTED:
             errors.print("interrupted; what was recorded stays, and the next run goes on from there")

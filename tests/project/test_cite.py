@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 from collections.abc import Callable
@@ -77,6 +78,32 @@ def test_a_figure_that_was_changed_by_hand_fails_with_both_numbers(
     assert ran(file, "--update")[0] == 0
     assert file.read_text() == f"# Title\n\nIt does <!-- {CELL} -->16,711<!-- /bb --> a second.\n"
     assert ran(file)[0] == 0
+
+
+def test_a_document_behind_a_link_is_written_itself_and_keeps_its_mode(sample: Path, tmp_path: Path) -> None:
+    file, link = write(tmp_path, f"<!-- {CELL} -->1<!-- /bb -->"), tmp_path / "link.md"
+    file.chmod(0o600)
+    link.symlink_to("paper.md")
+    assert ran(link, "--update")[0] == 0
+    assert link.is_symlink()
+    assert file.read_text() == f"<!-- {CELL} -->16,711<!-- /bb -->"
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert sorted(tmp_path.glob("*.md")) == [link, file]
+
+
+def test_nothing_is_said_to_be_written_that_a_full_disk_did_not_take(
+    sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    file = write(tmp_path, f"<!-- {CELL} -->1<!-- /bb -->")
+    monkeypatch.setattr(Path, "write_bytes", full)
+    done = CliRunner().invoke(cli.app, ["cite", str(file), "--update"])
+    assert "paper.md cannot be written: No space left on device" in str(done.exception)
+    assert done.output == ""
+    assert file.read_text() == f"<!-- {CELL} -->1<!-- /bb -->"
+    assert list(tmp_path.glob(".*")) == []
 
 
 def test_a_macro_of_latex_is_checked_and_written(sample: Path, tmp_path: Path) -> None:

@@ -16,12 +16,13 @@ from typing import Any
 
 import pytest
 import typer
-from kit import ASCII_ONLY, FIXTURES, REPORT, Home, inventory, paragraph
+from kit import ASCII_ONLY, FIXTURES, REPORT, ROOT, Home, inventory, paragraph
 
 from benchbook import cli, notebook_run, paths, pipeline
 from benchbook.errors import BadInput
 from benchbook.report import TrialsFailed
 from benchbook.site import publish
+from benchbook.user_input.atomic_file import replace_text
 
 Ended = tuple[int, str]
 # The one that is recorded of dm_1_0_ga.
@@ -300,7 +301,10 @@ def test_a_shell_completes_whatever_has_a_name(
     assert completed in ends()[1].split()
 
 
-@pytest.mark.parametrize("words", [["list"], ["--help"], ["list", "--json"]])
+SAMPLE = str(ROOT / "data" / "sample" / "example-report.md")
+
+
+@pytest.mark.parametrize("words", [["list"], ["--help"], ["audit", SAMPLE, "--json"], ["audit", SAMPLE, "--sarif"]])
 def test_an_output_that_takes_nothing_is_no_defect(home: Home, words: list[str]) -> None:
     command = [sys.executable, "-m", "benchbook", *words]
     with Path("/dev/full").open("w") as full:
@@ -310,6 +314,18 @@ def test_an_output_that_takes_nothing_is_no_defect(home: Home, words: list[str])
     assert ran.returncode == 1
     assert "the output: No space left on device. Fix: free space where the output goes" in ran.stderr
     assert "defect" not in ran.stderr
+    # Python says so when it ends, if it was left to write the rest.
+    assert "Exception ignored" not in ran.stderr
+
+
+def test_a_page_that_goes_to_a_pipe_or_a_device_leaves_it_there(tmp_path: Path) -> None:
+    pipe = tmp_path / "page"
+    os.mkfifo(pipe)
+    with os.fdopen(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)) as reader:
+        replace_text(pipe, "a page\n")
+        assert reader.read() == "a page\n"
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
 
 
 def test_parameters_are_yaml(ends: Callable[..., Ended], asked: list[Any]) -> None:

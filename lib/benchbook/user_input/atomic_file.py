@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,14 +19,24 @@ def replace_text(path: Path, text: str) -> Path:
 
 
 def replace_bytes(path: Path, content: bytes) -> Path:
-    """The same with bytes."""
-    # Another process may put its own text there at the same time.
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    """The same with bytes. Who may read the file that is replaced may read the new one, and nobody else.
+
+    A link stays one, and a device or a pipe takes what is written: a file in its place would be no device any more.
+    """
     with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.resolve() if path.is_symlink() else path
+        # Another process may put its own text there at the same time.
+        partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if file.exists() and not (file.is_file() or file.is_dir()):
+            file.write_bytes(content)
+            return path
         try:
             partial.write_bytes(content)
-            return partial.replace(path)
+            if file.is_file():
+                partial.chmod(stat.S_IMODE(file.stat().st_mode))
+            partial.replace(file)
+            return path
         finally:
             partial.unlink(missing_ok=True)
 

@@ -54,6 +54,24 @@ def status_of(step: Callable[[], int | None], say: Say, words: Words | None = No
         return 1
 
 
+def writing_all(step: Callable[[], int | None]) -> int | None:
+    """Return what `step` returns, or raise what it raises, once all that it printed is written.
+
+    What cannot be written is an error of `step`: Python itself would write the rest when it ends, and say then in words
+    of its own that it could not.
+    """
+    try:
+        return step()
+    finally:
+        try:
+            sys.stdout.flush()
+        except OSError as problem:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            if isinstance(problem, BrokenPipeError):
+                sys.exit(READER_GONE)
+            raise
+
+
 def reader_gone(ended: SystemExit) -> bool:
     """Return whether the program ends because who read its output has gone, as `head` does after its lines.
 
