@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import zipfile
 from pathlib import Path
@@ -79,6 +80,13 @@ def test_a_licence_is_an_address(runs: Path, license: str) -> None:
     with pytest.raises(BadInput, match=r"^license: is no address .*Fix: give its address, such as https://spdx\.org/"):
         crate.archive(TIDB, "", license, Console(quiet=True))
     assert not (runs.parents[1] / "site").exists()
+
+
+def test_no_zip_takes_the_place_of_a_pipe_or_a_device(runs: Path, tmp_path: Path) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe")
+    with pytest.raises(BadInput, match="out: is no file"):
+        crate.archive(TIDB, str(pipe), crate.LICENSE, Console(quiet=True))
+    assert pipe.is_fifo()
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"metadata": null}'])

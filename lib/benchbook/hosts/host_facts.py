@@ -92,6 +92,11 @@ def preflight(
     return facts, leftovers + apart + [finding for name, about in facts.items() for finding in _findings(name, about)]
 
 
+def check_addresses(session: Session) -> None:
+    """Look on all hosts whether their servers can bind. Raise HostUnusable."""
+    session.each("asking for their addresses", with_retry(check_address))
+
+
 def check_address(host: Host) -> None:
     """Raise HostUnusable where servers are to bind to what is no address of their host: an alias, or that of a NAT."""
     if not set(host.host.roles) - {"client", *open_ports.EVERYWHERE}:
@@ -166,7 +171,7 @@ def survey(session: Session, *, disk_gb: float, timed_here: bool = False) -> Sur
     The inventory's `tune` is applied first, so that the facts are those that the run was measured under. `timed_here`:
     loads are timed by the driver's clock.
     """
-    session.each("asking for their addresses", with_retry(check_address))
+    check_addresses(session)
     tuned = tune(session)
     facts, findings = preflight(session, disk_bytes=int(disk_gb * 1e9), tuned=tuned, timed_here=timed_here)
     findings = [*findings, *_left_set(session, facts), *_unseen(session.hosts, facts)]

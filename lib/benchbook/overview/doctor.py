@@ -21,7 +21,7 @@ from benchbook.build import artefacts
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.hosts import lab, reservation
 from benchbook.hosts.fanout import FanOutFailed
-from benchbook.hosts.host_facts import preflight
+from benchbook.hosts.host_facts import check_addresses, preflight
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.remote import tune
 from benchbook.hosts.session import Session
@@ -140,6 +140,7 @@ def _hosts(inventory: Inventory) -> Iterator[DoctorCheck]:
             lab.up_while_used(inventory, lambda _: None) if inventory.lab else nullcontext(),
             Session(inventory, inventory.hosts) as session,
         ):
+            check_addresses(session)
             facts, findings = preflight(session, disk_bytes=0)
     except FanOutFailed as problem:
         for name in problem.done:
