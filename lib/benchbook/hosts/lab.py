@@ -27,7 +27,7 @@ from tenacity import retry, retry_if_exception_type, retry_if_result, stop_after
 
 from benchbook import paths
 from benchbook.errors import BadInput, BenchbookError, HostReserved, HostUnusable, writing
-from benchbook.hosts import taken_port
+from benchbook.hosts import lab_workdir, taken_port
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.lab_host import (
     ACCOUNT,
@@ -222,6 +222,7 @@ def _up(inventory: Inventory, *, by_hand: bool, own_network: bool) -> list[LabHo
         raise BadInput("sshd is missing", key="lab", value="sshd", fix="sudo apt-get install openssh-server")
     lab, hosts = paths.lab_dir(), lab_hosts(inventory)
     _check_processors(inventory)
+    lab_workdir.check_ways(inventory, pwd.getpwnam(ACCOUNT) if has_account() else pwd.getpwuid(os.geteuid()))
     with writing(lab):
         lab.mkdir(parents=True, exist_ok=True, mode=0o700)
         _make_keys(lab)
@@ -239,7 +240,8 @@ def _up(inventory: Inventory, *, by_hand: bool, own_network: bool) -> list[LabHo
                 running = next((each for each in hosts if each.pid is not None), None)
                 way = running.enter() if running else in_new_network([]) if own_network else []
                 if has_account():
-                    _give(lab, host, Path(inventory.workdir(host.name)))
+                    named = bool(inventory.hosts[host.name].workdir)
+                    _give(lab, host, Path(inventory.workdir(host.name)), named=named)
                 _start(sshd, host, lab, way)
             _write_known_hosts(lab, hosts)
             if by_hand:
@@ -251,21 +253,25 @@ def _up(inventory: Inventory, *, by_hand: bool, own_network: bool) -> list[LabHo
     return hosts
 
 
-def _give(lab: Path, host: LabHost, work: Path) -> None:
+def _give(lab: Path, host: LabHost, work: Path, *, named: bool) -> None:
     """Let the account reach its host's folder, and own the folder that it works in.
 
     A folder with files that are not the kit's, or one that cannot be made, is left as it is: the host's preflight
-    refuses it.
+    refuses it. So is a `named` one that others than root could lead elsewhere meanwhile; the account may make its own.
     """
     host.folder.mkdir(parents=True, exist_ok=True)
     for folder in (lab, host.folder.parent, host.folder):
         folder.chmod(0o711)
     if not work.is_absolute():
         return
+    for step in (*reversed(work.parents), work):
+        with suppress(OSError):
+            step.mkdir(mode=0o700 if step == work else 0o755)
+        # What was not there, in /tmp for example, somebody else may have made meanwhile.
+        if named and not lab_workdir.is_roots(step, leads_on=step != work):
+            return
     # Of links in a circle pathlib's resolve() raises a RuntimeError.
     work = Path(os.path.realpath(work))
-    with suppress(OSError):
-        work.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not work.is_dir():
         return
     mine = work.stat().st_uid == pwd.getpwnam(ACCOUNT).pw_uid
