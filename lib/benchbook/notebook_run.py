@@ -85,6 +85,21 @@ def _temporary() -> Iterator[Path]:
         os.close(held)
 
 
+@contextmanager
+def _ipython_in(folder: Path) -> Iterator[None]:
+    """Where the home takes no files, have IPython's below `folder`: it would make temporary ones, and leave them."""
+    usual = Path.home() / ".ipython"
+    writable = os.access(usual if os.access(usual, os.F_OK) else usual.parent, os.W_OK)
+    if writable or "IPYTHONDIR" in os.environ:
+        yield
+        return
+    os.environ["IPYTHONDIR"] = f"{folder}/ipython"
+    try:
+        yield
+    finally:
+        del os.environ["IPYTHONDIR"]
+
+
 def _is_in_use(folder: Path) -> bool:
     """Return whether a run may be at work in it: one holds its lock, or is about to take it, or nobody can tell."""
     try:
@@ -174,7 +189,7 @@ def run_cells(notebook: Path, parameters: Mapping[str, object], target: Path) ->
     that cannot be run.
     """
     check_temporary_path()
-    with _temporary() as sockets:
+    with _temporary() as sockets, _ipython_in(sockets):
         # Sockets of the file system: nobody else on the machine can listen to the kernel, and two runs side by side
         # cannot take each other's port. The kernel is interrupted before it is shut down, and would log that.
         config = {

@@ -301,3 +301,25 @@ def test_a_run_keeps_the_key_of_its_kernel_where_the_next_run_finds_what_is_left
     notebook_run.run_cells(tmp_path / "asks.ipynb", {}, tmp_path / "ran.ipynb")
     printed = nbformat.read(tmp_path / "ran.ipynb", as_version=4).cells[-1].outputs[0].text
     assert re.fullmatch(rf"benchbook-{os.getpid()}-\w+\n", printed)
+
+
+def test_where_the_home_takes_no_files_ipython_leaves_none_in_the_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "t"
+    folder.mkdir()
+    # The kernel is a process of its own.
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setenv("HOME", str(tmp_path / "not there"))
+    monkeypatch.delenv("IPYTHONDIR", raising=False)
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell("print(get_ipython().ipython_dir)")],
+        metadata={"kernelspec": {"name": "python3", "display_name": "Python", "language": "python"}},
+    )
+    nbformat.write(notebook, tmp_path / "asks.ipynb")
+    notebook_run.run_cells(tmp_path / "asks.ipynb", {}, tmp_path / "ran.ipynb")
+    printed = nbformat.read(tmp_path / "ran.ipynb", as_version=4).cells[-1].outputs[0].text
+    assert re.fullmatch(rf"{folder}/benchbook-{os.getpid()}-\w+/ipython\n", printed)
+    assert list(folder.iterdir()) == []
+    assert "IPYTHONDIR" not in os.environ
