@@ -14,11 +14,12 @@ from benchbook.errors import BadInput, HostUnusable, WorkloadFailed
 from benchbook.hosts.agent import Ended
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import load_inventory
-from benchbook.profiles import load_profile
+from benchbook.profiles import SysbenchSize, load_profile
 from benchbook.published.tables import Published
 from benchbook.reports.load import load_kind as report
 from benchbook.reports.planning import RunRequest, at_published_levels, trials
 from benchbook.workloads import sysbench
+from benchbook.workloads.base import Load
 from benchbook.workloads.clients import RateReader
 from benchbook.workloads.sysbench_output import check_ended, interval_series, parse, quantities
 
@@ -345,6 +346,33 @@ def test_versions_before_1_0_are_refused_before_the_first_load(version: str, ref
     told = rf"programs.sysbench: {version} on host a is too old.*/opt/sysbench.*install sysbench 1.0"
     with pytest.raises(HostUnusable, match=told):
         generator.find(cast(Any, client))
+
+
+@pytest.mark.parametrize(
+    ("help_text", "options", "waits"),
+    [
+        # As in 1.1 (src/sysbench.c).
+        ("  --thread-init-timeout=N  wait time in seconds for worker threads to initialize [30]\n", [], ["90"]),
+        ("  --thread-init-timeout=N\n", ["--thread-init-timeout=300"], ["300"]),
+        # Seen of 1.0.20: "invalid option: --thread-init-timeout=60".
+        ("  --thread-stack-size=SIZE  size of stack per thread [64K]\n", [], []),
+    ],
+)
+def test_threads_may_take_longer_to_connect_where_sysbench_can_be_told(
+    help_text: str, options: list[str], waits: list[str]
+) -> None:
+    printed = {"--version": "sysbench 1.1.0-df89d34\n", "--help": help_text}
+    client = SimpleNamespace(
+        name="a",
+        inventory=SimpleNamespace(program=lambda name: name),
+        require_program=lambda name, package: "/opt/sysbench",
+        run=lambda argv: SimpleNamespace(stdout=printed[argv[1]]),
+    )
+    generator = sysbench.Sysbench(SysbenchSize(time_s=5, tables=4, table_size=1000), options, 1)
+    generator.find(cast(Any, client))
+    load = Load(levels={"workload": "oltp_insert"}, threads=200, time_s=5, rate=0)
+    argv = generator.command(cast(Any, client), ENDS, load).argv
+    assert [word.partition("=")[2] for word in map(str, argv) if word.startswith("--thread-init-timeout")] == waits
 
 
 def test_a_program_of_many_lines_that_is_no_sysbench_is_quoted_by_its_first() -> None:
