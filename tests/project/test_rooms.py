@@ -18,6 +18,7 @@ LAYERS: list[tuple[str, set[str]]] = [
      {"errors", "user_input", "paths", "grouping", "plugins", "yamlfile"}),
     ("What a user asks for: profiles and a notebook's parameters.", {"profiles", "parameters"}),
     ("Arithmetic on numbers and frames; it knows no report and no campaign.", {"stats"}),
+    ("Files of load generators: what each prints, and how it is run.", {"generators"}),
     ("A document as it was published, read and audited as it is; units of what is printed.", {"documents"}),
     ("What was published, as data.", {"published"}),
     ("What the published figures say of each other.", {"audit"}),

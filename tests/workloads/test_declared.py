@@ -9,12 +9,12 @@ from kit import Home
 
 from benchbook import workloads
 from benchbook.errors import BadInput
+from benchbook.generators.generator_file import Answer
 from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.workloads import generator_output
 from benchbook.workloads.base import Load, LoadGenerator
 from benchbook.workloads.declared import DeclaredLoad
-from benchbook.workloads.generator_file import Answer
 
 RUN: dict[str, Any] = {
     "program": "bench", "protocols": ["mysql"], "workloads": ["read"], "levels": {"bytes": 8}, "size": ["rows"],

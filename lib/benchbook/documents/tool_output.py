@@ -1,238 +1,140 @@
-"""What load generators print, as tables of one row (or one row a line): sysbench, pgbench, go-tpc, YCSB, fio and others.
+"""What load generators print, as tables of a row per run or operation: sysbench, pgbench, go-tpc, YCSB, fio and others.
 
-The rules are a table: who prints it, by what it is known, and the lines that are read, each with an example.
+Figures are found by the generators' own files (generators), as in imported outputs; here stand those that documents
+need beside them, and by what an output is known of which often a part alone is printed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from textwrap import dedent
 from typing import NamedTuple
 
 from benchbook.documents.formats import Block
+from benchbook.generators.generator_file import FigurePattern, Form, LevelPattern, matches, programs, reports_in
 
 
 class Tool(NamedTuple):
-    """A program's output: `sign` tells it; `lines` are patterns with a heading for each of their groups."""
+    """A program's output: `sign` tells it; `file` is that of its generator, `more` are figures that this has not, `levels` those read."""
 
-    name: str
     sign: str
-    lines: list[tuple[str, list[str]]]
-    example: str
-    each_line: bool = False
+    file: str = ""
+    more: dict[str, FigurePattern] = {}
+    levels: tuple[str, ...] = ("threads",)
 
 
-_N = r"([\d,]*\.?\d+)"
+# The units that a figure's name has at its end, where it has them in words.
+_WORDS = {"%": "percent"}
 _NAME = r"\S{1,120}?(?: \S{1,40}){0,4}?"  # of a bounded length: the time to match it grows with its square
-_U = rf"({_N[1:-1]}\s?(?:us|µs|ms|s|m|ns|msec|usec|sec)?)"
-_SUMMARY = [
-    (rf"Total:\s+{_N} secs", ["total time (s)"]),
-    (rf"Slowest:\s+{_N} secs", ["max latency (s)"]),
-    (rf"Fastest:\s+{_N} secs", ["min latency (s)"]),
-    (rf"Average:\s+{_N} secs", ["avg latency (s)"]),
-    (rf"Requests/sec:\s+{_N}", ["requests/s"]),
-]
-_RANKS = ("50", "90", "95", "99", "99.9")
-_OF_ALL = [f"{which} latency (us)" for which in ("avg", "min", "max")]
+_GO = rf"^(?P<op>{_NAME}):?[ \t]+\d+[ \t]+[\d.]+ ns/op.*$"
 
-
-def _ranks(unit: str) -> str:
-    """Return the pattern of go-tpc's and go-ycsb's percentiles, of which older versions print fewer."""
-    return "".join(rf"(?:, {re.escape(rank)}th\({unit}\): {_N})?" for rank in _RANKS)
-
-
-def _rank_heads(unit: str) -> list[str]:
-    return [f"{rank}th percentile ({unit})" for rank in _RANKS]
-
-
-TOOLS = [
-    Tool(
-        "sysbench",
-        r"queries performed:|General statistics:|Latency \(ms\):",
-        [
-            (rf"transactions:\s+(\d+)\s+\({_N} per sec", ["transactions", "TPS"]),
-            (rf"queries:\s+(\d+)\s+\({_N} per sec", ["queries", "QPS"]),
-            (r"read:\s+(\d+)$", ["reads"]),
-            (r"write:\s+(\d+)$", ["writes"]),
-            (r"other:\s+(\d+)$", ["other"]),
-            (r"^\s*total:\s+(\d+)$", ["total statements"]),
-            (rf"total time:\s+{_N}s", ["total time (s)"]),
-            (r"total number of events:\s+(\d+)", ["total events"]),
-            (rf"^\s*min:\s+{_N}", ["min latency (ms)"]),
-            (rf"^\s*avg:\s+{_N}", ["avg latency (ms)"]),
-            (rf"^\s*max:\s+{_N}", ["max latency (ms)"]),
-            (rf"95(?:th)? percentile:\s+{_N}", ["95th percentile latency (ms)"]),
-            (rf"99(?:th)? percentile:\s+{_N}", ["99th percentile latency (ms)"]),
-            (rf"read/write requests:\s+\d+\s+\({_N} per sec", ["read/write requests per second"]),  # until 0.5
-            (r"[Nn]umber of threads:\s+(\d+)", ["threads"]),
-        ],
-        "transactions:                        5400 (89.97 per sec.)",
-    ),
-    Tool(
-        "pgbench",
-        r"transaction type:|number of transactions actually processed|tps = ",
-        [
-            (r"scaling factor:\s+(\d+)", ["scale"]),
-            (r"number of clients:\s+(\d+)", ["clients"]),
-            (r"number of threads:\s+(\d+)", ["worker threads"]),
-            (r"duration:\s+(\d+) s", ["duration (s)"]),
-            (r"actually processed:\s+(\d+)", ["transactions"]),
-            (rf"latency average[ =:]+{_N} ms", ["avg latency (ms)"]),
-            (rf"latency stddev[ =:]+{_N} ms", ["stddev (ms)"]),
-            (rf"tps = {_N} \((?:excluding|without)", ["TPS"]),
-            (rf"tps = {_N} \(including", ["TPS including connections"]),
-        ],
-        "latency average = 1.434 ms",
-    ),
-    Tool(
-        "go-tpc",
-        r"^\[?(?:Summary|Finished)\]?\s*\S+ - Takes\(s\)|tpmC:\s",
-        [
-            (rf"tpmC:\s*{_N}", ["tpmC"]),
-            (rf"efficiency:\s*{_N}%", ["efficiency (%)"]),
-            (
-                rf"\[Summary\] (\S+) - Takes\(s\): {_N}, Count: (\d+), TPM: {_N}, Sum\(ms\): {_N}, Avg\(ms\): {_N}{_ranks('ms')}",
-                ["statement", "time (s)", "transactions", "TPM", "sum (ms)", "avg latency (ms)", *_rank_heads("ms")],
-            ),
-        ],
-        "tpmC: 5120.3, tpmTotal: 11375.9, efficiency: 39.8%",
-        each_line=True,
-    ),
-    Tool(
-        "go-ycsb",
-        r"^\s*(?:READ|UPDATE|INSERT|SCAN|TOTAL)\s+- Takes\(s\):",
-        [
-            (
-                rf"^\s*(\S+)\s+- Takes\(s\): {_N}, Count: (\d+), OPS: {_N}, Avg\(us\): {_N}, Min\(us\): {_N}, Max\(us\): {_N}{_ranks('us')}",
-                ["operation", "time (s)", "count", "OPS", *_OF_ALL, *_rank_heads("us")],
-            ),
-        ],
-        "READ   - Takes(s): 10.0, Count: 5000, OPS: 500.1, Avg(us): 850, Min(us): 300, Max(us): 9000",
-        each_line=True,
-    ),
-    Tool(
-        "YCSB",
-        r"\[OVERALL\], Throughput",
-        [
-            (rf"\[OVERALL\], RunTime\(ms\), {_N}", ["run time (ms)"]),
-            (rf"\[OVERALL\], Throughput\(ops/sec\), {_N}", ["throughput (ops/sec)"]),
-            (rf"\[READ\], Operations, {_N}", ["reads"]),
-            (rf"\[READ\], AverageLatency\(us\), {_N}", ["read avg latency (us)"]),
-            (rf"\[UPDATE\], Operations, {_N}", ["updates"]),
-            (rf"\[UPDATE\], AverageLatency\(us\), {_N}", ["update avg latency (us)"]),
-        ],
-        "[OVERALL], Throughput(ops/sec), 9523.8",
-    ),
-    Tool(
-        "redis-benchmark",
-        r"requests completed in|: [\d.]+ requests per second",
-        [
-            (
-                rf"^([A-Z_ ()0-9a-z]+): {_N} requests per second(?:, p50={_N} msec)?",
-                ["command", "requests/s", "p50 (ms)"],
-            ),
-        ],
-        "SET: 83542.19 requests per second, p50=0.295 msec",
-        each_line=True,
-    ),
-    Tool(
-        "db_bench",
-        r"micros/op",
-        [
-            (
-                rf"^\s*(\w+)\s*:\s+{_N} micros/op\s+{_N} ops/sec;?(?:\s+{_N} seconds)?(?:\s+{_N} operations)?;?(?:\s+{_N} MB/s)?",
-                ["benchmark", "micros/op", "ops/sec", "seconds", "operations", "MB/s"],
-            ),
-        ],
-        "fillseq      :       3.420 micros/op 292385 ops/sec;   32.3 MB/s",
-        each_line=True,
-    ),
-    Tool(
-        "go test -bench",
-        rf"^{_NAME}:?[ \t]+\d+[ \t]+[\d.]+ ns/op",
-        [
-            (
-                rf"^({_NAME}):?[ \t]+(\d+)\s+{_N} ns/op(?:\s+{_N} MB/s)?(?:\s+[\d.]+ \w+(?=\s))?(?:\s+(\d+) B/op)?(?:\s+(\d+) allocs/op)?",
-                ["benchmark", "iterations", "time (ns/op)", "MB/s", "memory (B/op)", "allocs/op"],
-            ),
-        ],
-        "BenchmarkEncode-8    8406    137911 ns/op    8701.24 MB/s",
-        each_line=True,
-    ),
-    Tool(
-        "ab",
-        r"Time per request:|Concurrency Level:",
-        [
-            (r"Concurrency Level:\s+(\d+)", ["concurrency"]),
-            (rf"Time taken for tests:\s+{_N} seconds", ["time taken (s)"]),
-            (r"Complete requests:\s+(\d+)", ["requests"]),
-            (rf"Requests per second:\s+{_N} ", ["requests/s"]),
-            (rf"Time per request:\s+{_N} \[ms\] \(mean\)\s*$", ["mean response time (ms)"]),
-        ],
-        "Requests per second:    935.11 [#/sec] (mean)",
-    ),
-    Tool(
-        "wrk",
-        r"^\s*Thread Stats\s+Avg",
-        [(rf"Requests/sec:\s+{_N}", ["requests/s"]), (rf"Latency\s+{_U}", ["avg latency"])],
-        "    Latency     1.36ms  663.56us  13.28ms   72.13%",
-    ),
+TOOLS = {
+    "sysbench": Tool(r"queries performed:|General statistics:|Latency \(ms\):", "sysbench", {
+        "total statements": FigurePattern(unit="1", pattern=[r"^\s*total:\s+(\d+)$"]),
+    }),
+    "pgbench": Tool(r"transaction type:|number of transactions actually processed|tps = ", "pgbench", {
+        "worker threads": FigurePattern(unit="1", pattern=[r"number of threads:\s+(\d+)"]),
+    }, ("threads", "scale")),
+    "go-tpc": Tool(r"^\[?(?:Summary|Finished)\]?\s*\S+ - Takes\(s\)|tpmC:\s", "go_tpc", {
+        "{op}_time_s": FigurePattern(unit="s", pattern=[r"\[Summary\] (?P<op>\w+) +- Takes\(s\): (?P<value>[\d.]+)"]),
+        "{op}_sum_ms": FigurePattern(unit="ms", pattern=[r"\[Summary\] (?P<op>\w+) +- .*?Sum\((?P<unit>ms)\): (?P<value>[\d.]+)"]),
+    }),
+    "go-ycsb": Tool(r"^\s*(?:READ|UPDATE|INSERT|SCAN|TOTAL)\s+- Takes\(s\):", "go_ycsb", {
+        "{op}_time_s": FigurePattern(unit="s", pattern=[r"^(?P<op>[A-Z_]+) +- Takes\(s\): (?P<value>[\d.]+)"]),
+        "{op}_latency_min_us": FigurePattern(unit="us", pattern=[r"^(?P<op>[A-Z_]+) +- .*?Min\((?P<unit>us)\): (?P<value>\d+)"]),
+    }),
+    "YCSB": Tool(r"\[OVERALL\], Throughput", "ycsb"),
+    "redis-benchmark": Tool(r"requests completed in|: [\d.]+ requests per second", "redis_benchmark", levels=("workload", "threads")),
+    "db_bench": Tool(r"micros/op", "db_bench", levels=("workload",)),
+    "go test -bench": Tool(rf"^{_NAME}:?[ \t]+\d+[ \t]+[\d.]+ ns/op", "", {
+        "{op}_iterations": FigurePattern(unit="1", within=_GO, pattern=[r"[ \t](\d+)[ \t]+[\d.]+ ns/op"]),
+        "{op}_time (ns/op)": FigurePattern(unit="1", within=_GO, pattern=[r"([\d.]+) ns/op"]),
+        "{op}_MB/s": FigurePattern(unit="1", within=_GO, pattern=[r"([\d.]+) MB/s"]),
+        "{op}_memory (B/op)": FigurePattern(unit="1", within=_GO, pattern=[r"(\d+) B/op"]),
+        "{op}_allocs/op": FigurePattern(unit="1", within=_GO, pattern=[r"(\d+) allocs/op"]),
+    }),
+    "ab": Tool(r"Time per request:|Concurrency Level:", "ab"),
+    "wrk": Tool(r"^\s*Thread Stats\s+Avg", "wrk"),
     # Alike but for the line of the deviation.
-    Tool("etcd benchmark", r"^\s*Stddev:.*\n\s*Requests/sec:", _SUMMARY, "  Requests/sec:\t12345.6"),
-    Tool("hey", r"^\s*Requests/sec:", _SUMMARY, "  Requests/sec:\t12345.6"),
-    Tool(
-        "fio",
-        r"\biops=|IOPS=",
-        [
-            (r"(?:iops|IOPS)=([\d.]+k?)", ["IOPS"]),
-            (r"(?:bw|BW)=([\d.]+\s?[KMG]i?B/s)", ["bandwidth"]),
-        ],
-        "  read: IOPS=12.3k, BW=48.1MiB/s",
-    ),
-]
+    "etcd benchmark": Tool(r"^\s*Stddev:.*\n\s*Requests/sec:", "etcd_benchmark"),
+    "hey": Tool(r"^\s*Requests/sec:", "hey"),
+    "fio": Tool(r"\biops=|IOPS=", "fio", {
+        "{op}_bandwidth": FigurePattern(unit="1", pattern=[
+            r"^ +(?P<op>read|write|trim|mixed) ?: .*?(?i:bw)=(?P<value>[\d.]+)(?P<unit>\s?[KMG]i?B/s)"
+        ]),
+    }),
+}  # fmt: skip
 
 
 def tables_of(block: Block) -> list[Block]:
-    """Return what a block of output says as a table: headings, then a row for each run (or for each line that matches)."""
-    for tool in TOOLS:
-        if not re.search(tool.sign, block.text, re.MULTILINE):
-            continue
-        runs: list[dict[str, str]] = []
-        first: list[int] = []
-        rows: list[list[str]] = []
-        wide: list[str] = []
-        lines: list[int] = []
-        for number, line in enumerate(block.text.split("\n")):
-            for pattern, names in tool.lines:
-                found = re.search(pattern, line)
-                if found is None:
-                    continue
-                if tool.each_line and len(names) > 2:
-                    wide = names
-                    rows.append([group or "" for group in found.groups()])
-                    lines.append(block.line + number)
-                    continue
-                # What a run begins with is printed again: so begins another run.
-                if not runs or next(iter(runs[-1])) == names[0]:
-                    runs.append({})
-                    first.append(block.line + number)
-                for name, group in zip(names, found.groups(), strict=True):
-                    runs[-1].setdefault(name, group or "")
-        made = []
-        heads = list(dict.fromkeys(name for run in runs for name in run))
-        if len(heads) > 1 or (heads and tool.each_line):
-            cells = [[run.get(name, "") for name in heads] for run in runs]
-            made.append(
-                Block(
-                    "table", f"{tool.name} output", first[0], rows=[heads, *cells], header=1, lines=[first[0], *first]
-                )
-            )
-        if rows:
-            made.append(
-                Block("table", f"{tool.name} output", lines[0], rows=[wide, *rows], header=1, lines=[lines[0], *lines])
-            )
-        return made
+    """Return what a block of output says as a table: headings, then a row for each run, or each operation of one."""
+    for name, tool in TOOLS.items():
+        if re.search(tool.sign, block.text, re.MULTILINE):
+            found = _rows(tool, block)
+            of_runs, of_operations = ([row for row in found if bool(row.operation) is its] for its in (False, True))
+            return [table for rows in (of_runs, of_operations) for table in _drawn(f"{name} output", rows)]
     return _aligned(block) if block.kind == "code" else []
+
+
+class _Row(NamedTuple):
+    line: int
+    operation: str
+    cells: dict[str, str]
+
+
+def _drawn(title: str, rows: list[_Row]) -> Iterator[Block]:
+    heads = list(dict.fromkeys(name for row in rows for name in row.cells))
+    if len(heads) > 1 or any(row.operation for row in rows):
+        first = ["operation"] if rows[0].operation else []
+        cells = [[row.operation][: len(first)] + [row.cells.get(name, "") for name in heads] for row in rows]
+        lines = [rows[0].line, *(row.line for row in rows)]
+        yield Block("table", title, lines[0], rows=[[*first, *heads], *cells], header=1, lines=lines)
+
+
+def _rows(tool: Tool, block: Block) -> list[_Row]:
+    """Return the rows of every report in a block; of the whole block where a report has no beginning."""
+    rows: list[_Row] = []
+    printed = programs()[tool.file].forms if tool.file else []
+    forms = [form for form in printed if not form.json_] or [Form(begins=tool.sign)]
+    begun = [
+        (match.start(), -len(match[0]), place, text)
+        for text in (block.text, dedent(block.text))
+        for place, form in enumerate(forms)
+        if (match := re.search(form.begins, text, re.MULTILINE))
+    ]
+    *_, place, text = min(begun, default=(0, 0, 0, block.text))
+    form, at = forms[place], 0
+    for before, report, _ in reports_in(form, text) if begun else [("", text, "")]:
+        at += len(before)
+        open_rows: dict[str, _Row] = {}
+        for where, operation, heading, figure in sorted(_figures(tool, form, report)):
+            row = open_rows.get(operation)
+            # What a row begins with is printed again: so begins another one.
+            if row is None or next(iter(row.cells)) == heading:
+                line = block.line + text.count("\n", 0, at + where)
+                row = open_rows[operation] = _Row(line, operation, {})
+                rows.append(row)
+            row.cells.setdefault(heading, figure)
+        at += len(report)
+    return [row for row in rows if row.cells.keys() - {*tool.levels}]
+
+
+def _figures(tool: Tool, form: Form, report: str) -> Iterator[tuple[int, str, str, str]]:
+    """Yield where a figure or a level stands, its operation, its heading, and what is printed."""
+    for level in tool.levels:
+        for place in form.levels.get(level, []):
+            pattern = place.pattern if isinstance(place, LevelPattern) else place
+            if found := re.search(pattern, report, re.MULTILINE):
+                yield found.start(1), "", level, found[1]
+                break
+    for name, figure in {**form.figures, **tool.more}.items():
+        for each in matches(figure, report):
+            words = name.removeprefix("{op}_").format_map(each.said)
+            unit = each.said.get("unit") or ""
+            if not (of := figure.printed or figure.unit).startswith("1"):
+                words = words.removesuffix(f"_{_WORDS.get(figure.unit, figure.unit)}") + f" ({of})" * (not unit)
+            yield each.at, each.said.get("op") or "", words.replace("_", " "), each.text + unit
 
 
 def _aligned(block: Block) -> list[Block]:

@@ -6,10 +6,10 @@ from typing import Any
 
 from benchbook import plugins
 from benchbook.errors import BadInput
+from benchbook.generators.generator_file import programs
 from benchbook.probes import probe_file
 from benchbook.workloads import declared
 from benchbook.workloads.base import GROUP, LoadGenerator
-from benchbook.workloads.generator_file import programs
 
 
 def names() -> list[str]:

@@ -15,6 +15,7 @@ from pydantic import Field, create_model
 from benchbook.analysis.checks import Check
 from benchbook.campaign.record import Record
 from benchbook.errors import SystemFailed, WorkloadFailed
+from benchbook.generators.generator_file import Answer, Run, Step, filled, places, programs
 from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.host import Host, Result
@@ -24,7 +25,6 @@ from benchbook.probes import samples
 from benchbook.profiles import LoadSize
 from benchbook.workloads import generator_output
 from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran, Store, check_end
-from benchbook.workloads.generator_file import Answer, Run, Step, filled, places, programs
 
 # Sets the variables of the file "environment" beside it, and becomes the command behind it.
 _WITH_ENVIRONMENT = ["sh", "-c", '. "$0"; exec "$@"']

@@ -20,8 +20,7 @@ import pint
 
 from benchbook.campaign.record import Quantity
 from benchbook.errors import OutputNotParseable, WorkloadFailed
-from benchbook.workloads.base import most_frequent
-from benchbook.workloads.generator_file import (
+from benchbook.generators.generator_file import (
     Columns,
     FigurePattern,
     Form,
@@ -29,8 +28,11 @@ from benchbook.workloads.generator_file import (
     LevelPattern,
     Program,
     Progress,
+    matches,
     programs,
+    reports_in,
 )
+from benchbook.workloads.base import most_frequent
 
 # Of counts and rates: "12.3k".
 _SI = {"k": 1e3, "M": 1e6, "G": 1e9}
@@ -146,7 +148,7 @@ def runs(text: str) -> list[GeneratorRun]:
         titles = ", ".join(program.title for program in programs().values())
         raise OutputNotParseable(f"not the output of a load generator that is known ({titles})", output=text)
     *_, name, form = min(found, key=lambda each: each[:3])
-    parts = _parts(form, flat if form.json_ else text)
+    parts = reports_in(form, flat if form.json_ else text)
     of_file = [_run(name, form, *part) for part in parts]
     return [*of_file[:-1], replace(of_file[-1], beside="" if form.json_ else _beside(form, text, parts))]
 
@@ -182,7 +184,7 @@ def begun(name: str, text: str) -> GeneratorRun:
     text = _plain(text)
     for form in programs()[name].forms:
         if not form.json_ and re.search(form.begins, text, re.MULTILINE):
-            return _run(name, form, *_parts(form, text)[-1])
+            return _run(name, form, *reports_in(form, text)[-1])
     raise OutputNotParseable(f"this is not the output of {programs()[name].title}{_tail(text)}", output=text)
 
 
@@ -253,21 +255,6 @@ def _lines(value: object, path: str) -> Iterator[str]:
             yield from _lines(part, f"{path}.{key}" if path else str(key))
     else:
         yield f"{path} = {value}"
-
-
-def _parts(form: Form, text: str) -> list[tuple[str, str, str]]:
-    """Return what stands before each run, its report, and what all of them share."""
-    begins = list(re.finditer(form.begins, text, re.MULTILINE))
-    before, head, found = 0, text[: begins[0].start()] if form.shared_head else "", []
-    for match, following in zip(begins, [*begins[1:], None], strict=True):
-        until = match.end() if form.itself else following.start() if following else len(text)
-        ends = list(re.finditer(form.ends, text[match.start() : until], re.MULTILINE)) if form.ends else []
-        end = match.start() + ends[-1].end() if ends else until
-        if form.new_head and re.search(form.new_head, text[before : match.start()], re.MULTILINE):
-            head = text[before : match.start()]
-        found.append((text[before : match.start()], text[match.start() : end], head))
-        before = end
-    return found
 
 
 def _run(name: str, form: Form, before: str, report: str, head: str) -> GeneratorRun:
@@ -415,17 +402,9 @@ def _number(text: str) -> float:
 
 
 def _matched(name: str, figure: FigurePattern, report: str) -> Iterator[tuple[str, Quantity]]:
-    within = re.finditer(figure.within, report, re.MULTILINE) if figure.within else [re.match(r"(?s).*", report)]
-    for part in filter(None, within):
-        for pattern in figure.pattern:
-            matches = list(re.finditer(pattern, part[0], re.MULTILINE))
-            for match in matches:
-                said = {**part.groupdict(), **match.groupdict()}
-                factor = _factor(said.get("unit") or figure.printed or figure.unit, figure.unit)
-                number = _number(said.get("value") or match[1]) * factor
-                yield name.format_map(_named(said)), Quantity(value=number, unit=figure.unit)
-            if matches:
-                break
+    for each in matches(figure, report):
+        factor = _factor(each.said.get("unit") or figure.printed or figure.unit, figure.unit)
+        yield name.format_map(_named(each.said)), Quantity(value=_number(each.text) * factor, unit=figure.unit)
 
 
 def _named(said: Mapping[str, str | None]) -> dict[str, str]:

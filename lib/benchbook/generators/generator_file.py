@@ -7,11 +7,11 @@ import alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -299,3 +299,43 @@ def programs() -> dict[str, Program]:
 def _programs(*own: tuple[Path, int]) -> dict[str, Program]:
     files = [*sorted(OUTPUTS.glob("*.yaml")), *(path for path, _ in own)]
     return {path.stem: load_model(Program, path) for path in files}
+
+
+# -- how it is read ---------------------------------------------------------------------------------------------------
+
+
+def reports_in(form: Form, text: str) -> list[tuple[str, str, str]]:
+    """Return what stands before each run, its report, and what all of them share."""
+    begins = list(re.finditer(form.begins, text, re.MULTILINE))
+    before, head, found = 0, text[: begins[0].start()] if form.shared_head else "", []
+    for match, following in zip(begins, [*begins[1:], None], strict=True):
+        until = match.end() if form.itself else following.start() if following else len(text)
+        ends = list(re.finditer(form.ends, text[match.start() : until], re.MULTILINE)) if form.ends else []
+        end = match.start() + ends[-1].end() if ends else until
+        if form.new_head and re.search(form.new_head, text[before : match.start()], re.MULTILINE):
+            head = text[before : match.start()]
+        found.append((text[before : match.start()], text[match.start() : end], head))
+        before = end
+    return found
+
+
+class Match(NamedTuple):
+    """A figure in a report: where its number stands, that number, and the words beside it by the names of groups."""
+
+    at: int
+    text: str
+    said: dict[str, str | None]
+
+
+def matches(figure: FigurePattern, report: str) -> Iterator[Match]:
+    """Yield a figure wherever a report prints it, by the first of its patterns that is in each part."""
+    within = re.finditer(figure.within, report, re.MULTILINE) if figure.within else [re.match(r"(?s).*", report)]
+    for part in filter(None, within):
+        for pattern in figure.pattern:
+            found = list(re.finditer(pattern, part[0], re.MULTILINE))
+            for match in found:
+                said = {**part.groupdict(), **match.groupdict()}
+                group = "value" if said.get("value") else 1
+                yield Match(part.start() + match.start(group), match[group], said)
+            if found:
+                break
