@@ -152,7 +152,26 @@ def test_an_answer_here_is_a_verdict_where_it_speaks_of_the_report(
         full = "97% of a server's 2 cores were busy at 8 threads"
         assert f"It can confirm the report and not refute it: {full}." in found.sentence
         # 8 of 9 cores are 89%.
-        assert found.decide.endswith("more cores, so that less than 90% are busy (with 8 clients, 9 are enough)")
+        needs = "more cores, so that less than 90% are busy (with 8 clients that keep one busy each, 9 are enough)"
+        assert found.decide.endswith(needs)
+
+
+def test_cores_that_are_enough_are_so_for_all_that_a_claim_compares(of_threads: Published) -> None:
+    """The fewer clients filled the cores more: 8 of 9 cores are 89%, where 5 would be enough for 4 of them."""
+    claim = {"hypothesis": "flat", "tolerance": 0.2, **ALONG, "levels": [4, 8]}
+    cells = busy(0.5, 0.6, 0.97, 0.95)
+    cells = [replace(cell, machines=[*cell.machines, Machine(0.2, 14, False, True, "two")]) for cell in cells]
+
+    def needs(published: int) -> str:
+        system = judge.JudgedSystem("s")
+        (found,) = judge.judge(ledger(claim), of_threads, measured(RISE), system, busy=cells, published_cores=published)
+        assert found.reason == "97% of a server's 2 cores were busy at 4 threads"
+        return found.decide
+
+    enough = "with 8 clients that keep one busy each, 9 are enough"
+    # Two servers have 16 cores here.
+    assert needs(16) == f"more cores, so that less than 90% are busy ({enough})"
+    assert needs(17) == f"more cores, so that less than 90% are busy ({enough}; the report's servers had 17)"
 
 
 @pytest.mark.parametrize(("truth", "verdict"), [(RISE, "fails"), (RISE[::-1], "needs a bigger machine")])

@@ -60,7 +60,7 @@ def test_by_hand(home: Home, cores: Any) -> None:
     claim = next(each for each in made.claims if each.claim == "rises-point-select")
     # 50 clients fill 2 cores: a rise would be larger on more. 200 / 0.9 are 222.2. 5 x 16 cores served.
     assert (claim.speaks, claim.reason) == ("confirm only", "100% of 2 cores may be busy at 200 threads")
-    enough = "with 200 clients, 223 are enough; the report's servers had 80"
+    enough = "with 200 clients that keep one busy each, 223 are enough; the report's servers had 80"
     assert claim.needs.startswith(
         f"more cores, so that less than 90% are busy ({enough}), or a host of its own for the"
     )

@@ -258,19 +258,23 @@ class Capacity:
         if not found:
             used = f"{machine.share:.0%} of the {machine.cores} cores that the report's servers had"
             return Scope(speaks, f"{used} {self._were} in use{at}", f"servers with {machine.cores} cores", "open")
-        most = max((clients_in(cell.ran or cell.levels) for cell in self._cells(term)), default=0.0)
-        return Scope(speaks, f"{self._in_use(machine)}{at}", self._more_cores(machine, int(most)))
+        return Scope(speaks, f"{self._in_use(machine)}{at}", self._more_cores(machine, terms))
 
     def _in_use(self, machine: Machine) -> str:
         whose = {(True, False): "the load generator's ", (False, True): "a server's "}
         cores = f"{whose.get((machine.client, machine.server), '')}{machine.cores} cores"
         return f"{machine.share:.0%} of {cores} {self._were} busy"
 
-    def _more_cores(self, machine: Machine, clients: int) -> str:
-        """Return what would leave cores free: certain to with so many clients, of which each keeps one busy at most."""
+    def _more_cores(self, machine: Machine, terms: Sequence[Term]) -> str:
+        """Return what would leave cores free at all of these figures; a request may keep several of them busy."""
+        cells = [cell for term in terms for cell in self._cells(term)]
+        counts = [int(clients_in(cell.ran or cell.levels)) for cell in cells]
+        clients = max(counts) if all(counts) else 0
         enough = math.floor(clients / FULL) + 1
-        known = [f"with {clients} clients, {enough} are enough"] if clients and enough > machine.cores else []
-        if machine.server and (self.published_cores or 0) > machine.cores:
+        busy = f"with {clients} clients that keep one busy each, {enough} are enough"
+        known = [busy] if clients and enough > machine.cores else []
+        here = max(sum(each.cores for each in cell.machines if each.server) for cell in cells)
+        if machine.server and (self.published_cores or 0) > here:
             known.append(f"the report's servers had {self.published_cores}")
         beside = f" ({'; '.join(known)})" if known else ""
         own = ", or a host of its own for the load generator" if machine.client and machine.server else ""
