@@ -62,7 +62,7 @@ def dask_setup(worker: Worker) -> None:
 
 
 def run_on_worker(order: CellOrder) -> CellRan:
-    """Return the task of a cell; what it says last goes to the batch as an event of Dask's."""
+    """Run a cell; what it says last goes to the batch as an event of Dask's."""
     worker = get_worker()
     return run_cell(order, lambda line: worker.log_event(topic(order.batch), {"cell": order.number, "line": line}))
 

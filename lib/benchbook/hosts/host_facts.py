@@ -157,7 +157,7 @@ def _clocks(session: Session, facts: Mapping[str, HostFacts], *, timed_here: boo
 
 
 def _as_tuned(facts: dict[str, HostFacts], tuned: Mapping[str, Tuned]) -> dict[str, HostFacts]:
-    """Return what CPUs without work do can only root read; hosts of a lab are one machine."""
+    """Return the facts with what CPUs without work do, which only root can read; hosts of a lab are one machine."""
     now = {facts[name].boot_id or name: knobs["idle"]["now"] for name, knobs in tuned.items() if "idle" in knobs}
     return {
         name: about.model_copy(update={"idle": now.get(about.boot_id or name, about.idle)})

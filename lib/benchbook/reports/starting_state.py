@@ -44,7 +44,7 @@ class StartingState:
     _sound: str = field(init=False, default="")
 
     def bring(self, name: str, say: Say) -> dict[str, SystemDescription]:
-        """Return the system, alone, in its starting state; what it is, or {} where nothing was to be done.
+        """Bring the system, alone, to its starting state; return what it is, or {} where nothing was to be done.
 
         Raise SystemFailed, WorkloadFailed; HostUnusable where data are in the way on a server that exists.
         """

@@ -119,7 +119,7 @@ class LoadTrials:
         )
 
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
-        """Return the block's system, alone, in the state that the profile's `reset` names."""
+        """Bring the block's system, alone, to the state that the profile's `reset` names; return what serves."""
         reach_again(self._driver.session)
         self._check_options(block)
         self._expect(block)

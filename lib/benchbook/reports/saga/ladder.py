@@ -139,7 +139,7 @@ class SagaLadder:
         return float(self.time_s)
 
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
-        """Return the store in its starting state, then DTM and the business service on it."""
+        """Start DTM and the business service on the store in its starting state; return what serves."""
         reach_again(self._session)
         self._stop_services()
         if self._store is not self._stores[block[0].cell.system]:

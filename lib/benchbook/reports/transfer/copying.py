@@ -89,7 +89,7 @@ class Transfer:
             self._session.tidy(self._remove_copy)
 
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
-        """Return an empty target, started anew, and a source that holds the data set; the source is only ever read."""
+        """Start an empty target, and a source that holds the data set and is only ever read; return what serves."""
         engine = self._engines[block[0].cell.system]
         reach_again(self._session)
         with blaming(self._source, self._target):
