@@ -212,6 +212,23 @@ def test_a_plan_that_is_longer_than_the_budget_is_said_to_be(home: Home, cores: 
     assert forecast(request, budget_s=60).sources[-1] == forecasts.TOO_LONG
 
 
+def test_no_budget_is_called_too_small_where_the_plan_decides_what_can_be(home: Home, cores: Any) -> None:
+    """Chances are known of 30 repetitions beside the first two: to 33 nothing is added, however long the budget is."""
+    cores(2)
+    request = asked(TIDB, workloads=["oltp_point_select"], repetitions=33, levels="published")
+    made = forecast(request, budget_s=24 * 3600)
+    assert not any(each.budgeted for each in made.claims)
+    assert made.sources[-1] == forecasts.AS_PLANNED
+
+
+def test_a_spread_goes_by_the_load_and_not_by_the_trial(home: Home, cores: Any) -> None:
+    """A trial of DM's with a load of 10 s takes 12 + 2 x 10 = 32 s; loads of 30 s and more vary by 5% alone."""
+    cores(64)
+    request = asked("dm_1_0_alpha", profile="lab")
+    assert request.profile.dm.time_s == 10
+    assert any("varied by 15% from one repetition" in source for source in forecast(request).sources)
+
+
 def test_the_rule_is_printed_where_a_section_has_one_of_its_own(home: Home, cores: Any) -> None:
     """A rule of all reports is not read beside the one that the section `dm` of a profile has."""
     cores(64)

@@ -8,7 +8,7 @@ its figures and spreads that of the prior, its times that of the usual ones.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -43,6 +43,7 @@ SPREAD_SHORT, SPREAD_LONG, LONG_S = 0.15, 0.05, 30.0
 PREPARE_S, BLOCK_S, BESIDE_S = 30.0, 5.0, 4.0
 NO_BUDGET = "The budget is too small to decide any claim."
 TOO_LONG = "The plan alone takes longer than the budget: name fewer workloads or levels, or shorter loads."
+AS_PLANNED = f"No budget helps: the plan decides what {2 + MOST_AHEAD} repetitions, as far as is looked ahead, would."
 NOT_BY_TIME = "No budget helps: repetitions decide none of these claims, for the reasons given."
 
 
@@ -64,7 +65,9 @@ def forecast(
     """
     last = _last(request, found)
     costs, prepare_s = _costs(trials, experiment, last)
-    spread = SPREAD_LONG if max(map(experiment.expected_s, trials), default=0.0) >= LONG_S else SPREAD_SHORT
+    # A trial of DM's also waits for the target, and takes longer than its load.
+    load_s = found.asked.get("time_s") or max(map(experiment.expected_s, trials), default=0.0)
+    spread = SPREAD_LONG if load_s >= LONG_S else SPREAD_SHORT
     # Where repetitions may be added, as a budget asks for, the run shares the error rate among so many looks.
     repeating = found.asked.get("repeat") or ({} if budget_s is None else {"looks": SHARES})
     looks = int(repeating.get("looks", 1))
@@ -95,13 +98,7 @@ def forecast(
         claims = _budgeted(claims, open_claims, costs, budget_s - wall_s)
         most = max((claim.budgeted or 0 for claim in claims), default=0)
         sources.append(
-            _rule(request, trials, most, budget_s)
-            if most
-            else NOT_BY_TIME
-            if not open_claims
-            else TOO_LONG
-            if wall_s > budget_s
-            else NO_BUDGET
+            _rule(request, trials, most, budget_s) if most else _why_none(open_claims.values(), wall_s > budget_s)
         )
     return RunForecast(claims=claims, wall_s=wall_s, sources=sources)
 
@@ -114,7 +111,7 @@ def planned(request: RunRequest, trials: Sequence[Trial]) -> Evidence:
 
 
 def _systems(names: Sequence[str], found: Design, last: _Recorded | None) -> list[JudgedSystem]:
-    """Return what a system stands in for is known once it has run."""
+    """Return the systems of a run; what one stands in for is known once it has run."""
     known = [judge.system_of(name, last.campaign) if last else JudgedSystem(name) for name in names]
     beside = {system.name: system.stand_ins for system in known}
     return [replace(system, asked=found.asked, beside=beside) for system in known]
@@ -296,6 +293,15 @@ def _rule(request: RunRequest, trials: Sequence[Trial], most: int, budget_s: flo
         f"The plan has {planned} repetitions. With `{rule}` in the profile, the run adds those of the last column to "
         "the claims that are still open then."
     )
+
+
+def _why_none(open_claims: Collection[OpenClaim], too_long: bool) -> str:
+    """Return why a budget adds no repetition to the plan, which alone may take `too_long`."""
+    if not open_claims:
+        return NOT_BY_TIME
+    if too_long:
+        return TOO_LONG
+    return NO_BUDGET if any(_useful(claim.chances) for claim in open_claims) else AS_PLANNED
 
 
 def _sources(found: Design, last: _Recorded | None, spread: float | None, budget_s: float | None) -> list[str]:
