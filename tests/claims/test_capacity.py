@@ -189,6 +189,17 @@ def test_why_figures_that_fail_here_do_not_refute_where_others_could_is_said(
     assert (said in found.sentence) == (verdict != "fails")
 
 
+def test_what_would_help_is_said_where_figures_are_too_near_though_others_could_speak_both_ways(
+    of_threads: Published,
+) -> None:
+    """Level here; 90% of 16 cores may withhold 1 / (1 - 0.9^16) = 1.23, more than the 1.2 that a rise needs."""
+    cells = busy(0.5, 0.6, 0.7, 0.9, cores=16)
+    (found,) = judge.judge(ledger(RISES), of_threads, measured(FLAT), judge.JudgedSystem("s"), busy=cells)
+    assert (found.here, found.speaks, found.verdict) == ("fails", "both ways", "needs a bigger machine")
+    assert found.sentence.endswith("take them into that range: 90% of a server's 16 cores were busy at 8 threads.")
+    assert found.decide == "more cores, so that less than 90% are busy"
+
+
 def test_figures_that_are_printed_alike_and_had_room_speak_both_ways(of_threads: Published) -> None:
     """0 is no rise, and lies on the bound: as far inside as outside. That is no reason to look for a full core."""
     table = of_threads.tables["threads"]

@@ -96,7 +96,7 @@ class Capacity:
         if confirms and refutes:
             return Scope("both ways")
         speaks: Speaks = "confirm only" if confirms else "refute only" if refutes else "nothing"
-        return self._full(speaks, [term for contrast in contrasts for term in self._slowed(contrast)])
+        return self.full(speaks, contrasts)
 
     def _as_a_whole(self, tables: set[str], contrasts: Sequence[Contrast]) -> list[Contrast]:
         """Return comparisons that weigh no figure, such as ranks, as of all that ran of their tables."""
@@ -249,8 +249,9 @@ class Capacity:
     def _published(self, share: float) -> Machine:
         return Machine(share, self.published_cores or 0, client=False, server=True)
 
-    def _full(self, speaks: Speaks, terms: Sequence[Term]) -> Scope:
-        """The scope, by the cell that filled its cores most, or that would have filled the published ones most."""
+    def full(self, speaks: Speaks, contrasts: Sequence[Contrast]) -> Scope:
+        """Return the scope, by the cell that filled its cores most, or would have filled the published ones most."""
+        terms = [term for contrast in contrasts for term in self._slowed(contrast)]
         found = [(machine, term) for term in terms for machine in self._machines(term) if machine.share >= FULL]
         theirs = ((self._of_published(term), term) for term in terms)
         machine, term = max(found or theirs, key=lambda each: _log_waiting(each[0]))

@@ -228,13 +228,15 @@ def _judged(
     stand_ins = system.stand_ins_of(claim, figures)
     scope = scope_of(claim, system, capacity, compared)
     verdict = _verdict(decision, scope, capacity, compared)
+    near = _too_near(decision, scope, verdict)
+    why = capacity.full(scope.speaks, compared) if near else scope
     shown = decision.shown
     interval = shown.interval(decision.alpha)
     fewer = [f"{system.fewer[0].upper()}{system.fewer[1:]}."] if system.fewer else []
     standing = [*(f"{said}." for said in stand_ins), *fewer]
     said = [
         verdict_text.here(decision, system.title or system.name, len(compared)),
-        verdict_text.for_report(scope.speaks, scope.because, _too_near(decision, scope, verdict)),
+        verdict_text.for_report(scope.speaks, why.because, near),
         claim.own_table,
         *standing,
     ]
@@ -253,7 +255,7 @@ def _judged(
         n=shown.n,
         published=_finite(shown.shown(shown.published)),
         p_value=_finite(decision.p_value),
-        decide="; for the report ".join(filter(None, (verdict_text.decides(decision), scope.needs))),
+        decide="; for the report ".join(filter(None, (verdict_text.decides(decision), why.needs))),
         needed=decision.needed,
         leaning=_finite(decision.probability),
         chances=decision.chances if verdict == "open" else (),
