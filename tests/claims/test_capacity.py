@@ -309,6 +309,18 @@ def test_ranks_of_cells_on_full_cores_say_nothing(toy: Published, share: float, 
     assert (found.here, found.speaks) == ("holds", speaks)
 
 
+def test_what_another_system_filled_alone_is_no_matter_of_a_systems_ranks(toy: Published) -> None:
+    claim = {"hypothesis": "correlates", "tables": ["a", "b"], "x": "y", "y": "z"}
+    cells = [
+        BusyCell(table, system, {"x": x}, [Machine(share, 2, True, True)])
+        for table, system, share in (("a", "s", 0.7), ("b", "other", 0.95))
+        for x in (1, 2, 4, 8)
+    ]
+    truth = {"a": {"y": RISE, "z": RISE}}
+    (found,) = judge.judge(ledger(claim), toy, evidence(truth), judge.JudgedSystem("s"), busy=cells)
+    assert (found.here, found.speaks) == ("holds", "both ways")
+
+
 @pytest.mark.parametrize(("published", "speaks"), [(64, "nothing"), (None, "nothing"), (1, "both ways")])
 def test_ranks_of_cells_on_one_shared_core_say_nothing_of_several(
     toy: Published, published: int | None, speaks: str

@@ -99,9 +99,10 @@ class Capacity:
         return self.full(speaks, contrasts)
 
     def _as_a_whole(self, tables: set[str], contrasts: Sequence[Contrast]) -> list[Contrast]:
-        """Return comparisons that weigh no figure, such as ranks, as of all that ran of their tables."""
-        ran = tables & {cell.table for cell in self.busy}
-        terms = tuple(Term(table, "", {}) for table in sorted(ran or tables))
+        """Return comparisons that weigh no figure, such as ranks, as of all that the system ran of their tables."""
+        system = self.figures.system
+        ran = tables & {cell.table for cell in self.busy if cell.system == system}
+        terms = tuple(Term(table, "", {}, system) for table in sorted(ran or tables))
         return [replace(contrast, terms=terms, weights=()) for contrast in contrasts]
 
     def _silent(self, contrasts: Sequence[Contrast]) -> Iterator[Scope]:
