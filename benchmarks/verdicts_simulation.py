@@ -654,8 +654,9 @@ def measure(
     show(console, "by class: claims, wrong here, states of the page in %", by_class(found))
     show(console, "what is said of the report, in %", says(found))
     two = pairs(8 * reports, seed)
-    for by in ("how", "cores"):
-        alike = two if by == "how" else two[two["how"] == "drawn alike"]
+    two["other's"] = np.select([two["busier"] < -0.02, two["busier"] > 0.02], ["less busy", "busier"], "as busy")
+    for by in ("how", "other's", "cores"):
+        alike = two[two["how"] == "drawn alike"] if by == "cores" else two
         told = alike.groupby(by)[list(two)].apply(apart).reset_index()
         show(console, "of like claims, how much oftener nothing is said of those that fail, in points", told)
     show(console, "verdicts that speak both ways, by the system that ran", by_system(found))
