@@ -21,7 +21,7 @@ from benchbook.analysis import results
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.store import Campaign
 from benchbook.compare import address, cells, command, environment_facts, gate, history, view
-from benchbook.compare.pair import CompareParameters, Comparison
+from benchbook.compare.pair import CompareParameters, Comparison, ratios
 from benchbook.compare.pair import compare as compare_as_asked
 from benchbook.errors import BadInput, NotWritten
 
@@ -41,6 +41,10 @@ def runs(home: Home) -> Path:
     target = home.path / "data" / "runs" / REPORT
     shutil.copytree(FIXTURES / "campaigns" / REPORT, target)
     return target
+
+
+def test_ratios_are_those_of_two_folders_too(runs: Path) -> None:
+    assert ratios(runs / FIRST, runs / SECOND).equals(ratios(FIRST, SECOND))
 
 
 def edit(file: Path, change: Callable[[Any], None]) -> None:

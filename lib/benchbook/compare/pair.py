@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import pandas as pd
@@ -243,9 +244,9 @@ def _both(campaign: Campaign, systems: Sequence[str]) -> dict[str, str]:
     return {first: second}
 
 
-def ratios(a: str, b: str = "") -> pd.DataFrame:
+def ratios(a: str | Path, b: str | Path = "") -> pd.DataFrame:
     """Return a row per cell of both campaigns; see `schema.RATIOS`. `attrs["sentence"]` says what may be said."""
-    found = compare(CompareParameters(a=a, b=b))
+    found = compare(CompareParameters(a=str(a), b=str(b)))
     frame = typed(found.cells.assign(called=found.called()), RATIOS)
     frame.attrs |= {"a": found.a.id, "b": found.b.id, "sentence": found.sentence(), "confidence": found.confidence}
     return frame
