@@ -518,6 +518,26 @@ NOTHING_WRONG = {
 }
 
 
+# Beside each of those above, a slip that looks like it: the row of the odd figure.
+WRONG_ALL_THE_SAME = {
+    # 655.9 / 1.048576 is 625.5; 482.02 x 1.073741824 is 517.6, and not 410.2.
+    "a rate in two units": ("ratio", 6, "| Test | Rate (MB/s) | Rate (MiB/s) |\n|--|--|--|\n| a | 120.4 | 114.8 |\n| b | 233.8 | 223.0 |\n| c | 410.2 | 391.2 |\n| d | 655.9 | 725.5 |\n| e | 890.1 | 848.9 |\n| f | 1203.7 | 1147.9 |\n"),
+    "a size in two units": ("ratio", 5, "| Test | Size (GB) | Size (GiB) |\n|--|--|--|\n| a | 120.4 | 112.13 |\n| b | 233.8 | 217.74 |\n| c | 410.2 | 482.02 |\n| d | 655.9 | 610.85 |\n| e | 890.1 | 828.97 |\n| f | 1203.7 | 1121.03 |\n"),
+    # 12.5 at a time are no clients: nor are the 14 of d.
+    "rate x latency of no whole number": ("ratio", 7, "| Load | TPS | Avg latency (ms) |\n|--|--|--|\n| a | 585.44 | 21.35 |\n| b | 255.42 | 48.94 |\n| c | 427.00 | 29.27 |\n| d | 227.01 | 55.06 |\n| e | 100.00 | 140.00 |\n| f | 320.00 | 39.06 |\n"),
+    "a change of the column beside": ("percentage", 5, "| Run | A TPS | B TPS | C TPS | B vs A (%) | C vs A (%) |\n|--|--|--|--|--|--|\n| a | 100.5 | 110.6 | 130.7 | 10.0% | 30.0% |\n| b | 200.2 | 230.2 | 250.3 | 15.0% | 25.0% |\n| c | 300.3 | 330.4 | 350.4 | 16.7% | 16.7% |\n| d | 400.1 | 450.1 | 470.1 | 12.5% | 17.5% |\n| e | 500.7 | 560.8 | 640.9 | 12.0% | 28.0% |\n"),
+    "a percentile that is round": ("percentiles", 3, "| Op | p99 (ms) | Max (ms) |\n|--|--|--|\n| read | 100 | 60 |\n| write | 35 | 41 |\n"),
+    "a percentile many milliseconds above": ("percentiles", 3, "| Op | p99 (us) | Max (us) |\n|--|--|--|\n| read | 20000 | 12000 |\n| write | 35000 | 41230 |\n"),
+    "percentiles before the maximum": ("percentiles", 3, "| Run | 50 | 90 | 95 | 99 | 100 |\n|--|--|--|--|--|--|\n| a | 1.5ms | 4.5ms | 6.5ms | 5.5ms | 9ms |\n| b | 1.6ms | 4.6ms | 5.6ms | 6.5ms | 9.5ms |\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG_ALL_THE_SAME)
+def test_figures_that_are_wrong_are_found_though_they_look_like_those(tmp_path: Path, name: str) -> None:
+    kind, line, text = WRONG_ALL_THE_SAME[name]
+    assert found(tmp_path, text) == [(kind, line)]
+
+
 @pytest.mark.parametrize("name", NOTHING_WRONG)
 def test_figures_that_only_look_related_are_no_finding(tmp_path: Path, name: str) -> None:
     assert found(tmp_path, NOTHING_WRONG[name]) == []

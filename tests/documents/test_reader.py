@@ -55,6 +55,10 @@ NUMERALS = {
     "250 images per second": [(250, "1/s", 1)],
     "32.084 Mpps": [(32084000, "1/s", 1000)],
     "3 Messages/s": [(3, "1/s", 1)],
+    "2 MBytes/s": [(2, "MB", 1)],
+    "10 MiB per second": [(10, "MiB", 1)],
+    "100 Mib/s": [],
+    "12 ktokens/s": [],
     "16 GiB": [(16, "GiB", 1)],
     "100 B": [(100, "B", 1)],
     "40,000 Rows": [(40000, "1", 1)],
@@ -199,7 +203,7 @@ def test_a_column_has_quantity_unit_direction_and_role() -> None:
     assert (threads.role, threads.quantity) == ("level", "concurrency")
 
 
-@pytest.mark.parametrize(("heading", "unit"), [("Transactions per second", "1/s"), ("MB per second", "MB/s"), ("Orders per minute", "1/min"), ("Load time in seconds", "s"), ("fail/s", "1/s"), ("read_ops_per_sec", "1/s"), ("tx_per_s", "1/s"), ("Duration / min", "min"), ("TTFT (min) (s)", "s"), ("CPU usage, % (1 - idle)", "%")])  # fmt: skip
+@pytest.mark.parametrize(("heading", "unit"), [("Transactions per second", "1/s"), ("MB per second", "MB/s"), ("Orders per minute", "1/min"), ("Load time in seconds", "s"), ("fail/s", "1/s"), ("read_ops_per_sec", "1/s"), ("tx_per_s", "1/s"), ("Duration / min", "min"), ("TTFT (min) (s)", "s"), ("Load time (100 warehouses) (min)", "min"), ("CPU usage, % (1 - idle)", "%")])  # fmt: skip
 def test_a_heading_names_its_unit(heading: str, unit: str) -> None:
     assert unit_of(heading) == unit
 

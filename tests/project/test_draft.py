@@ -444,7 +444,7 @@ def test_repetitions_that_a_table_prints_are_runs(home: Home) -> None:
 
 
 def test_each_test_is_drafted_once_and_only_what_the_words_say(tmp_path: Path) -> None:
-    """Two of the sentences are true of the cells at their levels; the others would be tests of other cells."""
+    """Three of the sentences are true of the cells at their levels; the others would be tests of other cells."""
     text = """# Two versions
 
 ## Update
@@ -457,10 +457,12 @@ def test_each_test_is_drafted_once_and_only_what_the_words_say(tmp_path: Path) -
 
 Fern17 is faster at every count. Fern16 is faster than Fern17 at every count.
 Fern17 is 12% faster with 16 clients. At 16 clients it leads by 12%. At 64 clients, Fern17 delivers 12% more TPS.
+At 64, Fern17 is 7% faster. At 64 clients, Fern17 leads Fern16 by 20%.
 Fern16 at 16 clients is 20% slower than Fern17 at 64 clients. Fern17 has 7% lower p99 at every count.
 """
     claims = drafted(tmp_path, text).claims
     assert [(one["hypothesis"], one["statement"]) for one in claims if "over" in one or "above" in one] == [
         ("dominates", "Fern17 is faster at every count."),
         ("ratio", "Fern17 is 12% faster with 16 clients."),
+        ("ratio", "At 64 clients, Fern17 leads Fern16 by 20%."),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise, permutations, product
+from math import nan
 from typing import NamedTuple
 
 from benchbook.documents.cell_findings import FEWEST, Outcome, cell_finding
@@ -51,6 +52,7 @@ class Broken(NamedTuple):
     high: float
 
 
+Pair = tuple[Figure, Figure]
 Pairs = list[tuple[int, Figure, Figure]]
 """Rows, and the two figures that their change may be made of: base and new."""
 
@@ -66,18 +68,19 @@ def percentages(table: Table) -> Iterator[Outcome]:
         ways = [one for one in FORMULAS if one.percent or column.unit != "%"]
         pairs = list(_pairs(table, place, printed))
         for formulas in (ways, [EITHER] if column.unit != "%" else []):
-            judged = [one for rows in pairs for way in formulas if (one := _judged(way, rows, printed))]
+            judged = [(*one, rows) for rows in pairs for way in formulas if (one := _judged(way, rows, printed))]
             if judged:
                 break
         if not judged:
             yield from _cut_off(table, place, printed, pairs)
             continue
-        held, broken = max(judged, key=lambda one: (len(one[0]), -len(one[1])))
+        held, broken, tried = max(judged, key=lambda one: (len(one[0]), -len(one[1])))
         yield Passed("percentage", len(held))
+        beside = {row: _beside(table, row, place) for row in printed} if broken else {}
         for row, formula, a, b, low, value, high in broken:
             number = printed[row]
-            if any(_gives(formula, rows, row, (a, b), number) for rows in pairs):
-                continue  # of one of them and another column: the best of several
+            if _is_best_of_several(formula, [one for one in tried if one[0] in {row, *held}], beside, row, number):
+                continue
             words = formula.words.format(a=a.printed, b=b.printed)
             sentence = (
                 f"{column.heading} of {table.label(row)} is printed as {number.printed}, but the figures beside it give {shown(value)}; "
@@ -91,14 +94,22 @@ def percentages(table: Table) -> Iterator[Outcome]:
             )
 
 
-def _gives(formula: Formula, pairs: Pairs, row: int, tried: tuple[Figure, Figure], printed: Figure) -> bool:
-    """Return whether one of two figures, and another one of its row, give what is printed."""
-    return any(
-        at == row
-        and (a == tried[0] or b == tried[1])
-        and abs(formula.of(a.value, b.value) - printed.value) <= (printed.place or 1.0)
-        for at, a, b in pairs
-    )
+def _is_best_of_several(formula: Formula, tried: Pairs, rows: dict[int, list[Pair]], odd: int, printed: Figure) -> bool:
+    """Return whether what is printed in an odd row is, as in all others, the most or the least of several columns.
+
+    One side of the pair that was tried is kept, and the other is any column's.
+    """
+    for side, best in product((0, 1), (max, min)):
+        given = {
+            row: best(
+                (formula.of(*(x.value for x in one)) for one in rows[row] if one[side] == pair[side]), default=nan
+            )
+            for row, *pair in tried
+        }
+        own = {row: formula.of(a.value, b.value) for row, a, b in tried} | {odd: printed.value}
+        if all(abs(given[row] - value) <= (printed.place or 1.0) for row, value in own.items()):
+            return True
+    return False
 
 
 def _cut_off(table: Table, place: int, printed: dict[int, Figure], pairs: list[Pairs]) -> Iterator[Finding]:
@@ -128,12 +139,7 @@ def _cut_off(table: Table, place: int, printed: dict[int, Figure], pairs: list[P
 
 def _pairs(table: Table, place: int, printed: dict[int, Figure]) -> Iterator[Pairs]:
     """Yield what a column of changes may compare: two columns, two rows."""
-    sides = [
-        other
-        for other, one in enumerate(table.columns)
-        if other != place and one.role in {"metric", "level"} and one.unit != "%"
-    ]
-    sides = sorted(sides, key=lambda other: abs(other - place))[:MOST_BESIDE]
+    sides = _sides(table, place)
     for a, b in permutations(sides, 2):
         yield [(row, *both) for row in printed if (both := _in_one_unit(table, row, a, b))]
     for side in sides:
@@ -149,7 +155,22 @@ def _pairs(table: Table, place: int, printed: dict[int, Figure]) -> Iterator[Pai
             yield [(row, new, old) for row, old, new in pairs]
 
 
-def _in_one_unit(table: Table, row: int, a: int, b: int) -> tuple[Figure, Figure] | None:
+def _sides(table: Table, place: int) -> list[int]:
+    sides = [
+        other
+        for other, one in enumerate(table.columns)
+        if other != place and one.role in {"metric", "level"} and one.unit != "%"
+    ]
+    return sorted(sides, key=lambda other: abs(other - place))[:MOST_BESIDE]
+
+
+def _beside(table: Table, row: int, place: int) -> list[Pair]:
+    """Return all pairs of a row's cells that a change may compare."""
+    pairs = (_in_one_unit(table, row, a, b) for a, b in permutations(_sides(table, place), 2))
+    return [pair for pair in pairs if pair and pair[0].low > 0]
+
+
+def _in_one_unit(table: Table, row: int, a: int, b: int) -> Pair | None:
     """Return two cells of a row, the first in the unit of the second: a row may have a unit of its own in all its cells."""
     one, other = table.rows[row][a].figure, table.rows[row][b].figure
     if one is None or other is None:

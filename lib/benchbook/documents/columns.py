@@ -28,7 +28,7 @@ class Rule(NamedTuple):
 
 
 RULES = [
-    Rule(r"(?:^|\b)(?:s?id|uuid|port|ip|pid)\W*$", "identifier", "", "", "note", "TENANT_ID"),
+    Rule(r"(?<!per )(?<!/)\b(?:s?id|uuid|port|ip|pid)\W*$", "identifier", "", "", "note", "TENANT_ID"),
     Rule(r"^\W*(?:notes?|remarks?|comments?|observations?|备注|说明|注释)\W*$", "", "", "", "note", "Notes"),
     Rule(r"^\W*(?:percentiles?|quantiles?|百?分位数?)\W*$", "rank", "", "", "level", "Percentile"),
     Rule(
@@ -254,8 +254,9 @@ def rule_of(heading: str) -> Rule | None:
 
 def unit_of(heading: str) -> str:
     """Return the unit that a heading names: in brackets, behind a comma, or as its last word."""
-    for words in _IN_BRACKETS.findall(heading):
-        if words == "min" and heading.count("(") > 1:
+    told = _IN_BRACKETS.findall(heading)
+    for words in told:
+        if words == "min" and any(one in UNITS for one in told if one != "min"):
             continue  # the minimum, not minutes: "TTFT (min) (s)"
         if words in UNITS:
             return UNITS[words]

@@ -86,8 +86,12 @@ UNITS: dict[str, str] = {
     **dict.fromkeys(["ms/op", "ms/query", "ms/txn"], "ms"),
     **dict.fromkeys(["ns/op"], "ns"),
 }
-# Of whatever there are so many a second: files/s, images per second. Bytes and bits have units of their own.
-_ANY_RATE = r"(?!\w*(?:byte|bit))[A-Za-z]{3,}(?:/s(?:ec(?:ond)?)?| per sec(?:ond)?)"
+# Of whatever there are so many a second: files/s, images per second. Bytes and bits have units of their own; a k or M
+# before what is no word (ktokens/s) is a thousand or a million, and not read.
+_ANY_RATE = (
+    r"(?!\w*(?:[Bb]yte|[Bb]it)|[kKMGT]i?[Bb]\b|[kKM](?![aeiouyn])[a-z])"
+    r"[A-Za-z]{3,}(?:/s(?:ec(?:ond)?)?| per sec(?:ond)?)"
+)
 _KNOWN = "|".join(re.escape(unit) for unit in sorted(UNITS, key=len, reverse=True))
 _UNIT = rf"{_ANY_RATE}|{_KNOWN}"
 _MAGNITUDE = "|".join(sorted(map(re.escape, MAGNITUDES), key=len, reverse=True))

@@ -51,7 +51,7 @@ def constants(table: Table) -> Iterator[Outcome]:
             if (
                 _is_alike_by_chance((one, other), rows, off)
                 if words == "{} / {}"
-                else _is_of_clients(table, (a, b), off)
+                else _is_of_clients(table, (a, b), rows, off)
             ):
                 continue
             related.add((a, b))
@@ -81,19 +81,26 @@ def constants(table: Table) -> Iterator[Outcome]:
 def _is_littles_law(table: Table, places: Sequence[int]) -> bool:
     """Return whether columns are clients, a rate and a mean latency: they are held to Little's law, with its own room."""
     columns = [table.columns[place] for place in places]
-    return any(one.quantity == "concurrency" for one in columns) and any(is_rate(one.unit) for one in columns)
+    timed = any(one.quantity in {"mean", "latency"} and factor(one.unit, "s") for one in columns)
+    return timed and any(one.quantity == "concurrency" for one in columns) and any(is_rate(one.unit) for one in columns)
 
 
 def _is_alike_by_chance(columns: tuple[Column, Column], rows: list[Product], off: list[Product]) -> bool:
-    """Return whether two columns are but close to each other: only counts and rates that are the same are so by design."""
+    """Return whether two columns are but close to each other.
+
+    By design only counts and rates are so that are the same, and what stands there in two units: MB/s and MiB/s.
+    """
     held = [one for one in rows if one not in off]
+    scale = factor(columns[0].unit, columns[1].unit) or 1.0
+    if scale != 1 and all(low * scale <= 1 + SAME and high * scale >= 1 - SAME for _, low, _, high in held):
+        return False
     same = all(low <= 1 <= high for _, low, _, high in held)
     counted = all(column.quantity in {"throughput", "count"} for column in columns)
     return all(abs(value - 1) < 0.1 for _, _, value, _ in held) and not (same and counted)
 
 
-def _is_of_clients(table: Table, places: Sequence[int], off: list[Product]) -> bool:
-    """Return whether rate x mean latency is odd where other clients ran: another level, or as many as a whole number."""
+def _is_of_clients(table: Table, places: Sequence[int], rows: list[Product], off: list[Product]) -> bool:
+    """Return whether rate x mean latency is odd where other clients ran: another level, or a whole number as elsewhere."""
     rate, time = sorted((table.columns[place] for place in places), key=lambda one: not is_rate(one.unit))
     scale = factor(time.unit, "s")
     if time.quantity not in {"mean", "latency"} or scale is None:
@@ -103,7 +110,10 @@ def _is_of_clients(table: Table, places: Sequence[int], off: list[Product]) -> b
     if levels:
         known = {table.rows[row][place].text for row in others for place in levels}
         return any(table.rows[row][place].text not in known for row, *_ in off for place in levels)
-    return rate.unit == "1/s" and all(abs(value * scale - round(value * scale)) < 0.01 for _, _, value, _ in off)
+    clients = [
+        value * scale for value in (median(value for _, _, value, _ in rows), *(value for _, _, value, _ in off))
+    ]
+    return rate.unit == "1/s" and all(round(n) >= 1 and abs(n - round(n)) < 0.01 for n in clients)
 
 
 def _triples(table: Table, places: Sequence[int], related: set[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:

@@ -238,14 +238,19 @@ def _table(block: Block, id: str, section: str, caption: str, style: Style) -> T
 
 
 def _bare_ranks(columns: list[Column]) -> list[Column]:
-    """Tell percentiles from other levels where headings are numbers alone: 10, 25, 50, 75, 90, 99, but not 50, 75, 100."""
+    """Tell percentiles from other levels where headings are numbers alone: 10, 50, 90, 99 (and 100), not 50, 75, 100."""
     bare = {
         place: float(one.heading) for place, one in enumerate(columns) if re.fullmatch(r"\d+(?:\.\d+)?", one.heading)
     }
     numbers = list(bare.values())
     if len(numbers) < 2:
         return columns
-    ranks = numbers == sorted(set(numbers)) and 90 <= numbers[-1] < 100 and len({50, 75, 90, 95, 99} & set(numbers)) > 1
+    most = numbers[-2] if numbers[-1] == 100 else numbers[-1]
+    ranks = (
+        numbers == sorted(set(numbers))
+        and (99 if most != numbers[-1] else 90) <= most < 100
+        and len({50, 75, 90, 95, 99} & set(numbers)) > 1
+    )
     better: Better = "less" if ranks else ""
     return [
         one._replace(

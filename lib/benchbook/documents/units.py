@@ -15,7 +15,7 @@ _BITS = {"kbit": 1e3, "Mbit": 1e6, "Gbit": 1e9}
 
 
 def is_time(unit: str) -> bool:
-    """Return a latency, a duration: less is better."""
+    """Return whether a unit is one of latencies and durations: less is better."""
     return unit in SECONDS
 
 

@@ -101,7 +101,7 @@ def _between(
             of = {"hypothesis": "dominates", "figure": high, "above": [low], "factor": "threads"}
             yield f"always-{sentence.line}", 0.6, sentence, of
         shares = _BY.findall(text)
-        named = {level for level in levels if re.search(rf"(?<![\d.,]){level}(?![\d,]|\.\d|\s?[%％])", text)}
+        named = {level for level in levels if re.search(rf"(?<![A-Za-z\d.,]){level}(?!\d|[.,]\d|\s?[%％])", text)}
         for printed in shares if len(named) <= len(shares) else []:
             room = 0.5 * 10.0 ** -len(printed.partition(".")[2]) + 0.01
             one = [level for level, c in zip(levels, changes, strict=True) if abs(abs(c) - float(printed)) <= room]
