@@ -165,9 +165,10 @@ def _sides(table: Table, place: int) -> list[int]:
 
 
 def _beside(table: Table, row: int, place: int) -> list[Pair]:
-    """Return all pairs of a row's cells that a change may compare."""
-    pairs = (_in_one_unit(table, row, a, b) for a, b in permutations(_sides(table, place), 2))
-    return [pair for pair in pairs if pair and pair[0].low > 0]
+    """Return all pairs of a row's cells of one quantity that a change may compare."""
+    quantities = [column.quantity for column in table.columns]
+    both = ((a, b) for a, b in permutations(_sides(table, place), 2) if quantities[a] == quantities[b])
+    return [pair for a, b in both if (pair := _in_one_unit(table, row, a, b)) and pair[0].low > 0]
 
 
 def _in_one_unit(table: Table, row: int, a: int, b: int) -> Pair | None:

@@ -360,7 +360,9 @@ def as_level(text: str) -> Level:
 def _figures(form: Form, report: str, before: str) -> dict[str, Quantity]:
     found: dict[str, Quantity] = {}
     for name, figure in form.figures.items():
-        found |= dict(_matched(name, figure, report))
+        told = list(_matched(name, figure, report))
+        # What several lines tell under one name, as a statement that stands in two scripts, is the figure of none.
+        found |= {each: q for each, q in told if "{" not in name or all(q == other for n, other in told if n == each)}
         if name not in found and figure.add:
             matches = re.findall(figure.add, report, re.MULTILINE)
             numbers = [float(n) for each in matches for n in (each if isinstance(each, tuple) else (each,))]
