@@ -492,11 +492,13 @@ def test_a_rate_of_pgbench_agrees_with_its_transactions_and_their_time(before: s
         ("", 3132, "580.0", None),
     ],
 )
-def test_a_short_run_of_counted_transactions_tells_its_rate_or_is_refused(
-    before: str, events: int, excluding: str, tps: float | None
+@pytest.mark.parametrize("timed", [False, True])
+def test_a_short_run_tells_its_rate_or_is_refused(
+    before: str, events: int, excluding: str, tps: float | None, timed: bool
 ) -> None:
-    """Of so many transactions each (-t) no duration is printed; to connect once is much of seconds."""
+    """Of so many transactions each (-t) no duration is printed; to connect once is much of seconds, of -T 6 as well."""
     report = "transaction type: TPC-B (sort of)\nscaling factor: 10\nquery mode: simple\nnumber of clients: 10\n"
+    report += f"duration: {events // 522} s\n" if timed else ""
     report += f"number of transactions actually processed: {events}/{events}\n"
     report += "tps = 522.000000 (including connections establishing)\n"
     report += f"tps = {excluding} (excluding connections establishing)\n"

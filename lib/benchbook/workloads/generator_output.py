@@ -371,17 +371,19 @@ def _figures(form: Form, report: str, before: str) -> dict[str, Quantity]:
             share = most / max(most, found["events"].value)
             found[name] = Quantity(value=found[name].value * share, unit=figure.unit)
     for name, figure in form.figures.items():
-        own, other, timed = found.get(name), found.get(figure.instead), _is_timed(found, figure)
-        if other and timed and _differ(figure, own, other, before):
+        own, other = found.get(name), found.get(figure.instead)
+        tells = _is_long(found, figure) if own else "total_time_s" in found
+        if other and tells and _differ(figure, own, other, before):
             found[name] = other
     return {**found, **(_of_columns(form.columns, report) if form.columns else {})}
 
 
-def _is_timed(found: Mapping[str, Quantity], figure: FigurePattern) -> bool:
-    """Return whether a run lasted as long as it was to, or, where requests were counted, as long as those that do."""
-    if "total_time_s" in found or "events" not in found or not (other := found.get(figure.instead)):
-        return "total_time_s" in found
-    return found["events"].value >= figure.long_s * other.value
+def _is_long(found: Mapping[str, Quantity], figure: FigurePattern) -> bool:
+    """Return whether a run lasted `long_s`, as it says, or, where requests were counted, as their rate does."""
+    if "total_time_s" in found:
+        return found["total_time_s"].value >= figure.long_s
+    other = found.get(figure.instead)
+    return bool(other and "events" in found and found["events"].value >= figure.long_s * other.value)
 
 
 def _differ(figure: FigurePattern, own: Quantity | None, other: Quantity, before: str) -> bool:
@@ -393,7 +395,7 @@ def _untold(form: Form, found: Mapping[str, Quantity], before: str) -> str:
     """Return which two figures of a run differ, where nothing tells which is its own; "" where there are none."""
     for name, figure in form.figures.items():
         own, other = found.get(name), found.get(figure.instead)
-        if own and other and not _is_timed(found, figure) and _differ(figure, own, other, before):
+        if own and other and not _is_long(found, figure) and _differ(figure, own, other, before):
             return f"{own.value:g} and {other.value:g} {own.unit} are both its {name}"
     return ""
 
