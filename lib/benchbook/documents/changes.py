@@ -99,15 +99,13 @@ def _is_best_of_several(formula: Formula, tried: Pairs, rows: dict[int, list[Pai
 
     One side of the pair that was tried is kept, and the other is any column's.
     """
-    for side, best in product((0, 1), (max, min)):
+    own = {row: formula.of(a.value, b.value) for row, a, b in tried} | {odd: printed.value}
+    for side, end in product((0, 1), (0, -1)):
         given = {
-            row: best(
-                (formula.of(*(x.value for x in one)) for one in rows[row] if one[side] == pair[side]), default=nan
-            )
+            row: sorted(formula.of(a.value, b.value) for a, b in rows[row] if (a, b)[side] == pair[side]) or [nan]
             for row, *pair in tried
         }
-        own = {row: formula.of(a.value, b.value) for row, a, b in tried} | {odd: printed.value}
-        if all(abs(given[row] - value) <= (printed.place or 1.0) for row, value in own.items()):
+        if all(abs(given[row][end] - value) <= (printed.place or 1.0) for row, value in own.items()):
             return True
     return False
 
