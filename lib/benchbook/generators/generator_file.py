@@ -64,9 +64,9 @@ class FigurePattern(Strict):
     `value` is the number (without it, the first one), `unit` its unit, which without that is `printed`, or `unit`
     itself. `within` cuts out the part that is searched, and has groups as well. A mean is the sum of all `events`,
     divided by `divided_by` of them where there are more. In a run with a `total_time_s`, the figure `instead` takes its
-    place where it is missing. In one of `long_s` and more (by that, or by its `events`) it does so, too, where it differs
-    from that by more than `apart` (a share); but not where `unless` is found before the report. A shorter one does not
-    tell which of two figures that are so far apart is its own, and is refused.
+    place where it is missing. In one of `long_s` and more (by that, or by its `events`) it does so, too, where it
+    differs from that by more than `apart` (a share); but not where `unless` is found before the report. A shorter one
+    does not tell which of two figures that are so far apart is its own, and is refused.
     """
 
     unit: str = Field(min_length=1)
