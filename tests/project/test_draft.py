@@ -455,6 +455,7 @@ def test_each_test_is_drafted_once_and_only_what_the_words_say(tmp_path: Path) -
 | 16 | 10,000 | 11,200 | 2.1 | 1.9 |
 | 64 | 20,000 | 24,000 | 4.8 | 3.6 |
 
+Fern16 is faster at every count. Fern17 is slower at every count.
 Fern17 is faster at every count. Fern16 is faster than Fern17 at every count.
 Fern17 is 12% faster with 16 clients. At 16 clients it leads by 12%. At 64 clients, Fern17 delivers 12% more TPS.
 At 64, Fern17 is 7% faster. At 64 clients, Fern17 leads Fern16 by 20%.

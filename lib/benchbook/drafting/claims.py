@@ -32,7 +32,9 @@ _LESS = re.compile(r"\b(?:slower|lower|less|fewer|worse|behind|worst|lowest)\b|ä
 def _is_first(text: str, first: str, second: str) -> bool:
     """Return whether a sentence puts `first` ahead of `second`, as far as the order of their names tells."""
     at, other = text.find(first), text.find(second)
-    return at < 0 or other < 0 or (at < other) != bool(_LESS.search(text))
+    if at < 0 and other < 0:
+        return True
+    return (other < 0 or 0 <= at < other) != bool(_LESS.search(text))
 
 
 def claims_of(read: Reading, table: LongTable, guesses: Guesses) -> Iterator[dict[str, Any]]:
