@@ -606,6 +606,9 @@ def test_the_page_has_each_finding_beside_its_cell_and_escapes_everything(tmp_pa
     assert re.search(r'<td class="number marked">18\.39<sup><a href="#f\d">', html)
     assert html.count('<article class="contradiction"') == 2
     assert "http" not in re.sub(r"http-equiv", "", html)
+    assert "<h1>a.md</h1>" in html
+    address = "https://db.example/posts/?p=3"  # its last part names nothing
+    assert f"<h1>{address}</h1>" in page(read, audit_document(read).model_copy(update={"document": address}))
 
 
 def test_a_section_of_one_workload_that_runs_another_is_found(tmp_path: Path) -> None:

@@ -44,8 +44,10 @@ def page(read: Reading, audit: DocumentAudit) -> str:
         if part.table:
             part.rows = _rows(part.table, part.findings)
     said = by_severity(audit.findings) or "nothing found"
+    is_file = "://" not in audit.document
+    name = (is_file and PurePath(audit.document).name) or audit.document
     return _PAGES.get_template("document_page.html.j2").render(
-        audit=audit, name=PurePath(audit.document).name or audit.document, parts=parts, said=said, counted=counted
+        audit=audit, name=name, parts=parts, said=said, counted=counted
     )
 
 
