@@ -529,6 +529,8 @@ WRONG_ALL_THE_SAME = {
     "a change of the column beside": ("percentage", 5, "| Run | A TPS | B TPS | C TPS | B vs A (%) | C vs A (%) |\n|--|--|--|--|--|--|\n| a | 100.5 | 110.6 | 130.7 | 10.0% | 30.0% |\n| b | 200.2 | 230.2 | 250.3 | 15.0% | 25.0% |\n| c | 300.3 | 330.4 | 350.4 | 16.7% | 16.7% |\n| d | 400.1 | 450.1 | 470.1 | 12.5% | 17.5% |\n| e | 500.7 | 560.8 | 640.9 | 12.0% | 28.0% |\n"),
     # 8 x 951.2 is 7609.6.
     "clients and rates without a latency": ("ratio", 6, "| Threads | QPS per thread | Total QPS |\n|--|--|--|\n| 1 | 2051.3 | 2051.3 |\n| 2 | 1642.7 | 3285.4 |\n| 4 | 1298.4 | 5193.6 |\n| 8 | 951.2 | 8370.6 |\n| 16 | 680.6 | 10889.6 |\n| 32 | 401.9 | 12860.8 |\n"),
+    # 128 / 111,424 is 1.149 ms; in the other rows clients are rate x latency to three digits, too.
+    "clients, rate and latency": ("Little's law", 9, "| Clients | TPS | Avg latency (ms) |\n|--|--|--|\n| 1 | 4,012 | 0.2493 |\n| 4 | 14,920 | 0.2681 |\n| 8 | 26,310 | 0.3041 |\n| 16 | 47,480 | 0.3370 |\n| 32 | 72,150 | 0.4435 |\n| 64 | 96,600 | 0.6625 |\n| 128 | 111,424 | 1.349 |\n"),
     "a percentile that is round": ("percentiles", 3, "| Op | p99 (ms) | Max (ms) |\n|--|--|--|\n| read | 100 | 60 |\n| write | 35 | 41 |\n"),
     "a percentile many milliseconds above": ("percentiles", 3, "| Op | p99 (us) | Max (us) |\n|--|--|--|\n| read | 20000 | 12000 |\n| write | 35000 | 41230 |\n"),
     "percentiles before the maximum": ("percentiles", 3, "| Run | 50 | 90 | 95 | 99 | 100 |\n|--|--|--|--|--|--|\n| a | 1.5ms | 4.5ms | 6.5ms | 5.5ms | 9ms |\n| b | 1.6ms | 4.6ms | 5.6ms | 6.5ms | 9.5ms |\n"),

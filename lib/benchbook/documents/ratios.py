@@ -32,6 +32,7 @@ def constants(table: Table) -> Iterator[Outcome]:
     ]
     places = places[:16]
     related: set[tuple[int, int]] = set()
+    sharp: set[frozenset[int]] = set()  # where Little's law holds to the last digits but in one row
     timed = any(column.quantity == "time" for column in table.columns)
     for a, b in combinations(places, 2):
         one, other = table.columns[a], table.columns[b]
@@ -59,8 +60,11 @@ def constants(table: Table) -> Iterator[Outcome]:
     for whole, first, second in _triples(table, places, related):
         rows = _products(table, (whole, first, second), lambda x, y, z: x / (y * z))
         off = _odd_one(rows, SAME)
-        if off is not None and not _is_littles_law(table, (whole, first, second)):
-            yield from _odd(table, (whole, first, second), "{} / ({} x {})", rows, off, "ratio", "contradiction")
+        if off is not None:
+            law = _is_littles_law(table, (whole, first, second))
+            sharp |= {frozenset((whole, first, second))} if law else set()
+            said: tuple[Kind, Severity] = ("Little's law", "suspicious") if law else ("ratio", "contradiction")
+            yield from _odd(table, (whole, first, second), "{} / ({} x {})", rows, off, *said)
     for clients, rate, latency in permutations(places, 3):
         law = table.columns[clients].quantity == "concurrency" and is_rate(table.columns[rate].unit)
         scale = factor(table.columns[latency].unit, "s")
@@ -69,6 +73,7 @@ def constants(table: Table) -> Iterator[Outcome]:
             or scale is None
             or table.columns[latency].quantity not in {"mean", "latency"}
             or (min(rate, latency), max(rate, latency)) in related
+            or frozenset((clients, rate, latency)) in sharp
         ):
             continue
         rows = _products(table, (clients, rate, latency), lambda n, x, t, s=scale: n / (x * t * s))
@@ -79,7 +84,7 @@ def constants(table: Table) -> Iterator[Outcome]:
 
 
 def _is_littles_law(table: Table, places: Sequence[int]) -> bool:
-    """Return whether columns are clients, a rate and a mean latency: they are held to Little's law, with its own room."""
+    """Return whether columns are clients, a rate and a mean latency."""
     columns = [table.columns[place] for place in places]
     timed = any(one.quantity in {"mean", "latency"} and factor(one.unit, "s") for one in columns)
     return timed and any(one.quantity == "concurrency" for one in columns) and any(is_rate(one.unit) for one in columns)
