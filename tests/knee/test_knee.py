@@ -26,7 +26,7 @@ from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput, WorkloadFailed
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import check, defaults
-from benchbook.plots import output
+from benchbook.plots import output, values
 from benchbook.plots import trials as trial_plots
 from benchbook.plots.trials import knee_frame, knee_in_words
 from benchbook.probes.samples import empty
@@ -322,6 +322,16 @@ def test_the_search_that_is_asked_for_is_the_one_that_is_shown(home: Home, monke
 def test_a_figure_without_a_knee_names_none(kept_ms: float, named: bool) -> None:
     searches = [Searched(CELLS[0], [*loads(100, kept_ms), *loads(200, 50.0)], TEN, "it was ended")]
     assert (trial_plots.KNEE_FOUND in output.words(plots.knee(searches))[1]) == named
+
+
+def test_a_load_whose_p99_is_not_known_is_told_no_value() -> None:
+    """It stands at the upper edge, 1.3 times the highest p99: that 65 ms was told as its own."""
+    given = [*loads(100, 2.0), *loads(200, 50.0), *loads(400, None, achieved=210.0)]
+    searches = [Searched(CELLS[0], given, TEN, "it was ended")]
+    assert knee_frame(searches).p99_ms.isna().sum() == 1
+    figure = plots.knee(searches)
+    marks = [mark[2:] for each in values.values(figure) for mark in each["marks"]]
+    assert sorted(marks) == [[100.0, 2.0], [200.0, 50.0]]
 
 
 def test_a_level_of_rate_makes_a_record_one_of_an_open_loop() -> None:

@@ -6,6 +6,7 @@ import math
 from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
@@ -349,3 +350,65 @@ def test_the_words_of_relative_values_go_with_those_of_the_values_themselves() -
     figure = plots.levels(beside((1, 100.0, 10.0, 8.0, 12.0)), "tps", x="threads", panel="workload", normalised=True)
     _, about = output.bundle(figure)
     assert ("relative to" in about["caption"], "absolute" in about["absolute"]["caption"]) == (True, True)
+
+
+def told(figure: Any) -> list[tuple[str, list[list[object]]]]:
+    return [(each["name"], [mark[2:] for mark in each["marks"]]) for each in values.values(figure.figure)]
+
+
+def test_a_category_is_told_by_its_name_and_no_end_of_a_bar_is_a_value() -> None:
+    """Means 2 and 5 were told at threads 0 and 1, and the caps of the bars' intervals as values."""
+    frame = pd.DataFrame({"threads": ["1", "1", "8", "8"], "tps": [1.0, 3.0, 4.0, 6.0]})
+    points = sns.catplot(frame, kind="point", x="threads", y="tps", errorbar=plots.interval, capsize=0.2)
+    assert told(points) == [("", [["1", 2.0], ["8", 5.0]])]
+    assert told(sns.catplot(frame, kind="bar", x="threads", y="tps", errorbar=plots.interval, capsize=0.2)) == []
+    figure, axis = plt.subplots()
+    axis.plot(["a", "b"], [1234567.0, 2.0], marker="o")
+    assert told(figure.axes[0]) == [("", [["a", 1234567.0], ["b", 2.0]])]
+
+
+def test_one_repetition_has_no_interval_and_its_figure_is_shown() -> None:
+    """At 8 threads 4 and 5: mean 4.5, s = 0.70711, t(0.975, 1) = 12.706: 4.5 ± 6.35310."""
+    frame = pd.DataFrame({"threads": [1, 8, 8], "tps": [1.0, 4.0, 5.0]})
+    drawn = sns.relplot(
+        frame, kind="line", x="threads", y="tps", marker="o", err_style="bars", errorbar=plots.interval
+    )  # fmt: skip
+    assert told(drawn) == [("", [[1.0, 1.0], [8.0, 4.5, -1.8531, 10.8531]])]
+
+
+def test_a_percentile_is_the_least_latency_that_so_many_took() -> None:
+    """Of 100 requests 99 took 1 ms, none 4 and one 8: p50 was told as 4, and p99 as 8, where 1 - 0.99 > 0.01."""
+    histograms = pd.DataFrame({"workload": "a", "threads": 1, "latency_ms": [1.0, 4.0, 8.0], "count": [99, 0, 1]})
+    assert told(plots.ecdf(histograms)) == [("", [["p50", 1.0], ["p90", 1.0], ["p99", 1.0]])]
+
+
+def test_rows_of_one_colour_are_told_by_their_marks_and_none_at_an_edge_has_a_value() -> None:
+    """Equivalent cells were told to be not slower; a ratio of 25, drawn where the axis ends, as 10."""
+    known = {"table": "t", "system": "a", "metric": "tps", "unit": "1/s", "low": np.nan, "high": np.nan}
+    rows = [(1, 1.0, "equivalent"), (2, 1.2, "not slower"), (3, 25.0, "faster"), (4, 0.9, "undecided")]
+    rows.append((5, 0.95, "not called"))
+    frame = pd.DataFrame([{**known, "levels": f"n {n}", "ratio": r, "called": called} for n, r, called in rows])
+    assert told(plots.ratios(frame)) == [
+        ("equivalent", [[1.0, "n 1"]]), ("not slower", [[1.2, "n 2"]]), ("undecided", [[0.9, "n 4"]]),
+        ("not called", [[0.95, "n 5"]]),
+    ]  # fmt: skip
+
+
+def test_every_panel_has_its_own_labels() -> None:
+    """A rank correlation was told as a ratio."""
+    frame = pd.DataFrame({
+        "panel": ["times", "tau"], "row": ["a", "b"], "who": "open", "value": [2.0, -0.5], "low": np.nan, "high": np.nan,
+    })  # fmt: skip
+    scales = {"times": Scale("effect", (0.5, 4.0)), "tau": Scale("tau", (-1, 1), ticks=[-0.5, 0.5], log=False)}
+    found = values.values(forest(frame, scales, {"open": ("red", "o")}).figure)
+    assert [(each["x"], each["marks"][0][2:]) for each in found] == [("effect", [2.0, "a"]), ("tau", [-0.5, "b"])]
+
+
+def test_a_level_is_told_as_its_number_and_a_long_curve_at_points_of_its_own() -> None:
+    frame = beside((1, 1.0, 1.0, None, None), (16384, 2.0, 2.0, None, None))
+    assert told(plots.levels(frame, "tps", x="threads", panel="workload"))[0][1] == [[1.0, 1.0], [16384.0, 2.0]]
+    figure, axis = plt.subplots()
+    axis.plot([float(n * n) for n in range(1000)], range(1000))
+    marks = told(figure.axes[0])[0][1]
+    assert len(marks) == values.MOST_OF_A_LINE
+    assert [x for x, _ in marks] == pytest.approx([y**2 for _, y in marks], rel=1e-5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 from benchbook.analysis.formatting import number
 from benchbook.plots.output import described, nothing
 from benchbook.plots.style import PUBLISHED, styled
-from benchbook.plots.values import ARROW
+from benchbook.plots.values import UNTOLD
 from benchbook.user_input.choices import one_of
 
 _BAND = "#bfd9e6"
@@ -238,26 +238,35 @@ def _rows(axis: Axes, part: pd.DataFrame, names: Sequence[str], shown: Looks) ->
     ends = part[["low", "high"]].astype(float)
     for y, who, low_end, high_end in zip(part.y, part.who, ends.low, ends.high, strict=True):
         _interval(axis, y, low_end, high_end, shown[who][0])
-    sns.scatterplot(
-        part.assign(value=part.value.astype(float).clip(left, right)),
-        x="value",
-        y="y",
-        hue="who",
-        style="who",
-        palette={who: colour for who, (colour, _) in shown.items()},
-        markers={who: marker for who, (_, marker) in shown.items()},
-        s=42,
-        zorder=4,
-        clip_on=False,
-        legend=False,
-        ax=axis,
-    )
+    for marks, label in _by_place(part, "value", left, right):
+        sns.scatterplot(
+            marks,
+            x="value",
+            y="y",
+            hue="who",
+            style="who",
+            palette={who: colour for who, (colour, _) in shown.items()},
+            markers={who: marker for who, (_, marker) in shown.items()},
+            s=42,
+            zorder=4,
+            clip_on=False,
+            legend=False,
+            ax=axis,
+        )
+        axis.collections[-1].set_label(label)
     if "printed" in part:
-        printed = part[part.printed.notna()]
-        axis.plot(printed.printed.astype(float).clip(left, right), printed.y, **_TICK, zorder=3, linestyle="none")
+        for marks, label in _by_place(part[part.printed.notna()], "printed", left, right):
+            axis.plot(marks.printed, marks.y, **_TICK, zorder=3, linestyle="none", label=label)
     axis.set_yticks(range(len(names)), list(names))
     axis.set_ylim(len(names) - 0.4, -0.6)
     axis.grid(visible=False, axis="y")
+
+
+def _by_place(part: pd.DataFrame, name: str, left: float, right: float) -> Iterator[tuple[pd.DataFrame, str]]:
+    """Yield the rows whose value has its place in the panel, and those that are drawn at its edge."""
+    values = part[name].astype(float)
+    part, beyond = part.assign(**{name: values.clip(left, right)}), (values < left) | (values > right)
+    yield from ((rows, label) for rows, label in ((part[~beyond], "_told"), (part[beyond], UNTOLD)) if len(rows))
 
 
 def _interval(axis: Axes, y: float, low: float, high: float, colour: Any) -> None:
@@ -268,4 +277,4 @@ def _interval(axis: Axes, y: float, low: float, high: float, colour: Any) -> Non
     axis.plot(ends, [y, y], color=colour, linewidth=1.6, zorder=3)
     for cut, edge, arrow in ((low < left, left, "<"), (high > right, right, ">")):
         if cut:
-            axis.plot(edge, y, marker=arrow, color=colour, markersize=6, clip_on=False, zorder=3, label=ARROW)
+            axis.plot(edge, y, marker=arrow, color=colour, markersize=6, clip_on=False, zorder=3, label=UNTOLD)

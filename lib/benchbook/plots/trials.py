@@ -19,6 +19,7 @@ from benchbook.errors import BadInput, counted
 from benchbook.plots.output import described, nothing
 from benchbook.plots.published import doubling
 from benchbook.plots.style import PUBLISHED, SEQUENCE, facets, legend_below, looks, short_numbers, styled
+from benchbook.plots.values import UNTOLD
 from benchbook.stats.usl import usl_fit
 from benchbook.user_input.choices import one_of
 
@@ -234,7 +235,9 @@ def _law(axis: Axes, means: pd.Series) -> str:
     along = np.linspace(n.min(), n.max(), 100)
     shape = n / (1 + sigma * (n - 1) + kappa * n * (n - 1))
     scale = float((shape * rate).sum() / (shape**2).sum())
-    axis.plot(along, scale * along / (1 + sigma * (along - 1) + kappa * along * (along - 1)), color="C1")
+    axis.plot(
+        along, scale * along / (1 + sigma * (along - 1) + kappa * along * (along - 1)), color="C1", label="the law"
+    )
     return f"contention {sigma:.3g}, coherency {kappa:.3g}"
 
 
@@ -332,10 +335,15 @@ def knee(searches: Sequence[Searched]) -> Figure:
     top = 1.3 * max([loads.p99_ms.max(), *(each.slo.p99_ms for each in searches)])
     known = loads.assign(p99_ms=loads.p99_ms.fillna(top))
     layout = facets(known.panel.nunique(), columns=2, height=2.8, aspect=1.5)
+    verdicts = [v for v in _KNEE_VERDICTS if v in set(known.verdict)]
+    drawn = {"x": "rate", "y": "p99_ms", "hue": "verdict", "style": "verdict", "alpha": 0.75}
+    drawn |= looks(verdicts, lines=False)
     grid = sns.relplot(
-        known, kind="scatter", x="rate", y="p99_ms", hue="verdict", style="verdict", alpha=0.75, col="panel",
-        **looks([v for v in _KNEE_VERDICTS if v in set(known.verdict)], lines=False), **layout,
-    )  # fmt: skip
+        known[loads.p99_ms.notna()], **drawn, kind="scatter", col="panel", col_order=known.panel.unique(), **layout
+    )
+    for name, unknown in known[loads.p99_ms.isna()].groupby("panel"):
+        axis = sns.scatterplot(unknown, **drawn, legend=False, ax=grid.axes_dict[name])
+        axis.collections[-1].set_label(UNTOLD)
     for each in searches:
         if _knee_panel(each) in grid.axes_dict:
             _slo(grid.axes_dict[_knee_panel(each)], each)

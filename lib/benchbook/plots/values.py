@@ -10,17 +10,22 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.category import StrCategoryLocator
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
 from matplotlib.container import ErrorbarContainer
+from matplotlib.dates import DateLocator, num2date
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator
+from matplotlib.markers import MarkerStyle
+from matplotlib.ticker import EngFormatter, FixedLocator
 
 # Vertices of a line, and marks of a figure: a pointer finds no more of them, and a page stays light.
 MOST_OF_A_LINE, MOST = 100, 1_500
-# The label of a line that only points out of its panel: an arrow at the end of a cut interval.
-ARROW = "_arrow"
+# The label of marks that stand where their value is not: an arrow at the end of a cut interval, a dot at an edge.
+UNTOLD = "_untold"
+# The legend's name of a colour and the outline of a mark; without an outline, of a colour that has one name.
+Names = dict[tuple[str, bytes], str]
 
 
 def values(figure: Figure) -> list[dict[str, Any]]:
@@ -33,15 +38,15 @@ def values(figure: Figure) -> list[dict[str, Any]]:
     figure.draw_without_rendering()
     box = figure.get_tightbbox().padded(mpl.rcParams["savefig.pad_inches"])
     names = _names(figure)
-    labels = {
-        "x": next(filter(None, (axis.get_xlabel() for axis in figure.axes)), figure.get_supxlabel()),
-        "y": next(filter(None, (axis.get_ylabel() for axis in figure.axes)), figure.get_supylabel()),
-    }
-    found: dict[tuple[int, str], dict[str, Any]] = {}
+    # Inner panels of a grid have no labels of their own.
+    across_all = next(filter(None, (axis.get_xlabel() for axis in figure.axes)), figure.get_supxlabel())
+    up_all = next(filter(None, (axis.get_ylabel() for axis in figure.axes)), figure.get_supylabel())
+    found: dict[tuple[int, str, str], dict[str, Any]] = {}
     for number, axis in enumerate(figure.axes):
         title = (axis.get_title() or axis.get_title(loc="left")).split("\n")[0]
+        labels = {"x": axis.get_xlabel() or across_all, "y": axis.get_ylabel() or up_all}
         intervals = dict(_intervals(axis))
-        for colour, x, y in chain(_of_lines(axis), _of_dots(axis)):
+        for name, colour, x, y in chain(_of_lines(axis, names), _of_dots(axis, names)):
             pixel = axis.transData.transform((x, y))
             if not (np.isfinite(pixel).all() and axis.bbox.padded(1).contains(*pixel)):
                 continue
@@ -49,48 +54,69 @@ def values(figure: Figure) -> list[dict[str, Any]]:
             place = [(across - box.x0) / box.width, (box.y1 - down) / box.height]
             mark = [*(round(1000 * each) for each in place), _told(axis.xaxis, x), _told(axis.yaxis, y)]
             mark += intervals.get((colour, x), [])
-            series = {"panel": title, "name": names.get(colour, ""), **labels, "marks": []}
-            found.setdefault((number, colour), series)["marks"].append(mark)
+            series = {"panel": title, "name": name, **labels, "marks": []}
+            found.setdefault((number, colour, name), series)["marks"].append(mark)
     return list(found.values()) if sum(len(each["marks"]) for each in found.values()) <= MOST else []
 
 
-def _names(figure: Figure) -> dict[str, str]:
-    """Return what the legends call each colour: "tidb", "repetition 2"."""
-    found = {}
+def _names(figure: Figure) -> Names:
+    """Return what the legends call each colour and mark: "tidb", "repetition 2"."""
+    found: Names = {}
     for legend in [*figure.legends, *filter(None, (axis.get_legend() for axis in figure.axes))]:
         title = legend.get_title().get_text()
         for handle, text in zip(legend.legend_handles, (each.get_text() for each in legend.texts), strict=False):
             if isinstance(handle, Line2D):
-                found[to_hex(handle.get_color())] = f"{title} {text}" if title and text[:1].isdigit() else text
+                colour, name = to_hex(handle.get_color()), f"{title} {text}" if title and text[:1].isdigit() else text
+                found[colour, _outline(handle.get_marker())] = name
+                found[colour, b""] = name if found.get((colour, b""), name) == name else ""
     return found
 
 
-def _of_lines(axis: Axes) -> Iterator[tuple[str, float, float]]:
+def _outline(marker: Any) -> bytes:
+    style = MarkerStyle(marker)
+    return style.get_path().transformed(style.get_transform()).vertices.tobytes()
+
+
+def _name(names: Names, colour: str, outline: bytes) -> str:
+    return names.get((colour, outline)) or names.get((colour, b""), "")
+
+
+def _of_lines(axis: Axes, names: Names) -> Iterator[tuple[str, str, float, float]]:
     caps = [cap for each in axis.containers if isinstance(each, ErrorbarContainer) for cap in each.lines[1]]
     for line in (each for each in axis.lines if each not in caps):
-        x, y = (np.asarray(each, dtype=float) for each in line.get_data())
+        x, y = (np.asarray(each, dtype=float) for each in line.get_data(orig=False))
         marked = line.get_marker() not in ("None", "", " ", None)
-        # Without marks, two points are the line of no effect, or an interval.
-        if line.get_transform() != axis.transData or line.get_label() == ARROW or not (marked or len(x) > 2):
+        # Without marks, two points are the line of no effect, or an interval, as all lines are beside categories.
+        drawn = marked or (len(x) > 2 and not any(map(_has_categories, (axis.xaxis, axis.yaxis))))
+        if line.get_transform() != axis.transData or line.get_label() == UNTOLD or not drawn:
             continue
-        # A curve is read at its ticks, if these are named (p99), else at so many places.
+        # A curve is read at its ticks, if these are named (p99), else at so many of its points.
         if not marked and ((named := _is_named(axis.xaxis)) or len(x) > MOST_OF_A_LINE):
-            ticks = axis.get_xticks() if named else np.linspace(x.min(), x.max(), MOST_OF_A_LINE)
             order = np.argsort(x, kind="stable")
-            ticks = ticks[ticks >= x.min()]
-            y = y[order][np.searchsorted(x[order], ticks, side="right") - 1]
-            x = ticks
-        yield from ((to_hex(line.get_color()), float(one), float(other)) for one, other in zip(x, y, strict=True))
+            x, y = x[order], y[order]
+            at = np.linspace(0, len(x) - 1, MOST_OF_A_LINE).round().astype(int)
+            if named:
+                ticks = axis.get_xticks()
+                ticks = ticks[ticks >= x.min()]
+                # 1 - 0.99 is a little more than 0.01. Of points above each other, the first one reaches the tick.
+                at = np.searchsorted(x, x[np.searchsorted(x, ticks * (1 + 1e-9), side="right") - 1])
+                x = ticks
+            x, y = (x if named else x[at]), y[at]
+        colour, label = to_hex(line.get_color()), str(line.get_label())
+        name = _name(names, colour, _outline(line.get_marker()) if marked else b"")
+        name = name or ("" if label.startswith("_") else label)
+        yield from ((name, colour, float(one), float(other)) for one, other in zip(x, y, strict=True))
 
 
-def _of_dots(axis: Axes) -> Iterator[tuple[str, float, float]]:
+def _of_dots(axis: Axes, names: Names) -> Iterator[tuple[str, str, float, float]]:
     for dots in axis.collections:
-        if isinstance(dots, PathCollection):
-            faces, edges = np.asarray(dots.get_facecolor()), np.asarray(dots.get_edgecolor())
+        if isinstance(dots, PathCollection) and dots.get_label() != UNTOLD:
+            faces, edges, paths = np.asarray(dots.get_facecolor()), np.asarray(dots.get_edgecolor()), dots.get_paths()
             for number, (x, y) in enumerate(np.asarray(dots.get_offsets())):
                 face = faces[number % len(faces)] if len(faces) else (1, 1, 1)
                 hollow = to_hex(face) == "#ffffff" and len(edges)
-                yield to_hex(edges[number % len(edges)] if hollow else face), float(x), float(y)
+                colour = to_hex(edges[number % len(edges)] if hollow else face)
+                yield _name(names, colour, paths[number % len(paths)].vertices.tobytes()), colour, float(x), float(y)
 
 
 def _intervals(axis: Axes) -> Iterator[tuple[tuple[str, float], list[float]]]:
@@ -98,29 +124,43 @@ def _intervals(axis: Axes) -> Iterator[tuple[tuple[str, float], list[float]]]:
     edges = axis.get_ylim()
     for container in axis.containers:
         for bars in container.lines[2] if isinstance(container, ErrorbarContainer) else ():
-            for (x, low), (end, high) in bars.get_segments():
+            # Of an interval that is not known (NaN) no end is left.
+            for (x, low), (end, high) in (each for each in bars.get_segments() if len(each) == 2):
                 if x == end and low not in edges and high not in edges:
                     yield (to_hex(np.asarray(bars.get_color())[0]), float(x)), [_short(low), _short(high)]
 
 
+def _has_categories(axis: Axis) -> bool:
+    return isinstance(axis.get_major_locator(), StrCategoryLocator)
+
+
 def _is_named(axis: Axis) -> bool:
-    """Whether ticks have texts of their own, as a level that was run for another one."""
+    """Whether ticks have texts of their own: a category, or a level that was run for another one."""
+    if _has_categories(axis):
+        return True
     if not isinstance(axis.get_major_locator(), FixedLocator):
         return False
-    texts = [label.get_text() for label in axis.get_ticklabels()]
-    return any(text and text != f"{at:g}" for text, at in zip(texts, axis.get_ticklocs(), strict=False))
+    texts = [label.get_text().replace("−", "-") for label in axis.get_ticklabels()]
+    return any(text and text not in _as_number(at) for text, at in zip(texts, axis.get_ticklocs(), strict=False))
+
+
+def _as_number(value: float) -> tuple[str, ...]:
+    return f"{value:g}", f"{value:,.6g}", str(EngFormatter(sep="")(value))
 
 
 def _told(axis: Axis, value: float) -> str | float:
     if _is_named(axis):
-        ticks = axis.get_ticklocs()
+        ticks = np.asarray(axis.get_ticklocs())
         nearest = int(np.abs(ticks - value).argmin())
         # Rows are counted, and two marks of one row stand apart.
         rows = np.array_equal(ticks, np.arange(len(ticks)))
         if abs(ticks[nearest] - value) < (0.5 if rows else 1e-9 * abs(value)) or ticks[nearest] == value:
             return " ".join(axis.get_ticklabels()[nearest].get_text().split())
+    if isinstance(axis.get_major_locator(), DateLocator):
+        return num2date(value).isoformat(" ", "seconds")
     return _short(value)
 
 
 def _short(value: float) -> float:
-    return float(f"{value:.6g}")
+    """Round to six digits, a larger number to a whole one."""
+    return float(round(value)) if abs(value) >= 1e6 else float(f"{value:.6g}")

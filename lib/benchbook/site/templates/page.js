@@ -307,10 +307,12 @@ document.querySelectorAll("figure.bb-figure").forEach((figure) => {
   figure.addEventListener("pointerdown", tell);
   addEventListener("resize", () => { of = null; hide(); });
   figure.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") hide(); });
-  const label = (side) => series()[0][side] || side;
+  // Panels may measure different things: a row then says which.
+  const label = (side) => (series().every((line) => line[side] === series()[0][side]) && series()[0][side]) || side;
+  const panel = (line) => line.panel || (label("x") === "x" ? line.x : "");
   if (figure.querySelector("figcaption") && series().length) {
     saving(figure, "csv", () => [["panel", "series", label("x"), label("y"), "low", "high"], ...series().flatMap((line) => line.marks
-      .map(([, , ...values]) => [line.panel, line.name, ...values, ...Array(4 - values.length).fill("")].map(String)))]);
+      .map(([, , ...values]) => [panel(line), line.name, ...values, ...Array(4 - values.length).fill("")].map(String)))]);
   }
 });
 
