@@ -39,7 +39,7 @@ def suggestions(published: Published, table: PublishedTable, identity: Identity,
 
 
 def other_rounding(published: Published, table: PublishedTable, identity: Identity) -> list[str]:
-    """Return whether a constant that all rows share, and that was itself rounded, explains what looks truncated."""
+    """Say which constants that all rows share, and that were rounded themselves, explain what looks truncated."""
     shared = [name for part in (identity.left, identity.right) for name in names(part) if name in table.fixed]
     cases = [case_of(published, table, row) for row in table.matching(identity.rows)]
     return [line for name in shared for line in _range(identity, cases, name)]

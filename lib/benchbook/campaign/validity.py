@@ -435,7 +435,7 @@ def disturbances(load: TrialSamples) -> list[Disturbance]:
 
 
 def driver_stood_still(load: TrialSamples, stood_s: float, *, timed_here: bool) -> list[Disturbance]:
-    """Return whether the driver harmed what it times itself; a load that is timed on its host does not notice."""
+    """Return how the driver harmed what it times itself; a load that is timed on its host does not notice."""
     if not timed_here or stood_s <= load.tolerated_s:
         return []
     why = f"the driver stood still for {stood_s:.1f} s, and times of this trial are taken by its clock"

@@ -155,7 +155,7 @@ def _role(about: Environment, role: str) -> Facts:
 
 
 def _host_value(name: str, value: Any) -> str:
-    """Return bytes as GiB: a kernel keeps a little more or less of the same memory for itself."""
+    """Return a value as text, bytes as GiB: a kernel keeps a little more or less of the same memory for itself."""
     return f"{value / 2**30:.1f} GiB" if name.endswith("_bytes") and isinstance(value, int) else _plain(value)
 
 

@@ -20,7 +20,7 @@ def is_time(unit: str) -> bool:
 
 
 def is_rate(unit: str) -> bool:
-    """So many, or so much, in a time (1/s, MB/s, tpmC's 1/min): more is better."""
+    """Return whether it is so many, or so much, in a time (1/s, MB/s, tpmC's 1/min): more is better."""
     return unit.rpartition("/")[0] != "" and unit.rpartition("/")[2] in SECONDS
 
 

@@ -120,7 +120,7 @@ def _of_dots(axis: Axes, names: Names) -> Iterator[tuple[str, str, float, float]
 
 
 def _intervals(axis: Axes) -> Iterator[tuple[tuple[str, float], list[float]]]:
-    """Return the ends of each vertical error bar, by its colour and place; not of one that the panel cuts."""
+    """Yield the ends of each vertical error bar, by its colour and place; not of one that the panel cuts."""
     edges = axis.get_ylim()
     for container in axis.containers:
         for bars in container.lines[2] if isinstance(container, ErrorbarContainer) else ():
