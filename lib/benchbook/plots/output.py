@@ -83,8 +83,8 @@ def bundle(figure: Figure) -> tuple[Bundle, Bundle]:
     if len(drawn := svg(figure)) <= MOST_SVG:
         data["image/svg+xml"] = drawn
     about = _about(figure)
-    if other := _absolute.get(figure):
-        about["absolute"] = {"svg": b64encode(svg(other).encode()).decode(), **_about(other)}
+    if (other := _absolute.get(figure)) and len(drawn := svg(other)) <= MOST_SVG:
+        about["absolute"] = {"svg": b64encode(drawn.encode()).decode(), **_about(other)}
     return data, about
 
 

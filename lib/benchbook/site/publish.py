@@ -208,9 +208,10 @@ def _heaviest(notebook: NotebookNode) -> list[str]:
 def _contents(output: NotebookNode) -> list[tuple[str, Any]]:
     if output.output_type == "stream":
         return [(output.name, output.text)]
-    phone = output.get("metadata", {}).get("phone", "")
+    about = output.get("metadata", {})
     found = list(output.get("data", {"traceback": output.get("traceback", "")}).items())
-    return [*found, ("the figure for a phone", phone)] if phone else found
+    more = {"a phone": about.get("phone"), "absolute values": about.get("absolute", {}).get("svg")}
+    return [*found, *((f"the figure for {what}", drawn) for what, drawn in more.items() if drawn)]
 
 
 def _cell_name(cell: NotebookNode) -> str:
