@@ -45,7 +45,7 @@ addEventListener("scroll", here, { passive: true });
 here();
 
 // What is folded is printed too; how each claim was tested comes last, so that the first pages are a summary.
-const LAST = ".about, .rest, .bb-claims td > details";
+const LAST = ".about, .rest:not(.other-runs), .bb-claims td > details";
 let folded = [];
 const tested = document.createElement("section");
 tested.className = "tested";
