@@ -469,6 +469,11 @@ def test_a_page_sets_other_runs_beside_its_own(tmp_path: Path) -> None:
     soup = BeautifulSoup(page_.read_text(), "html.parser")
     shown = [[text(cell) for cell in row.select("td")] for row in soup.select(".other-runs tbody tr")]
     assert [row[-2:] for row in shown] == [["open, 1.50x", "holds, 2.78x"], ["50", "40"]]
+    # Runs of a batch may begin in the same minute.
+    again = put(tmp_path, "tidb", cells(), trials=WHOLE, **{**later, "campaign": "twin", "cells": cells_[:1]})
+    put(tmp_path, "tidb", cells(), trials=WHOLE, **{**later, "campaign": "last", "started": "2025-06-15T10:00:00Z"})
+    rows = BeautifulSoup(again.read_text(), "html.parser").select(".other-runs table:last-of-type tbody tr")
+    assert [text(cell) for cell in rows[-1].select("td")][-4:] == ["50", "40", "50", "40"]
     edition = page_.parent / "tidb" / "new" / "index.html"
     for path in (page_, edition):
         (link,) = BeautifulSoup(path.read_text(), "html.parser").select('a[href$="tidb/old/index.html"]:not(footer a)')

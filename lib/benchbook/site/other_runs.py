@@ -24,14 +24,17 @@ def beside(found: Results, others: Sequence[Edition]) -> str:
     Its links begin at the site's folder, with `./`.
     """
     shown = [each for each in others if each.found.campaign != found.campaign and not each.found.failed][:MOST]
-    runs = {"this run": found, **{_called(each.found): each.found for each in shown}}
+    names = _names([each.found for each in shown])
+    runs = {"this run": found, **{name: each.found for name, each in zip(names, shown, strict=True)}}
     if not shown:
         return ""
     tables = [
         show.table(_claims(runs), "Claims in each run: state and effect"),
         show.table(_cells(runs), "Measured in each run: mean [95% interval over repetitions]"),
     ]
-    links = ", ".join(f'<a href="./{each.href}">{html.escape(_called(each.found))}</a>' for each in shown)
+    links = ", ".join(
+        f'<a href="./{each.href}">{html.escape(name)}</a>' for name, each in zip(names, shown, strict=True)
+    )
     note = "Runs may differ in hosts, versions, duration, and in the level that was run for a published one: "
     body = "".join(str(each.data) for each in tables if "<td" in str(each.data))
     return (
@@ -41,8 +44,13 @@ def beside(found: Results, others: Sequence[Edition]) -> str:
     )
 
 
-def _called(found: Results) -> str:
-    return f"{found.started:%Y-%m-%d %H:%M}, {found.profile}"
+def _names(runs: Sequence[Results]) -> list[str]:
+    """Name each run by its start and profile, and those of a batch that began in one minute by their campaigns too."""
+    called = [f"{found.started:%Y-%m-%d %H:%M}, {found.profile}" for found in runs]
+    return [
+        name if called.count(name) == 1 else f"{name}, {found.campaign}"
+        for name, found in zip(called, runs, strict=True)
+    ]
 
 
 def _claims(runs: Mapping[str, Results]) -> list[dict[str, object]]:
@@ -81,7 +89,13 @@ def _levels(cell: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _key(cell: Mapping[str, Any]) -> tuple[object, ...]:
-    return (cell["table"], cell["system"], cell["metric"], *sorted((k, str(v)) for k, v in _levels(cell).items()))
+    return (
+        cell["table"],
+        cell["system"],
+        cell["metric"],
+        cell.get("unit"),
+        *sorted((k, str(v)) for k, v in _levels(cell).items()),
+    )
 
 
 def _measured(cell: Mapping[str, Any] | None) -> Measured | None:
