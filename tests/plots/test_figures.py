@@ -397,7 +397,8 @@ def test_rows_of_one_colour_are_told_by_their_marks_and_none_at_an_edge_has_a_va
 def test_every_panel_has_its_own_labels() -> None:
     """A rank correlation was told as a ratio."""
     frame = pd.DataFrame({
-        "panel": ["times", "tau"], "row": ["a", "b"], "who": "open", "value": [2.0, -0.5], "low": np.nan, "high": np.nan,
+        "panel": ["times", "tau"], "row": ["a", "b"], "who": "open", "value": [2.0, -0.5], "low": np.nan,
+        "high": np.nan,
     })  # fmt: skip
     scales = {"times": Scale("effect", (0.5, 4.0)), "tau": Scale("tau", (-1, 1), ticks=[-0.5, 0.5], log=False)}
     found = values.values(forest(frame, scales, {"open": ("red", "o")}).figure)
