@@ -336,7 +336,7 @@ def knee(searches: Sequence[Searched]) -> Figure:
     known = loads.assign(p99_ms=loads.p99_ms.fillna(top))
     layout = facets(known.panel.nunique(), columns=2, height=2.8, aspect=1.5)
     verdicts = [v for v in _KNEE_VERDICTS if v in set(known.verdict)]
-    drawn = {"x": "rate", "y": "p99_ms", "hue": "verdict", "style": "verdict", "alpha": 0.75}
+    drawn: dict[str, Any] = {"x": "rate", "y": "p99_ms", "hue": "verdict", "style": "verdict", "alpha": 0.75}
     drawn |= looks(verdicts, lines=False)
     grid = sns.relplot(
         known[loads.p99_ms.notna()], **drawn, kind="scatter", col="panel", col_order=known.panel.unique(), **layout

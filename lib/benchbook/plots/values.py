@@ -74,7 +74,7 @@ def _names(figure: Figure) -> Names:
 
 def _outline(marker: Any) -> bytes:
     style = MarkerStyle(marker)
-    return style.get_path().transformed(style.get_transform()).vertices.tobytes()
+    return np.asarray(style.get_path().transformed(style.get_transform()).vertices).tobytes()
 
 
 def _name(names: Names, colour: str, outline: bytes) -> str:
@@ -116,7 +116,8 @@ def _of_dots(axis: Axes, names: Names) -> Iterator[tuple[str, str, float, float]
                 face = faces[number % len(faces)] if len(faces) else (1, 1, 1)
                 hollow = to_hex(face) == "#ffffff" and len(edges)
                 colour = to_hex(edges[number % len(edges)] if hollow else face)
-                yield _name(names, colour, paths[number % len(paths)].vertices.tobytes()), colour, float(x), float(y)
+                outline = np.asarray(paths[number % len(paths)].vertices).tobytes()
+                yield _name(names, colour, outline), colour, float(x), float(y)
 
 
 def _intervals(axis: Axes) -> Iterator[tuple[tuple[str, float], list[float]]]:
