@@ -332,6 +332,9 @@ def test_a_load_whose_p99_is_not_known_is_told_no_value() -> None:
     figure = plots.knee(searches)
     marks = [mark[2:] for each in values.values(figure) for mark in each["marks"]]
     assert sorted(marks) == [[100.0, 2.0], [200.0, 50.0]]
+    # Where none is known there is nothing to draw, and the search is told in words.
+    overloaded = plots.knee([Searched(CELLS[0], loads(400, None, achieved=210.0), TEN, "it was ended")])
+    assert "no rate kept it" in output.words(overloaded)[0]
 
 
 def test_a_level_of_rate_makes_a_record_one_of_an_open_loop() -> None:

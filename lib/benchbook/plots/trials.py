@@ -332,6 +332,8 @@ def _knee_panel(searched: Searched) -> str:
 def knee(searches: Sequence[Searched]) -> Figure:
     """Return the loads of every search, with what they show in words; there is at least one."""
     loads = knee_frame(searches)
+    if loads.p99_ms.isna().all():
+        return nothing(" ".join(map(knee_in_words, searches)))
     top = 1.3 * max([loads.p99_ms.max(), *(each.slo.p99_ms for each in searches)])
     known = loads.assign(p99_ms=loads.p99_ms.fillna(top))
     layout = facets(known.panel.nunique(), columns=2, height=2.8, aspect=1.5)
