@@ -403,6 +403,10 @@ def test_every_panel_has_its_own_labels() -> None:
     scales = {"times": Scale("effect", (0.5, 4.0)), "tau": Scale("tau", (-1, 1), ticks=[-0.5, 0.5], log=False)}
     found = values.values(forest(frame, scales, {"open": ("red", "o")}).figure)
     assert [(each["x"], each["marks"][0][2:]) for each in found] == [("effect", [2.0, "a"]), ("tau", [-0.5, "b"])]
+    # An inner panel shows no label and has one.
+    pairs = sns.pairplot(pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0], "c": [5.0, 6.0]}), corner=True)
+    told_of = [(each["x"], each["y"]) for each in values.values(pairs.figure)]
+    assert told_of == [("a", "b"), ("a", "c"), ("b", "c")]
 
 
 def test_a_level_is_told_as_its_number_and_a_long_curve_at_points_of_its_own() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -39,8 +39,8 @@ def values(figure: Figure) -> list[dict[str, Any]]:
     box = figure.get_tightbbox().padded(mpl.rcParams["savefig.pad_inches"])
     names = _names(figure)
     # Inner panels of a grid have no labels of their own.
-    across_all = next(filter(None, (axis.get_xlabel() for axis in figure.axes)), figure.get_supxlabel())
-    up_all = next(filter(None, (axis.get_ylabel() for axis in figure.axes)), figure.get_supylabel())
+    across_all = _common(axis.get_xlabel() for axis in figure.axes) or figure.get_supxlabel()
+    up_all = _common(axis.get_ylabel() for axis in figure.axes) or figure.get_supylabel()
     found: dict[tuple[int, str, str], dict[str, Any]] = {}
     for number, axis in enumerate(figure.axes):
         title = (axis.get_title() or axis.get_title(loc="left")).split("\n")[0]
@@ -57,6 +57,12 @@ def values(figure: Figure) -> list[dict[str, Any]]:
             series = {"panel": title, "name": name, **labels, "marks": []}
             found.setdefault((number, colour, name), series)["marks"].append(mark)
     return list(found.values()) if sum(len(each["marks"]) for each in found.values()) <= MOST else []
+
+
+def _common(labels: Iterable[str]) -> str:
+    """Return the one label that there is; "" where panels have different ones."""
+    found = set(filter(None, labels))
+    return found.pop() if len(found) == 1 else ""
 
 
 def _names(figure: Figure) -> Names:
