@@ -307,12 +307,16 @@ document.querySelectorAll("figure.bb-figure").forEach((figure) => {
   figure.addEventListener("pointerdown", tell);
   addEventListener("resize", () => { of = null; hide(); });
   figure.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") hide(); });
-  // Panels may measure different things: a row then says which.
-  const label = (side) => (series().every((line) => line[side] === series()[0][side]) && series()[0][side]) || side;
-  const panel = (line) => line.panel || (label("x") === "x" ? line.x : "");
   if (figure.querySelector("figcaption") && series().length) {
-    saving(figure, "csv", () => [["panel", "series", label("x"), label("y"), "low", "high"], ...series().flatMap((line) => line.marks
-      .map(([, , ...values]) => [panel(line), line.name, ...values, ...Array(4 - values.length).fill("")].map(String)))]);
+    saving(figure, "csv", () => {
+      const known = series();
+      // Panels may measure different things: a row then says which. Intervals that are drawn across are not told.
+      const label = (side) => (known.every((line) => line[side] === known[0][side]) && known[0][side]) || side;
+      const ends = known.some((line) => line.marks.some((mark) => mark.length > 4)) ? ["low", "high"] : [];
+      const panel = (line) => line.panel || (label("x") === "x" ? line.x : "");
+      return [["panel", "series", label("x"), label("y"), ...ends], ...known.flatMap((line) => line.marks
+        .map(([, , ...values]) => [panel(line), line.name, ...values, ...Array(2 + ends.length - values.length).fill("")].map(String)))];
+    });
   }
 });
 
