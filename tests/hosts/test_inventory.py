@@ -6,6 +6,7 @@ import os
 import re
 import socket
 import subprocess
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import paramiko
 import pytest
 from kit import INVENTORY, PROFILE, ROOT, Home, inventory
 
-from benchbook import paths, systems
+from benchbook import notebook_run, paths, systems
 from benchbook.errors import BadInput
 from benchbook.hosts import capacity, connection, open_ports
 from benchbook.hosts import inventory as inventory_file
@@ -603,6 +604,26 @@ def test_a_host_that_is_not_reached_is_told_by_what_leads_there(home: Home) -> N
     gone = paramiko.ssh_exception.NoValidConnectionsError({("10.0.0.9", 2301): ConnectionRefusedError()})
     assert fix(gone) == "start it (a lab: `benchbook lab up`), or correct address and port"
     assert fix("no kex alg").startswith("find out by `ssh -F none -p 2301 -l me 10.0.0.9` what it complains about")
+
+
+def test_a_folder_that_ssh_writes_into_is_none_that_a_killed_run_left(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = load_inventory(str(home.write("mine.yaml", {"hosts": {"db": {"address": "10.0.0.9", "roles": ["client"]}}})))
+    route, seen, seen_by_others = find_route(mine, "db"), list[Path](), list[Path]()
+
+    def ssh(words: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        (folder,) = seen[:] = [Path(words[words.index("-E") + 1]).parent]
+        # It waits for a host that does not answer.
+        os.utime(folder, (0, 0))
+        seen_by_others[:] = notebook_run.left_by_killed_runs()
+        return subprocess.CompletedProcess(words, 255, "", "")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(subprocess, "run", ssh)
+    connection._ssh_log(mine, "db", route)
+    assert seen[0].parent == tmp_path
+    assert (seen_by_others, list(tmp_path.glob("benchbook-*"))) == ([], [])
 
 
 def test_a_key_that_is_known_by_an_alias_is_learnt_under_it(home: Home) -> None:

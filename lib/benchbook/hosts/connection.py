@@ -43,6 +43,7 @@ from benchbook.hosts.openssh import agent_socket, key_file, proxy_command, ssh_s
 from benchbook.hosts.timeouts import KEEPALIVE_S, silence_s
 from benchbook.paths import resolve
 from benchbook.user_input import user_file
+from benchbook.user_input.atomic_file import folder_lock
 
 # Linux: milliseconds that sent data may stay unacknowledged (tcp(7)); not every Python names it.
 _TCP_USER_TIMEOUT = 18
@@ -233,7 +234,8 @@ def _ssh_log(inventory: Inventory, name: str, route: Route, *more: str, command:
     """Return what `ssh -v` writes down of a host, and what the programs that lead there say."""
     options, destination = route.options[:-2], route.options[-2:]
     way = ["-o", f"ProxyCommand={route.gateway.replace('%', '%%')}"] if route.gateway else []
-    with TemporaryDirectory(prefix=f"benchbook-{os.getpid()}-ssh-") as folder:
+    # Locked, as `notebook_run.left_by_killed_runs` asks for: another run that begins now leaves it alone.
+    with TemporaryDirectory(prefix="benchbook-new-ssh-") as folder, folder_lock(Path(folder)):
         log = Path(folder) / "log"
         inside = lab_host(inventory, name).enter() if inventory.lab else []
         words = [*inside, "ssh", "-v", "-E", str(log), *options, *way, *more, *destination, *filter(None, [command])]
