@@ -13,7 +13,7 @@ import signal
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -463,7 +463,6 @@ def build(
     ] = None,
 ) -> None:
     """Build or fetch systems into the cache, once per version."""
-
     for name in names or artefacts.names():
         artefacts.provide(name, console.print)
 
@@ -853,7 +852,6 @@ def lab_status(names: Labs = None, as_json: AsJson = False) -> None:
 
 
 def _labs() -> list[str]:
-
     found = []
     for name in known_inventories():
         # An inventory that is still being written keeps no other lab from being stopped.
@@ -932,7 +930,6 @@ def _parameters(pairs: list[str]) -> dict[str, object]:
 
 
 def _value(name: str, text: str) -> object:
-
     key, fix = f"-p {name}", "quote it, or write a list as [a, b]"
     value = yaml_text(text, key=key, fix=fix)
     try:
@@ -949,9 +946,10 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     for ending in _ENDINGS:
         signal.signal(ending, signal.SIG_IGN)
     for stream in (1, 2):
-        # What is still to be said to a terminal that has gone goes nowhere: to write there fails.
-        if stat.S_ISCHR(os.fstat(stream).st_mode) and not os.isatty(stream):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+        # What is still to be said to a terminal that has gone goes nowhere: to write there fails. Or it is closed.
+        with suppress(OSError):
+            if stat.S_ISCHR(os.fstat(stream).st_mode) and not os.isatty(stream):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
     raise KeyboardInterrupt
 
 

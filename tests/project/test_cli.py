@@ -391,6 +391,20 @@ def test_a_run_that_is_told_to_end_by_two_signals_clears_up_once(tmp_path: Path)
     assert (tmp_path / "cleared").exists()
 
 
+def test_a_run_without_an_output_that_is_told_to_end_clears_up_as_after_ctrl_c(tmp_path: Path) -> None:
+    """As started with `>&-`: its standard output is closed."""
+    said = f"import os\ndef print(text, **_):\n    os.write(2, text.encode() + b'\\n')\n{_CLEARS_UP}"
+    command = ["sh", "-c", 'exec "$0" "$@" >&-', sys.executable, "-c", said, str(tmp_path / "cleared")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        assert process.stderr.readline() == "ready\n"
+        process.terminate()
+        assert "defect" not in process.stderr.read()
+    # Of a KeyboardInterrupt that nobody catches: typer would make 130 of it.
+    assert process.returncode == -signal.SIGINT
+    assert (tmp_path / "cleared").exists()
+
+
 def test_nohup_keeps_a_run_whose_terminal_is_closed(tmp_path: Path) -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
