@@ -17,10 +17,12 @@ from benchbook.systems.statements import literal
 # As many as it takes by itself (servercfg.DefaultMaxConnections is 1,000); for more it is raised.
 _CONNECTIONS = 1000
 # Its home is the job's folder: there stands that it is to tell nobody how it is used. Without an account it would make
-# root@localhost, without a password.
+# root@localhost, without a password. Of a statement that fails it prints the whole, a password with it.
 _STARTS = """\
 mkdir -p .dolt && cp config_global.json .dolt/ && export DOLT_ROOT_PATH="$PWD" &&
-"$0" --data-dir "$1" sql --file accounts.sql && exec "$0" sql-server --config server.yaml
+"$0" --data-dir "$1" sql --file accounts.sql || exit
+"$0" --data-dir "$1" sql --file password.sql >/dev/null 2>&1 || { echo "dolt cannot set the password" >&2; exit 1; }
+exec "$0" sql-server --config server.yaml
 """
 
 
@@ -60,20 +62,19 @@ class Dolt(System):
             },
             "system_variables": dict(self.server_settings),
         }
-        account, password = f"{literal(self.settings.user)}@'%'", literal(self.password)
-        accounts = (
-            f"CREATE USER IF NOT EXISTS {account} IDENTIFIED BY {password};\n"
-            f"ALTER USER {account} IDENTIFIED BY {password};\n"
-            f"GRANT ALL ON *.* TO {account} WITH GRANT OPTION;\n"
-        )
-        files = {
-            "accounts.sql": accounts,
-            # JSON is YAML.
-            "server.yaml": json.dumps(server),
-            "config_global.json": json.dumps({"metrics.disabled": "true"}),
-        }
+        # JSON is YAML.
+        files = {**self._accounts(), "server.yaml": json.dumps(server)}
         argv = ["sh", "-c", _STARTS, self.program.on(host), self.data(host)]
         return Command(argv, timeout_s=LONGEST_S, grace_s=30, secrets=files)
+
+    def _accounts(self) -> dict[str, str]:
+        """Return the files by which the inventory's account gets its password before anybody can log in."""
+        account = f"{literal(self.settings.user)}@'%'"
+        return {
+            "accounts.sql": f"CREATE USER IF NOT EXISTS {account};\nGRANT ALL ON *.* TO {account} WITH GRANT OPTION;\n",
+            "password.sql": f"ALTER USER {account} IDENTIFIED BY {literal(self.password)};\n",
+            "config_global.json": json.dumps({"metrics.disabled": "true"}),
+        }
 
     def version(self) -> str:
         """Return its own version; that of `VERSION()` is the one of the MySQL that it is like."""
