@@ -197,6 +197,7 @@ def test_the_number_of_a_host_is_no_name(home: Home) -> None:
         ("[tidb]\na ansible_port=70000\n", {}, "hosts.ini", "line 2, a.ansible_port: .*less than or equal to 65535"),
         ("[tidb]\na\n[clent]\nb\n", {}, "hosts.ini", "line 4, b.roles: .*client, or .* as `ansible.roles.clent`"),
         ("[tidb]\na\nb ansible_host=a\n", {}, "hosts.ini", "line 3, b.ansible_host: two hosts on one .*: a and b"),
+        ("[tidb]\ndb\ndb.b ansible_port=70000\n", {}, "hosts.ini", r"line 3, db\.b\.ansible_port: .*65535"),
         ("[x]\na\n", {"x": "clent"}, "mine.yaml", "ansible.roles: nothing asks for this name.*write client$"),
         ("[tidb]\n2001:db8::1\n", {}, "hosts.ini", "line 2, 2001:db8::1: .*: `NAME ansible_host=2001:db8::1`"),
     ],

@@ -74,7 +74,8 @@ def told_in_ansible(
 ) -> BadInput:
     """Return what an inventory is refused for, told by the host and the variable of Ansible's that said it."""
     whole = str(problem.key).removeprefix("hosts.")
-    name = next((each for each in values["hosts"] if f"{whole}.".startswith(f"{each}.")), "")
+    # Names have dots: db and db.example.org may both be hosts.
+    name = max((each for each in map(str, values["hosts"]) if f"{whole}.".startswith(f"{each}.")), key=len, default="")
     key, fix = whole[len(name) + 1 :].partition(".")[0], problem.fix
     if not key:
         fix = f"call it otherwise, and say where it is: `NAME ansible_host={name}`"
