@@ -35,7 +35,7 @@ _NOTES = re.compile(r"\W*(?:notes?|remarks?|comments?|备注|说明)\W*$", re.IG
 
 
 def host_field(words: str) -> str:
-    """Return which field of a host words call; "" for none."""
+    """Return the field of a host that words name; "" for none."""
     return next((name for name, pattern in _HOST_WORDS if re.search(pattern, words, re.IGNORECASE)), "")
 
 

@@ -237,7 +237,7 @@ class TiDBCluster(TidbServers):
         return f"{self.name}-{digest([where, config, [part.program.identity() for part in parts]])}"
 
     def copies(self) -> list[Endpoint]:
-        """Return what one of them writes, all of them read."""
+        """Return one of them: what it writes, all of them read."""
         return self.endpoints()[:1]
 
     def ready(self, *, timeout_s: float = 120.0) -> None:
