@@ -170,16 +170,21 @@ def up_while_used(inventory: Inventory, say: Callable[[str], None], *, own_netwo
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Pass over Ctrl-C and the like: who presses it again and again would leave half a lab, and jobs in it."""
+    """Put off Ctrl-C and the like: who presses it again and again would leave half a lab, and jobs in it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {each: signal.signal(each, signal.SIG_IGN) for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    came: list[int] = []
+    every = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {each: signal.signal(each, lambda number, _: came.append(number)) for each in every}
     try:
         yield
     finally:
         for each, handler in before.items():
             signal.signal(each, handler or signal.SIG_DFL)
+        # A next report or round is not to begin.
+        for number in came:
+            signal.raise_signal(number)
 
 
 @retry(
