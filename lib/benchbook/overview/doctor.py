@@ -73,7 +73,7 @@ def print_all(inventory: str, console: Console, *, as_json: bool = False) -> int
 
 
 def _programs() -> Iterator[DoctorCheck]:
-    """Yield the table that env/setup reads: purpose, program, Debian package, conda package."""
+    """Look for the programs of the table that env/setup reads: purpose, program, Debian package, conda package."""
     search = ":".join([os.environ.get("PATH", ""), _MORE_PATH, *map(str, Path("/usr/lib/postgresql").glob("*/bin"))])
     lines = user_file.text(paths.find("env", "debian-packages.txt")).splitlines()
     rows = [line.split() for line in lines if line.strip() and not line.startswith("#")]
