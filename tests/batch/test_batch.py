@@ -348,6 +348,18 @@ def test_ctrl_c_ends_all_cells_and_says_so(home: Home, driver: subprocess.Popen[
     assert [one["status"] for one in results(home)["cells"]] == [130, None, 130]
 
 
+def test_a_worker_leaves_ctrl_c_and_a_closed_terminal_to_the_driver() -> None:
+    numbers = (signal.SIGINT, signal.SIGHUP)
+    before = [signal.getsignal(number) for number in numbers]
+    worker: Any = None
+    try:
+        cluster.dask_setup(worker)
+        assert [signal.getsignal(number) for number in numbers] == [signal.SIG_IGN] * 2
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
 @pytest.mark.real
 def test_cells_end_with_a_driver_that_is_killed(home: Home, driver: subprocess.Popen[bytes]) -> None:
     driver.kill()
