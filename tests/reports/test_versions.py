@@ -319,6 +319,7 @@ END = {"host": "db.invalid", "port": 4000, "user": "u", "password_env": "P"}
         ),
         (["mariadb:pool", "mariadb:larger"], {}),
         (["mariadb:on", "mariadb:one", "mariadb:off"], {"mariadb:one": "mariadb:on"}),
+        (["redis:k", "redis:kb", "redis:k_too"], {"redis:k_too": "redis:k"}),
     ],
 )
 def test_systems_that_run_alike_are_known_before_the_run(home: Home, names: list[str], alike: dict[str, str]) -> None:
@@ -333,7 +334,9 @@ def test_systems_that_run_alike_are_known_before_the_run(home: Home, names: list
            "mariadb:larger": {"settings": {"innodb_buffer_pool_size": "1T"}},
            "mariadb:on": {"settings": {"log_bin_compress": "ON"}},
            "mariadb:one": {"settings": {"log_bin_compress": 1}},
-           "mariadb:off": {"settings": {"log_bin_compress": False}}}  # fmt: skip
+           "mariadb:off": {"settings": {"log_bin_compress": False}},
+           "redis:k": {"settings": {"maxmemory": "1g"}}, "redis:k_too": {"settings": {"maxmemory": "1g"}},
+           "redis:kb": {"settings": {"maxmemory": "1gb"}}}  # fmt: skip
     where = load_inventory(str(home.write("mine.yaml", inventory("127.0.90", endpoints=ends, systems=own))))
     assert systems.run_alike(names, where) == alike
     if len(names) == 2:

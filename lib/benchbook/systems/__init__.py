@@ -29,7 +29,7 @@ from benchbook.hosts.endpoint import at
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
-from benchbook.systems.base import System
+from benchbook.systems.base import DIALECTS, System
 from benchbook.systems.existing_server import EndpointSystem
 from benchbook.systems.server import Service
 from benchbook.user_input import user_file
@@ -133,7 +133,12 @@ def _what_runs(name: str, inventory: Inventory) -> object:
         return at(existing.host, existing.port)
     settings, server = inventory.settings(name), _service(name, inventory)
     built = () if settings.binary or server is None else server.builds_for(inventory)
-    meant = sorted((key.lower().replace("-", "_"), _meaning(value)) for key, value in settings.settings.items())
+    # Others read them otherwise: to Redis, 1k is 1,000 and 1kb is 1,024.
+    of_sql = getattr(server, "protocol", "") in DIALECTS
+    meant = sorted(
+        (key.lower().replace("-", "_"), _meaning(value)) if of_sql else (key, str(value))
+        for key, value in settings.settings.items()
+    )
     return kind, built, settings.binary, str(meant)
 
 
