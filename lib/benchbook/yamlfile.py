@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -159,7 +160,8 @@ def _without(odd: str, value: object) -> str:
 
 
 def _whole_number(value: object) -> str:
-    if isinstance(value, str) and value.isdecimal():
+    # What begins with 0 is refused without quotes as well.
+    if isinstance(value, str) and re.fullmatch("[1-9][0-9]{0,14}", value):
         return f"write {value}, without quotes"
     is_whole = isinstance(value, float) and value.is_integer() and abs(value) < 10**15
     return f"write {value:.0f}" if is_whole else "write a whole number, as in 10"

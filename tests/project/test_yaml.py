@@ -163,6 +163,7 @@ class Whole(yamlfile.Strict):
     [
         ("port: 1e3", "line 3, parts.one.port: Input should be a valid integer (got 1000.0). Fix: write 1000"),
         ("port: '22'", "line 3, parts.one.port: Input should be a valid integer (got '22'). Fix: write 22, without"),
+        ("port: '0022'", "line 3, parts.one.port: Input should be a valid integer (got '0022'). Fix: write a whole"),
         ("port: true", "line 3, parts.one.port: Input should be a valid integer (got True). Fix: write a whole number"),
         (
             "port: 2000000",
