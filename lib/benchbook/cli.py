@@ -462,9 +462,13 @@ def build(
         typer.Argument(metavar="SYSTEM", help="Systems to build (default: all).", autocompletion=artefacts.names),
     ] = None,
 ) -> None:
-    """Build or fetch systems into the cache, once per version."""
-    for name in names or artefacts.names():
+    """Build or fetch systems into the cache, once per version; what cannot be built keeps no other from it."""
+
+    def provide(name: str) -> int:
         artefacts.provide(name, console.print)
+        return 0
+
+    raise typer.Exit(max((_guarded(name, partial(provide, name)) for name in names or artefacts.names()), default=0))
 
 
 @_command(OWN, "benchbook check my_report")

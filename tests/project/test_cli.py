@@ -365,10 +365,14 @@ cli.main()
 """
 
 
-def _begun(marker: Path) -> tuple[int, int]:
-    """The process of such a command, and the master of the terminal that it was started on."""
+def _begun(marker: Path, hangup: signal.Handlers = signal.SIG_DFL) -> tuple[int, int]:
+    """The process of such a command, and the master of the terminal that it was started on.
+
+    What becomes of SIGHUP is inherited: tests that were started by `nohup` would hand that on.
+    """
     pid, terminal = pty.fork()
     if not pid:
+        signal.signal(signal.SIGHUP, hangup)
         os.execv(sys.executable, [sys.executable, "-c", _CLEARS_UP, str(marker)])
     assert b"ready" in os.read(terminal, 100)
     return pid, terminal
@@ -406,11 +410,7 @@ def test_a_run_without_an_output_that_is_told_to_end_clears_up_as_after_ctrl_c(t
 
 
 def test_nohup_keeps_a_run_whose_terminal_is_closed(tmp_path: Path) -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        pid, terminal = _begun(tmp_path / "cleared")
-    finally:
-        signal.signal(signal.SIGHUP, before)
+    pid, terminal = _begun(tmp_path / "cleared", hangup=signal.SIG_IGN)
     os.close(terminal)
     assert os.waitpid(pid, os.WNOHANG) == (0, 0)
     os.kill(pid, signal.SIGTERM)

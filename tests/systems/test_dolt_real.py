@@ -24,7 +24,7 @@ PASSWORD = "with 'quotes' and blanks"
 @pytest.fixture
 def dolt_lab(lab_home: Home, net: str) -> Iterator[Inventory]:
     if not programs.is_built("dolt"):
-        pytest.skip("Dolt is not built, which takes a quarter of an hour: benchbook build dolt")
+        pytest.skip("Dolt is not built, which takes up to half an hour: benchbook build dolt")
     hosts = {
         "server": {"address": f"{net}.81", "roles": ["dolt"]},
         "client": {"address": f"{net}.89", "roles": ["client"]},

@@ -81,15 +81,18 @@ def _programs() -> Iterator[DoctorCheck]:
     programs = {row[1]: row for row in reversed([*rows, ["report", "go", "golang-go", "go"]])}
     for purpose, program, debian, _ in reversed(programs.values()):
         where = _where(program, search)
-        fix = "" if where else f"apt-get install {debian}{_NEEDED_FOR.get(purpose, f' (for {purpose})')}"
+        fix = "" if where else f"apt-get install {debian}{_NEEDED_FOR.get(purpose, f' (for {purpose.rstrip("*")})')}"
         yield DoctorCheck(program, where or "not found", fix, needed=purpose == "report")
 
 
 def _where(program: str, search: str) -> str:
-    kind, _, module = program.partition(":")
-    if not module:
+    kind, _, name = program.partition(":")
+    if kind == "include":
+        header = Path("/usr/include", name)
+        return str(header) if header.exists() else ""
+    if not name:
         return shutil.which(kind, path=search) or ""
-    return "importable" if importlib.util.find_spec(module) else ""
+    return "importable" if importlib.util.find_spec(name) else ""
 
 
 def _disks() -> Iterator[DoctorCheck]:
