@@ -98,6 +98,18 @@ def test_cores_that_the_report_had_not_show_what_its_own_did_not(home: Home, cor
     assert says["rises-insert"].speaks == "not run", "its workload was left out"
 
 
+@pytest.mark.parametrize(("count", "says"), [(2, "nothing"), (64, "both ways")])
+def test_each_host_of_a_machine_may_keep_a_core_busy_for_one_client(
+    home: Home, cores: Any, count: int, says: str
+) -> None:
+    """Three members of etcd and the load at work on one put fill 2 cores, and not 64 (4 of 64 are 6%)."""
+    cores(count)
+    made = forecast(asked(ETCD))
+    alone = [each for each in made.claims if each.claim in ("order-alone", "quorum-costs-alone")]
+    assert [each.speaks for each in alone] == [says] * 2
+    assert all((each.at_best or each.speaks) == "both ways" for each in alone)
+
+
 def test_a_run_never_says_less_than_its_forecast(home: Home, cores: Any) -> None:
     """However busy the cores are below the bound, the rule that judges the run says as much, or more."""
     cores(2)

@@ -28,12 +28,13 @@ class Capacity:
 
 @dataclass(frozen=True)
 class MachineCores:
-    """How many cores of a machine (by its boot id) some hosts may use, and what runs on these."""
+    """How many cores of a machine (by its boot id) so many hosts may use, and what runs on these."""
 
     boot: str
     cores: int
     client: bool
     server: bool
+    hosts: int
 
 
 def machines(inventory: Inventory, names: Sequence[str]) -> list[MachineCores]:
@@ -48,6 +49,7 @@ def machines(inventory: Inventory, names: Sequence[str]) -> list[MachineCores]:
             len(cpus) or min(found[name][1] for name in mine),
             any(LOAD in hosts[name].roles for name in mine),
             not serving.isdisjoint(mine),
+            len(mine),
         )
         for (boot, cpus), mine in grouped(names, lambda name: (found[name][0], frozenset(hosts[name].cpus))).items()
     ]

@@ -1,12 +1,14 @@
 """What a run can say of each claim, and how long it takes, before it runs.
 
-What hosts can say is asked of the rule that judges it afterwards (`judge.scope_of`), with the cores as busy as they can
-be: N clients of a closed loop keep N cores busy at most (Denning & Buzen 1978, ACM Computing Surveys 10(3)); where no
-level counts clients, all cores. A run may say more than that, never less, as long as no request keeps several cores
-busy. Once a campaign of the same plan is recorded on the same inventory, its busy cores take the place of the bound,
-its figures and spreads that of the prior, its times that of the usual ones.
+What hosts can say is asked of the rule that judges it afterwards (`judge.scope_of`), with the cores as busy as they may
+be: N clients of a closed loop have N requests under way (Denning & Buzen 1978, ACM Computing Surveys 10(3)), and each host
+works on a request with one core: its share of a machine's cores is N times the hosts on that machine. Where no level
+counts clients, all cores. A run may say more, and less only where a host works with several cores at one request, or
+beside them (garbage collection, compaction). Once a campaign of the same plan is recorded on the same inventory, its busy
+cores take the place of the bound, its figures and spreads that of the prior, its times that of the usual ones.
 """
 
+import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -183,7 +185,7 @@ def _compared(request: RunRequest, campaign: Campaign) -> dict[tuple[str, str], 
 
 
 def _busy(request: RunRequest, found: Design, experiment: Experiment, last: _Recorded | None) -> list[BusyCell]:
-    """Return the cells as busy as in the last campaign, or as they can be at most."""
+    """Return the cells as busy as in the last campaign, or as they may be: one core a request and host."""
     seen = judge.busy_cells(last.campaign) if last else []
     known = {_key(cell.table, cell.system, cell.ran) for cell in seen}
     machines = capacity.machines(request.inventory, experiment.hosts())
@@ -196,14 +198,14 @@ def _busy(request: RunRequest, found: Design, experiment: Experiment, last: _Rec
                 cell.system,
                 published_levels(cell.table, cell.levels, scaling),
                 [
-                    Machine(min(1.0, clients / m.cores) if clients else 1.0, m.cores, m.client, m.server, m.boot)
+                    Machine(min(1.0, clients * m.hosts / m.cores), m.cores, m.client, m.server, m.boot)
                     for m in machines
                 ],
                 ran=cell.levels,
             )
             for cell in found.cells
             if _key(cell.table, cell.system, cell.levels) not in known
-            for clients in [clients_in(cell.levels)]
+            for clients in [clients_in(cell.levels) or math.inf]
         ),
     ]
 
@@ -315,8 +317,9 @@ def _sources(found: Design, last: _Recorded | None, spread: float | None, budget
         f"{spread or 0:.0%} from one repetition to the next."
     )
     return [
-        "Busy cores: a client is taken to keep one core busy at most; where no level counts clients, all cores are "
-        "taken to be busy. A run says more where cores stay free, and less where one request keeps several busy.",
+        "Busy cores: each host of a machine is taken to keep one core busy for each client; where no level counts "
+        "clients, all cores. A run says more where cores stay free (at best), and less where a host works with several "
+        "cores at one request.",
         *([assumed] if spread else []),
         "Times beside the loads are those of recorded smoke campaigns: building systems, and larger data, come on top.",
         *added,
@@ -347,11 +350,13 @@ def rows(made: RunForecast) -> list[dict[str, str]]:
     """Return a line per claim, as short texts."""
     several = len({claim.system for claim in made.claims}) > 1
     budget = any(claim.budgeted is not None for claim in made.claims)
+    more = any(claim.at_best for claim in made.claims)
     return [
         {
             "claim": claim.claim,
             **({"system": claim.system} if several else {}),
             "speaks": claim.speaks,
+            **({"at best": claim.at_best or "–"} if more else {}),
             "repetitions": "–" if claim.repetitions is None else str(claim.repetitions),
             "minutes": "–" if claim.minutes is None else _minutes(claim.minutes),
             **({"added in the budget": str(claim.budgeted or "–")} if budget else {}),
