@@ -48,7 +48,7 @@ def test_a_batch_under_way_shows_what_waits_runs_and_has_ended(home: Home) -> No
     first, second, third = texts(soup)
     assert first == [
         "1", TIDB, "a", "smoke", "threads=[1, 2]", "✕ failed trials failed: no <disk> its output: here:/home/001.log",
-        "5 of 6, 1 failed", "2 holds, 1 open", "2 min 5 s",
+        "5 of 6, 1 failed", "2 holds, 1 open", "2 min 05 s",
     ]  # fmt: skip
     assert second[5:8] == ["… runs 3/6 done y", "", ""]
     assert third[5:] == ["– waits", "", "", ""]
@@ -95,7 +95,7 @@ def test_the_terminal_s_table_says_of_each_cell_how_it_ended() -> None:
     results = [CellResult(cell(2), 130, 1), CellResult(cell(1), 0, 1, ran(0, "page: site/x.html", FOUND))]
     first, second = display.rows(results)
     assert first == (
-        "1", TIDB, "a", "smoke", "well", "5 of 6, 1 failed", "2 holds, 1 open", "2 min 5 s", "site/x.html",
+        "1", TIDB, "a", "smoke", "well", "5 of 6, 1 failed", "2 holds, 1 open", "2 min 05 s", "site/x.html",
     )  # fmt: skip
     assert second[4] == "interrupted"
     (lost,) = display.rows([CellResult(cell(3), 1, 1, problem="KilledWorker: 3 times")])

@@ -237,7 +237,7 @@ def test_a_narrow_terminal_cuts_no_word() -> None:
     lines = told([tested, untested(reason="nothing of it was measured")], 60, terminal=True)
     words = " ".join(lines).split()
     assert "…" not in "".join(lines)
-    assert {tested.id, "open", "2.04x", "1.07", "3.9", "0.99", "interval", "published"} <= {*words}
+    assert {tested.id, "open", "2.04x", "1.07", "3.90", "0.99", "interval", "published"} <= {*words}
 
 
 def verdict(id: str, needed: int | None, said: results.Verdict = "open") -> results.JudgedClaim:

@@ -117,7 +117,7 @@ def write(folder: Path, *claims: dict[str, Any], report: str = "tidb_v7_1_3_sysb
         ({("factr" if k == "factor" else k): v for k, v in CLAIM.items()}, "claims.rises.factr", "threads", "correct"),
         (CLAIM | {"at_least": 3}, "rises", None, "own_table"),
         (CLAIM | {"at_least": 0.5}, "at_least", 0.5, "write 1 or more: a factor"),
-        (CLAIM | {"id": "Rises!"}, "id", "Rises!", "value of this kind"),
+        (CLAIM | {"id": "Rises!"}, "id", "Rises!", "write it without 'R' '!'"),
         ({k: v for k, v in CLAIM.items() if k != "statement"}, "statement", None, "add this key"),
         (RATIO | {"rows": {"threads": 300}}, "rises.rows", 300, "100, 200, 400"),
         (RATIO | {"rows": {"workers": 3}}, "rises.rows", "workers", "threads"),

@@ -230,7 +230,7 @@ def test_no_comparison_and_no_verdict_forgets_where_they_come_from(tmp_path: Pat
     [
         (["nowhere"], "no such file or folder"),
         ([".", "--levels", "plain.txt"], "it names no level"),
-        ([".", "--name", "tidb_v7_1_3_sysbench"], "is no import"),
+        ([".", "--name", "tidb_v7_1_3_sysbench"], "was not imported"),
     ],
 )
 def test_bad_input_is_refused(

@@ -27,6 +27,7 @@ REPORT = {
 # What one report alone needs.
 PGCAT = {"postgres", "pgbench", "pgbouncer"}
 ROCKSDB = {"db_bench", "ldb"}
+DOLT = {"g++"}
 TEST = {"chromium", "redis-check-rdb", "redis-benchmark", "redis-cli", "mvn"}
 
 # Pretends to install: makes each program that the test says a package holds.
@@ -66,7 +67,7 @@ class Machine:
         self.bin.mkdir()
         for tool in TOOLS:
             (self.bin / tool).symlink_to(shutil.which(tool))
-        self.has(*(REPORT | PGCAT | ROCKSDB | TEST) - {"python3"})
+        self.has(*(REPORT | PGCAT | ROCKSDB | DOLT | TEST) - {"python3"})
         (self.bin / "python3").symlink_to(os.path.realpath(sys.executable))
         self.program("id", "#!/bin/sh\necho 1000\n")
         self.program("go", "#!/bin/sh\necho go1.26.1\n")
@@ -126,6 +127,15 @@ def test_what_one_report_needs_is_asked_for_with_that_report(machine, purpose, a
     ran = machine.setup("--programs", purpose, REPORT=asked)
     assert ran.returncode == status
     assert ("apt-get install -y --no-install-recommends pgbouncer" in ran.stderr) == bool(status)
+
+
+@pytest.mark.parametrize(("purpose", "status"), [("report", 2), ("test", 0)])
+def test_tests_do_without_the_compiler_of_dolt(machine, purpose, status):
+    machine.lacks("g++")
+    ran = machine.setup("--programs", purpose)
+    assert ran.returncode == status
+    # Its header is not found without it.
+    assert ("install -y --no-install-recommends g++ libicu-dev" in ran.stderr) == bool(status)
 
 
 def test_debian_is_told_to_make_no_cluster_before_postgresql_is_installed(machine):

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
@@ -81,15 +82,18 @@ def _programs() -> Iterator[DoctorCheck]:
     programs = {row[1]: row for row in reversed([*rows, ["report", "go", "golang-go", "go"]])}
     for purpose, program, debian, _ in reversed(programs.values()):
         where = _where(program, search)
-        fix = "" if where else f"apt-get install {debian}{_NEEDED_FOR.get(purpose, f' (for {purpose.rstrip("*")})')}"
+        needed = _NEEDED_FOR.get(purpose, f" (for {purpose.rstrip('*')})")
+        fix = "" if where else f"apt-get install {debian}{needed}"
         yield DoctorCheck(program, where or "not found", fix, needed=purpose == "report")
 
 
 def _where(program: str, search: str) -> str:
     kind, _, name = program.partition(":")
     if kind == "include":
-        header = Path("/usr/include", name)
-        return str(header) if header.exists() else ""
+        compiler = shutil.which("g++", path=search)
+        asked = [compiler or "false", "-E", "-x", "c++", "-"]
+        found = subprocess.run(asked, input=f"#include <{name}>", capture_output=True, text=True, check=False)
+        return "found by g++" if found.returncode == 0 else ""
     if not name:
         return shutil.which(kind, path=search) or ""
     return "importable" if importlib.util.find_spec(name) else ""

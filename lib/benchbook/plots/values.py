@@ -164,7 +164,7 @@ def _told(axis: Axis, value: float) -> str | float:
         if abs(ticks[nearest] - value) < (0.5 if rows else 1e-9 * abs(value)) or ticks[nearest] == value:
             return " ".join(axis.get_ticklabels()[nearest].get_text().split())
     if isinstance(axis.get_major_locator(), DateLocator):
-        return num2date(value).isoformat(" ", "seconds")
+        return str(num2date(value).isoformat(" ", "seconds"))  # type: ignore[no-untyped-call]
     return _short(value)
 
 

@@ -1,11 +1,11 @@
 """What a run can say of each claim, and how long it takes, before it runs.
 
-What hosts can say is asked of the rule that judges it afterwards (`judge.scope_of`), with the cores as busy as they may
-be: N clients of a closed loop have N requests under way (Denning & Buzen 1978, ACM Computing Surveys 10(3)), and each host
-works on a request with one core: its share of a machine's cores is N times the hosts on that machine. Where no level
-counts clients, all cores. A run may say more, and less only where a host works with several cores at one request, or
-beside them (garbage collection, compaction). Once a campaign of the same plan is recorded on the same inventory, its busy
-cores take the place of the bound, its figures and spreads that of the prior, its times that of the usual ones.
+What hosts can say is asked of the rule that judges it afterwards (`judge.scope_of`), with the cores as busy as they
+may be: N clients of a closed loop have N requests under way (Denning & Buzen 1978, ACM Computing Surveys 10(3)), and
+each host works on a request with one core, so that N times the hosts on a machine are busy. Where no level counts
+clients, all cores are. A run may say more, and less only where a host works with several cores at one request, or
+beside them (garbage collection, compaction). Once a campaign of the same plan is recorded on the same inventory, its
+busy cores take the place of the bound, its figures and spreads that of the prior, its times that of the usual ones.
 """
 
 import math
@@ -197,10 +197,7 @@ def _busy(request: RunRequest, found: Design, experiment: Experiment, last: _Rec
                 cell.table,
                 cell.system,
                 published_levels(cell.table, cell.levels, scaling),
-                [
-                    Machine(min(1.0, clients * m.hosts / m.cores), m.cores, m.client, m.server, m.boot)
-                    for m in machines
-                ],
+                [Machine(min(1.0, clients * m.hosts / m.cores), m.cores, m.client, m.server, m.boot) for m in machines],
                 ran=cell.levels,
             )
             for cell in found.cells

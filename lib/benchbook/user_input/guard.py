@@ -64,7 +64,9 @@ def writing_all(step: Callable[[], int | None]) -> int | None:
         return step()
     finally:
         try:
-            sys.stdout.flush()
+            # None: the program was started with its output closed.
+            if sys.stdout is not None:
+                sys.stdout.flush()
         except OSError as problem:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             if isinstance(problem, BrokenPipeError):
