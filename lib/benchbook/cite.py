@@ -46,7 +46,7 @@ _BOUND = re.compile(
 # In Markdown, an example: it is shown as it stands.
 _CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]+`", re.DOTALL | re.MULTILINE)
 _FLAGS = ("to", "interval")
-_SAVE_AGAIN = "save it again by Jupyter"
+_SAVE_AGAIN = "save it again in Jupyter"
 
 
 @dataclass(frozen=True)

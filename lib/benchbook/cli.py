@@ -462,7 +462,7 @@ def build(
         typer.Argument(metavar="SYSTEM", help="Systems to build (default: all).", autocompletion=artefacts.names),
     ] = None,
 ) -> None:
-    """Build or fetch systems into the cache, once per version; what cannot be built keeps no other from it."""
+    """Build or fetch systems into the cache, once per version; one that fails does not stop the others."""
 
     def provide(name: str) -> int:
         artefacts.provide(name, console.print)

@@ -268,7 +268,7 @@ def _check(out: str, license: str) -> None:
         fix = f"name the zip that is to stand there: {shlex.quote(str(Path(out) / CRATE))}"
         raise BadInput("is a folder", key="out", value=out, fix=fix)
     if out and Path(out).exists() and not Path(out).is_file():
-        fix = "name a file: a zip in its place would be no device or pipe any more"
+        fix = "name a file: the zip would replace this device or pipe"
         raise BadInput("is no file", key="out", value=out, fix=fix)
     if out and not Path(out).parent.is_dir():
         fix = f"make the folder first: mkdir -p {shlex.quote(str(Path(out).parent))}"

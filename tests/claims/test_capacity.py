@@ -88,7 +88,7 @@ def test_a_core_that_client_and_servers_share_says_nothing_of_several(
     (found,) = judge.judge(ledger(RISES), of_threads, measured(truth), judge.JudgedSystem("s"), **how)
     assert found.speaks == speaks
     if speaks == "nothing":
-        assert found.reason == "client and servers share one core: what it costs to wake another one is not seen"
+        assert found.reason == "client and servers share one core: what it costs to wake another core is not seen"
         assert found.verdict == "needs a bigger machine"
 
 
@@ -184,7 +184,7 @@ def test_why_figures_that_fail_here_do_not_refute_where_others_could_is_said(
     (found,) = judge.judge(ledger(claim), of_threads, measured(truth), judge.JudgedSystem("s"), busy=cells)
     assert (found.here, found.speaks, found.verdict) == ("fails", "refute only", verdict)
     said = (
-        "; these figures do not, for other cores could take them into that range: 95% of a server's 2 cores were busy"
+        "; these figures do not, for other cores may show them inside that range: 95% of a server's 2 cores were busy"
     )
     assert (said in found.sentence) == (verdict != "fails")
 
@@ -196,7 +196,9 @@ def test_what_would_help_is_said_where_figures_are_too_near_though_others_could_
     cells = busy(0.5, 0.6, 0.7, 0.9, cores=16)
     (found,) = judge.judge(ledger(RISES), of_threads, measured(FLAT), judge.JudgedSystem("s"), busy=cells)
     assert (found.here, found.speaks, found.verdict) == ("fails", "both ways", "needs a bigger machine")
-    assert found.sentence.endswith("take them into that range: 90% of a server's 16 cores were busy at 8 threads.")
+    assert found.sentence.endswith(
+        "may show them inside that range: 90% of a server's 16 cores were busy at 8 threads."
+    )
     assert found.decide == "more cores, so that less than 90% are busy"
 
 

@@ -298,7 +298,7 @@ def test_no_folder_no_campaign_and_no_inventory(tmp_path: Path, home: Home, said
         said(tmp_path / "crate.zip")
     with pytest.raises(BadInput, match=r"cannot be read: File name too long"):
         said("x" * 300)
-    with pytest.raises(BadInput, match=r"it names a host, and no inventory.*--inventory"):
+    with pytest.raises(BadInput, match=r"it names a host, but there is no --inventory.*--inventory NAME"):
         said("db1:/srv/runs")
     with pytest.raises(BadInput, match=r"no such host in the inventory.*executor, db1"):
         said("db9:/srv/runs", "lab_test")

@@ -114,7 +114,7 @@ class Capacity:
                 yield Scope("nothing", said, "servers that can be logged in to, so that their CPU is seen", "open")
             shared = any(machine.client and machine.server and machine.cores == 1 for machine in self._machines(term))
             if shared and self.published_cores != 1:
-                said = "client and servers share one core: what it costs to wake another one is not seen"
+                said = "client and servers share one core: what it costs to wake another core is not seen"
                 yield Scope("nothing", said, "two cores, or more")
 
     def withheld(self, contrast: Contrast, log_value: LogValue | None = None) -> tuple[float, float]:

@@ -33,8 +33,8 @@ def here(decision: Decision, system: str, contrasts: int) -> str:
 
 def for_report(speaks: str, because: str, too_near: Here | None = None) -> str:
     """Return what that says of the report, in a sentence; `too_near` a bound to be this with other cores, too."""
-    there = {"open": "", "holds": "out of", "fails": "into"}
-    other = f"; these figures do not, for other cores could take them {there[too_near]} that range" if too_near else ""
+    there = {"open": "", "holds": "outside", "fails": "inside"}
+    other = f"; these figures do not, for other cores may show them {there[too_near]} that range" if too_near else ""
     return f"{_SPEAKS[speaks]}{other}{f': {because}' if because else ''}."
 
 

@@ -78,7 +78,7 @@ def told_in_ansible(
     name = max((each for each in map(str, values["hosts"]) if f"{whole}.".startswith(f"{each}.")), key=len, default="")
     key, fix = whole[len(name) + 1 :].partition(".")[0], problem.fix
     if not key:
-        fix = f"call it otherwise, and say where it is: `NAME ansible_host={name}`"
+        fix = f"give it another name, and say where it is: `NAME ansible_host={name}`"
     elif key == "roles" and roles:
         return BadInput(problem.problem, file=problem.file, key="ansible.roles", value=problem.value, fix=fix)
     elif key == "roles" and isinstance(problem.value, str):

@@ -67,7 +67,7 @@ def _opened(source: str, inventory: str) -> Iterator[ForeignFolder]:
         return
     if not inventory:
         fix = "--inventory NAME says where that host is described (`benchbook list` has their names)"
-        raise BadInput("it names a host, and no inventory", key="import", value=source, fix=fix)
+        raise BadInput("it names a host, but there is no --inventory", key="import", value=source, fix=fix)
     known = load_inventory(inventory)
     one_of(name, known.hosts, "host", problem="no such host in the inventory", file=known.file, key="import")
     # Files that are read while a load runs there would disturb it.

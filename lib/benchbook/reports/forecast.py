@@ -335,9 +335,7 @@ def sentence(made: RunForecast) -> str:
     said = ", ".join(words.format(count) for words, count in can.items() if count)
     claims = f"Of {len(made.claims)} claims these hosts can {said}. " if said else ""
     if free := sum(claim.at_best == "both ways" for claim in made.claims):
-        claims += (
-            f"That is if the load fills the cores, here or the report's; if not, they decide {free} more both ways. "
-        )
+        claims += f"That is with all cores as busy as they may be; if not, they decide {free} more both ways. "
     if left := found["not run"]:
         claims += f"{left} {'is' if left == 1 else 'are'} not run. "
     return f"{claims}The run takes about {_minutes(made.wall_s / 60)} min."
