@@ -60,3 +60,13 @@ def test_the_tutorial_shows_what_the_audit_of_its_document_prints() -> None:
     said = [words for each in audit.findings for words in (each.sentence, *each.arithmetic)]
     assert len(audit.findings) == 3
     assert [words for words in said if words not in tutorial] == []
+
+
+@pytest.mark.parametrize("guide", ["CONTRIBUTING.md", "docs/architecture.md", "docs/extending.md"])
+def test_files_of_the_code_that_a_guide_names_are_there(guide: str) -> None:
+    """A path in code style that begins with a folder of lib/benchbook; NAME stands for any name."""
+    code = ROOT / "lib" / "benchbook"
+    folders = "|".join(folder.name for folder in code.iterdir() if folder.is_dir())
+    named = re.findall(rf"`(?:benchbook/)?((?:{folders})/[\w./]*)`", (ROOT / guide).read_text())
+    assert named
+    assert [path for path in named if not list(code.glob(path.replace("NAME", "*")))] == []
