@@ -236,7 +236,7 @@ _ADDRESS = re.compile(r"https?://[^\s/]\S*")
 def archive(campaign: str, out: str, license: str, console: Console) -> Path:
     """Pack the campaign at this address (see `compare.address`) and say where it is; returns its path.
 
-    Without `out` it stands in the site, beside the campaign's page. `license` is an address on the web. Raises
+    Without `out` it stands in the site, beside the campaign's page. `license` is an address on the web. Raise
     BadInput, also for a folder of `out` that is not there, and where `out` is one; NotWritten.
     """
     _check(out, license)

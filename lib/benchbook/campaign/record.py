@@ -140,7 +140,7 @@ class Record(_Frozen):
 def save(folder: Path, record: Record, series: pd.DataFrame, output: str, *, lasting: bool = True) -> Path:
     """Write a record to `folder/<id>`, whole or not at all; an older one of the same name is replaced.
 
-    `lasting`: it is on the disk before it has its name, so that a loss of power leaves it whole, too. Raises
+    `lasting`: it is on the disk before it has its name, so that a loss of power leaves it whole, too. Raise
     NotWritten; what was recorded before stays as it is.
     """
     target, partial = folder / record.id, folder / f"{record.id}{PARTIAL}"

@@ -103,7 +103,7 @@ def values(
 ) -> pd.DataFrame:
     """[table, system, levels, metric, unit, value] of one campaign; `names` maps its systems to what they are called.
 
-    A system that is not in `names` is left out; `apart` says by those names which levels are no part of a cell. Raises
+    A system that is not in `names` is left out; `apart` says by those names which levels are no part of a cell. Raise
     BadInput for a metric that no record has.
     """
     records = [record for record in campaign.records() if record.system in names]

@@ -44,7 +44,7 @@ class HttpServer:
         return f"http://{at(self.address, self.port)}"
 
     def ask(self, path: str, *, method: str = "GET", timeout: float = COMMAND_S, body: str | None = None) -> Answer:
-        """One request, with a `body` if it has one, on a connection of its own. Raises what UNANSWERED lists."""
+        """Send one request, with a `body` if it has one, on a connection of its own. Raise what UNANSWERED lists."""
         headers = {"Host": at(self.address, self.port), "Connection": "close"}
         with (
             self.via.connected(self.address, self.port) as sock,

@@ -293,7 +293,7 @@ def _limits(said: Written | None) -> Written:
 
 
 def told_in_topology(problem: BadInput, values: Mapping[str, object], source: Path) -> BadInput:
-    """Return what an inventory is refused for, told by the key of the topology that said it. Raises BadInput."""
+    """Return what an inventory is refused for, told by the key of the topology that said it. Raise BadInput."""
     key = _key_in_topology(str(problem.key), values, source)
     return BadInput(problem.problem, file=source, key=key, value=problem.value, fix=problem.fix)
 

@@ -41,7 +41,7 @@ def _left(host: Host) -> list[tuple[str, str, str]]:
 def reach_again(session: Session) -> None:
     """Return once every host of the session is connected, within the lease, and set as it was for the run.
 
-    What was put back meanwhile is set once more: a host ends what holds it when no driver renews its lease, say. Raises
+    What was put back meanwhile is set once more: a host ends what holds it when no driver renews its lease, say. Raise
     HostUnreachable, and HostUnusable where a setting cannot be made again.
     """
     session.reach()

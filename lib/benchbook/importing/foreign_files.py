@@ -110,7 +110,7 @@ class FolderHere:
 
 @contextmanager
 def _reading(path: Path, *, writes: Path | None = None) -> Iterator[None]:
-    """Raises BadInput for what cannot be read here; what cannot be written to `writes` is another matter."""
+    """Raise BadInput for what cannot be read here; what cannot be written to `writes` is another matter."""
     try:
         yield
     except OSError as problem:

@@ -107,7 +107,7 @@ def of_jobs(host: Host, jobs: Mapping[str, str], *, every_s: float = 1.0) -> Pro
 def of_prometheus(host: Host, source: str, url: str, match: str, *, every_s: float = 1.0) -> Probe:
     """The endpoint's series whose beginnings match, for `prometheus.scraped`, by the name `source`; scraped on `host`.
 
-    It lives for a trial, so that its first sample and its last are those of the trial's begin and end. Raises re.error
+    It lives for a trial, so that its first sample and its last are those of the trial's begin and end. Raise re.error
     for a pattern that is none.
     """
     re.compile(match)

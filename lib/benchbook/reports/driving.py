@@ -168,7 +168,7 @@ class Driver:
 
 @dataclass
 class Standstill:
-    """Raises once neither what is seen nor what is weighed has changed for `longest_s`.
+    """Raise once neither what is seen nor what is weighed has changed for `longest_s`.
 
     `weigh` may be slow (bytes on a disk, say): it is asked only after what is seen has stood still for `longest_s`, so
     the end comes after at least `longest_s` and, on the second weighing, at most twice that.

@@ -45,7 +45,7 @@ def level_changes(
 
     `spreads`: repetitions of each campaign and the variance of their logs (NaN of one). Campaigns are weighted by the
     number, and a level whose repetitions vary more than those of the others is known less.
-    `alpha` is the chance of any change in a series that has none; for many series, divide it by their number. Raises
+    `alpha` is the chance of any change in a series that has none; for many series, divide it by their number. Raise
     BadInput for values that are not finite.
     """
     share(alpha, key="alpha")

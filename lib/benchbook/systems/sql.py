@@ -99,7 +99,7 @@ def connection(
 ) -> Iterator[pymysql.Connection[Any]]:
     """A connection from host `via` to the endpoint; a statement is given up after `timeout_s`.
 
-    Raises pymysql.MySQLError and ConnectionLost.
+    Raise pymysql.MySQLError and ConnectionLost.
     """
     link = pymysql.Connection(
         host=endpoint.address,

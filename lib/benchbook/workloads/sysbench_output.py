@@ -117,7 +117,7 @@ def _nothing_done(summary: Mapping[str, float]) -> str:
 
 
 def outcome(ran: Sequence[Ran]) -> Outcome:
-    """Return the outcome of a load that one or several clients have driven together. Raises as `parse`."""
+    """Return the outcome of a load that one or several clients have driven together. Raise as `parse`."""
     outputs = [parse(each.text) for each in ran]
     whole = merged(outputs)
     return Outcome(quantities(whole), load_series(ran, outputs, whole), whole.histogram, clients_proof(ran, outputs))
