@@ -69,10 +69,10 @@ def with_ansible(values: Mapping[str, Any], roles: Mapping[str, Sequence[str]], 
     return {**values, "ssh": ssh, "hosts": mine}
 
 
-def told_in_ansible(
+def error_in_ansible(
     problem: BadInput, values: Mapping[str, Any], roles: Mapping[str, Sequence[str]], source: Path
 ) -> BadInput:
-    """Return what an inventory is refused for, told by the host and the variable of Ansible's that said it."""
+    """Return the error of an inventory with the host and the variable of Ansible's as its place."""
     whole = str(problem.key).removeprefix("hosts.")
     # Names have dots: db and db.example.org may both be hosts.
     name = max((each for each in map(str, values["hosts"]) if f"{whole}.".startswith(f"{each}.")), key=len, default="")
@@ -88,8 +88,8 @@ def told_in_ansible(
     return BadInput(problem.problem, file=source, line=_line(source, name), key=key, value=problem.value, fix=fix)
 
 
-def told_in_ssh_config(problem: BadInput, _: Mapping[str, Any], config: str) -> BadInput:
-    """Return what an inventory is refused for, told by the ssh_config that says where its host is."""
+def error_in_ssh_config(problem: BadInput, _: Mapping[str, Any], config: str) -> BadInput:
+    """Return the error of an inventory with the ssh_config that says where its host is as its place."""
     key = re.sub(r"hosts\.(.+)\.address", r"HostName of Host \1", str(problem.key))
     return BadInput(problem.problem, file=config, key=key, value=problem.value, fix=problem.fix)
 

@@ -18,8 +18,8 @@ from pydantic import AfterValidator, Field, StrictBool, field_validator, model_v
 
 from benchbook import paths, plugins
 from benchbook.errors import HIDDEN, BadInput
-from benchbook.hosts.imported_hosts import told_in_ansible, told_in_ssh_config, with_addresses, with_ansible
-from benchbook.hosts.tiup_topology import told_in_topology, with_topology
+from benchbook.hosts.imported_hosts import error_in_ansible, error_in_ssh_config, with_addresses, with_ansible
+from benchbook.hosts.tiup_topology import error_in_topology, with_topology
 from benchbook.paths import resolve
 from benchbook.user_input import user_file
 from benchbook.user_input.bounds import matching
@@ -537,15 +537,15 @@ def load_inventory(name: str) -> Inventory:
         whose += [each for each in stages if _says(each.values, f"{part}.{name.split('.')[0]}")]
         if part not in {"hosts", "systems"} or not name or not whose or whose[0] is stages[0]:
             raise
-        raise whose[0].told(problem, stages[-1].values) from problem
+        raise whose[0].error(problem, stages[-1].values) from problem
 
 
 @dataclass(frozen=True)
 class _Stage:
-    """The keys of an inventory once the hosts of one of its files are added; `told` says a problem in that file."""
+    """The keys of an inventory once the hosts of one of its files are added; `error` names the place in that file."""
 
     values: dict[str, object]
-    told: Callable[[BadInput, dict[str, object]], BadInput]
+    error: Callable[[BadInput, dict[str, object]], BadInput]
 
 
 def _says(values: object, key: str) -> bool:
@@ -568,12 +568,12 @@ def _with_hosts_of_others(values: dict[str, object], path: Path) -> list[_Stage]
         ansible = validate(Ansible, cast("dict[str, object]", values["ansible"]), path, below="ansible")
         roles = {group: (role,) if isinstance(role, str) else role for group, role in ansible.roles.items()}
         source = resolve(ansible.inventory)
-        told = partial(told_in_ansible, roles=roles, source=source)
-        stages.append(_Stage(with_ansible(values, roles, source, path), told))
+        error = partial(error_in_ansible, roles=roles, source=source)
+        stages.append(_Stage(with_ansible(values, roles, source, path), error))
     every = stages[-1].values
     if isinstance(config := cast("dict[str, object]", every.get("ssh", {})).get("config"), str):
-        stages.append(_Stage(with_addresses(every, config, path), partial(told_in_ssh_config, config=config)))
+        stages.append(_Stage(with_addresses(every, config, path), partial(error_in_ssh_config, config=config)))
     if isinstance(topology := values.get("topology"), str):
         source = resolve(topology)
-        stages.append(_Stage(with_topology(stages[-1].values, source), partial(told_in_topology, source=source)))
+        stages.append(_Stage(with_topology(stages[-1].values, source), partial(error_in_topology, source=source)))
     return stages

@@ -292,8 +292,8 @@ def _limits(said: Written | None) -> Written:
     return dict(_flat(said or {}))
 
 
-def told_in_topology(problem: BadInput, values: Mapping[str, object], source: Path) -> BadInput:
-    """Return what an inventory is refused for, told by the key of the topology that said it. Raise BadInput."""
+def error_in_topology(problem: BadInput, values: Mapping[str, object], source: Path) -> BadInput:
+    """Return the error of an inventory with the key of the topology as its place. Raise BadInput."""
     key = _key_in_topology(str(problem.key), values, source)
     return BadInput(problem.problem, file=source, key=key, value=problem.value, fix=problem.fix)
 
