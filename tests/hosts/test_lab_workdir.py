@@ -13,7 +13,7 @@ from benchbook.errors import BadInput
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.lab_host import ACCOUNT, LabHost
-from benchbook.hosts.lab_workdir import check_ways, is_roots
+from benchbook.hosts.lab_workdir import check_paths, is_only_roots
 
 has_account = any(each.pw_name == ACCOUNT for each in pwd.getpwall())
 as_root = pytest.mark.skipif(os.geteuid() != 0 or not has_account, reason="root gives folders to the account")
@@ -36,10 +36,10 @@ def test_a_parent_that_others_may_write_to_is_refused_by_its_key(mode: int, refu
     above.chmod(mode)
     for work in (above / "work", above / "not" / "there" / "yet"):
         if not refused:
-            check_ways(named(work), login())
+            check_paths(named(work), login())
             continue
         with pytest.raises(BadInput, match=rf"hosts\.db1\.workdir: .*others may write to {above}.*Fix: name one"):
-            check_ways(named(work), login())
+            check_paths(named(work), login())
 
 
 def test_a_sticky_folder_is_no_folder_to_work_in_by_whatever_link(tmp_path: Path) -> None:
@@ -50,15 +50,15 @@ def test_a_sticky_folder_is_no_folder_to_work_in_by_whatever_link(tmp_path: Path
     link.symlink_to(shared)
     for work in (shared, link):
         with pytest.raises(BadInput, match=f"others may write to {shared}"):
-            check_ways(named(work), login())
-        assert not is_roots(work, leads_on=False)
+            check_paths(named(work), login())
+        assert not is_only_roots(work, is_parent=False)
 
 
 def test_links_in_a_circle_are_left_to_the_preflight(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to(tmp_path / "a")
-    check_ways(named(tmp_path / "a" / "work"), login())
-    assert not is_roots(tmp_path / "a" / "work", leads_on=False)
+    check_paths(named(tmp_path / "a" / "work"), login())
+    assert not is_only_roots(tmp_path / "a" / "work", is_parent=False)
 
 
 @as_root
@@ -70,9 +70,9 @@ def test_a_parent_or_a_link_of_somebody_else_is_refused(tmp_path: Path) -> None:
     os.chown(link, NOBODY, NOBODY, follow_symlinks=False)
     for work, whose in ((theirs / "work", theirs), (link / "work", link)):
         with pytest.raises(BadInput, match=f"{whose} belongs to user {NOBODY}"):
-            check_ways(named(work), login())
+            check_paths(named(work), login())
     os.chown(link, 0, 0, follow_symlinks=False)
-    check_ways(named(link / "work"), login())
+    check_paths(named(link / "work"), login())
 
 
 @pytest.fixture
@@ -84,21 +84,17 @@ def given(host: LabHost, work: Path) -> None:
     lab._give(host.folder.parents[1], host, work, named=True)
 
 
-def owner(path: Path) -> str:
-    return pwd.getpwuid(path.lstat().st_uid).pw_name
-
-
 @as_root
 def test_what_is_roots_alone_is_made_and_given(host: LabHost, tmp_path: Path) -> None:
     work = tmp_path / "srv" / "bench" / "db1"
     given(host, work)
-    assert [owner(work), owner(work.parent), work.stat().st_mode & 0o777] == [ACCOUNT, "root", 0o700]
+    assert [work.owner(), work.parent.owner(), work.stat().st_mode & 0o777] == [ACCOUNT, "root", 0o700]
     # As one that root's lab used before there was an account.
     os.chown(work, 0, 0)
     (work / ".benchbook").touch()
     (work / "jobs").mkdir()
     given(host, work)
-    assert {owner(path) for path in (work, work / ".benchbook", work / "jobs")} == {ACCOUNT}
+    assert {path.owner() for path in (work, work / ".benchbook", work / "jobs")} == {ACCOUNT}
 
 
 @as_root
@@ -125,5 +121,5 @@ def test_another_user_who_swaps_folders_for_links_gets_nothing(host: LabHost, tm
     os.chown(sticky / "bench", NOBODY, NOBODY, follow_symlinks=False)
     given(host, sticky / "bench" / "work")
     given(host, sticky / "bench" / "new")
-    assert [owner(secret / "work"), owner(secret / "work" / ".benchbook")] == ["root", "root"]
+    assert [(secret / "work").owner(), (secret / "work" / ".benchbook").owner()] == ["root", "root"]
     assert sorted(path.name for path in secret.iterdir()) == ["work"]

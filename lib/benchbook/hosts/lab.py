@@ -227,7 +227,7 @@ def _up(inventory: Inventory, *, by_hand: bool, own_network: bool) -> list[LabHo
         raise BadInput("sshd is missing", key="lab", value="sshd", fix="sudo apt-get install openssh-server")
     lab, hosts = paths.lab_dir(), lab_hosts(inventory)
     _check_processors(inventory)
-    lab_workdir.check_ways(inventory, pwd.getpwnam(ACCOUNT) if has_account() else pwd.getpwuid(os.geteuid()))
+    lab_workdir.check_paths(inventory, pwd.getpwnam(ACCOUNT) if has_account() else pwd.getpwuid(os.geteuid()))
     with writing(lab):
         lab.mkdir(parents=True, exist_ok=True, mode=0o700)
         _make_keys(lab)
@@ -273,7 +273,7 @@ def _give(lab: Path, host: LabHost, work: Path, *, named: bool) -> None:
         with suppress(OSError):
             step.mkdir(mode=0o700 if step == work else 0o755)
         # What was not there, in /tmp for example, somebody else may have made meanwhile.
-        if named and not lab_workdir.is_roots(step, leads_on=step != work):
+        if named and not lab_workdir.is_only_roots(step, is_parent=step != work):
             return
     # Of links in a circle pathlib's resolve() raises a RuntimeError.
     work = Path(os.path.realpath(work))

@@ -17,61 +17,61 @@ from pathlib import Path
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory
 
-# Of links in a circle there is no end: Linux follows as many (path_resolution(7)).
+# Links in a circle never end: Linux follows this many (path_resolution(7)).
 _MOST_LINKS = 40
 
 
-def check_ways(inventory: Inventory, login: pwd.struct_passwd) -> None:
-    """Raise BadInput for a host's folder that somebody else than root and the `login` could put another in place of."""
+def check_paths(inventory: Inventory, login: pwd.struct_passwd) -> None:
+    """Raise BadInput for a host's folder that users other than root and the `login` could replace."""
     for name, host in inventory.hosts.items():
         if not host.workdir:
             # It lies in the project, whose owner has its notebooks run.
             continue
         work = Path(login.pw_dir, inventory.workdir(name))
-        who = ""
+        why = ""
         with suppress(OSError):
-            who = _who_changes(work, login)
-        if who:
+            why = _changed_by_others(work, login)
+        if why:
             raise BadInput(
                 "another user of this machine could put a folder of theirs in the place of this one",
                 file=inventory.file,
                 key=f"hosts.{name}.workdir",
-                value=f"{work}: {who}",
+                value=f"{work}: {why}",
                 fix="name one whose parents are root's or the login's, and not for others to write, as /srv/benchbook",
             )
 
 
-def is_roots(folder: Path, *, leads_on: bool) -> bool:
-    """Return whether it is there, and root alone could put another in its place, or of what is on the way to it.
+def is_only_roots(folder: Path, *, is_parent: bool) -> bool:
+    """Return whether the folder exists, and root alone could replace it or any folder or link on its path.
 
-    One that `leads_on` may be for others to write where it is sticky, as /tmp is: what lies in it is its owner's alone.
+    Others may write to one that `is_parent` where it is sticky, as /tmp is: only its owner can replace what is in it.
     """
     try:
-        return not _who_changes(folder, pwd.getpwuid(0), leads_on=leads_on)
+        return not _changed_by_others(folder, pwd.getpwuid(0), is_parent=is_parent)
     except OSError:
         return False
 
 
-def _who_changes(folder: Path, login: pwd.struct_passwd, *, leads_on: bool = False) -> str:
-    """Return what somebody else than root and the `login` may change on the way to a folder; "" for nothing.
+def _changed_by_others(folder: Path, login: pwd.struct_passwd, *, is_parent: bool = False) -> str:
+    """Return which step of a folder's path users other than root and the `login` may change; "" for none.
 
-    Raise OSError where the way ends at what is not there, and all before it is theirs.
+    Raise OSError for a step that does not exist, where those before it are theirs.
     """
-    # In a user namespace the machine's own folders are not root's, but of whom `/` is.
+    # In a user namespace the machine's own folders belong to the owner of `/`, who is not root there.
     top = Path("/").stat()
     trusted, groups = {0, login.pw_uid, top.st_uid}, {0, login.pw_gid, top.st_gid}
     shared = ""
-    for step, found in _way(folder):
+    for step, found in _steps(folder):
         if found.st_uid not in trusted:
             return f"{step} belongs to user {found.st_uid}"
         for_others = found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and found.st_gid not in groups)
         shared = f"others may write to {step}" if for_others and not stat.S_ISLNK(found.st_mode) else ""
         if shared and not found.st_mode & stat.S_ISVTX:
             return shared
-    return "" if leads_on else shared
+    return "" if is_parent else shared
 
 
-def _way(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
+def _steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
     """Yield each folder and link that leads to `path`, and what it leads to. Raise OSError for what is not there."""
     at, left, links = Path("/"), list(path.parts[1:]), 0
     yield at, at.lstat()
