@@ -18,7 +18,7 @@ from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 from benchbook.analysis.formatting import number
 from benchbook.plots.output import described, nothing
 from benchbook.plots.style import PUBLISHED, styled
-from benchbook.plots.values import UNTOLD
+from benchbook.plots.values import NO_VALUE
 from benchbook.user_input.choices import one_of
 
 _BAND = "#bfd9e6"
@@ -266,7 +266,7 @@ def _by_place(part: pd.DataFrame, name: str, left: float, right: float) -> Itera
     """Yield the rows whose value has its place in the panel, and those that are drawn at its edge."""
     values = part[name].astype(float)
     part, beyond = part.assign(**{name: values.clip(left, right)}), (values < left) | (values > right)
-    yield from ((rows, label) for rows, label in ((part[~beyond], "_told"), (part[beyond], UNTOLD)) if len(rows))
+    yield from ((rows, label) for rows, label in ((part[~beyond], "_value"), (part[beyond], NO_VALUE)) if len(rows))
 
 
 def _interval(axis: Axes, y: float, low: float, high: float, colour: Any) -> None:
@@ -277,4 +277,4 @@ def _interval(axis: Axes, y: float, low: float, high: float, colour: Any) -> Non
     axis.plot(ends, [y, y], color=colour, linewidth=1.6, zorder=3)
     for cut, edge, arrow in ((low < left, left, "<"), (high > right, right, ">")):
         if cut:
-            axis.plot(edge, y, marker=arrow, color=colour, markersize=6, clip_on=False, zorder=3, label=UNTOLD)
+            axis.plot(edge, y, marker=arrow, color=colour, markersize=6, clip_on=False, zorder=3, label=NO_VALUE)

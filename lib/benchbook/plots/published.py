@@ -18,7 +18,7 @@ from benchbook.analysis.schema import check_numbers
 from benchbook.errors import BadInput
 from benchbook.plots.output import described, nothing
 from benchbook.plots.style import facets, legend_below, looks, short_numbers, styled
-from benchbook.plots.values import UNTOLD
+from benchbook.plots.values import NO_VALUE
 from benchbook.user_input.choices import one_of
 
 # An interval may stretch a panel by this factor beyond its values; what reaches further ends in an arrow.
@@ -204,7 +204,7 @@ def _intervals(axis: Axes, part: pd.DataFrame, x: str, colours: dict[str, Any]) 
         for cut, edge, arrow in ((line.low < least, bottom, "v"), (line.high > top, top, "^")):
             if cut.any():
                 at, colour = line[x][cut], colours[str(who)]
-                axis.plot(at, [edge] * len(at), arrow, color=colour, markersize=5, clip_on=False, label=UNTOLD)
+                axis.plot(at, [edge] * len(at), arrow, color=colour, markersize=5, clip_on=False, label=NO_VALUE)
 
 
 def ends_in_words(points: pd.DataFrame, x: str) -> str:

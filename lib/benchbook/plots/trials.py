@@ -19,7 +19,7 @@ from benchbook.errors import BadInput, counted
 from benchbook.plots.output import described, nothing
 from benchbook.plots.published import doubling
 from benchbook.plots.style import PUBLISHED, SEQUENCE, facets, legend_below, looks, short_numbers, styled
-from benchbook.plots.values import UNTOLD
+from benchbook.plots.values import NO_VALUE
 from benchbook.stats.usl import usl_fit
 from benchbook.user_input.choices import one_of
 
@@ -345,7 +345,7 @@ def knee(searches: Sequence[Searched]) -> Figure:
     )
     for name, unknown in known[loads.p99_ms.isna()].groupby("panel"):
         axis = sns.scatterplot(unknown, **drawn, legend=False, ax=grid.axes_dict[name])
-        axis.collections[-1].set_label(UNTOLD)
+        axis.collections[-1].set_label(NO_VALUE)
     for each in searches:
         if _knee_panel(each) in grid.axes_dict:
             _slo(grid.axes_dict[_knee_panel(each)], each)

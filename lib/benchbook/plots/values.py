@@ -23,7 +23,7 @@ from matplotlib.ticker import EngFormatter, FixedLocator
 # Vertices of a line, and marks of a figure: a pointer finds no more of them, and a page stays light.
 MOST_OF_A_LINE, MOST = 100, 1_500
 # The label of marks that stand where their value is not: an arrow at the end of a cut interval, a dot at an edge.
-UNTOLD = "_untold"
+NO_VALUE = "_no_value"
 # The legend's name of a colour and the outline of a mark; without an outline, of a colour that has one name.
 Names = dict[tuple[str, bytes], str]
 
@@ -52,7 +52,11 @@ def values(figure: Figure) -> list[dict[str, Any]]:
                 continue
             across, down = pixel / figure.dpi
             place = [(across - box.x0) / box.width, (box.y1 - down) / box.height]
-            mark = [*(round(1000 * each) for each in place), _told(axis.xaxis, x), _told(axis.yaxis, y)]
+            mark = [
+                *(round(1000 * each) for each in place),
+                _tick_or_number(axis.xaxis, x),
+                _tick_or_number(axis.yaxis, y),
+            ]
             mark += intervals.get((colour, x), [])
             series = {"panel": title, "name": name, **labels, "marks": []}
             found.setdefault((number, colour, name), series)["marks"].append(mark)
@@ -94,7 +98,7 @@ def _of_lines(axis: Axes, names: Names) -> Iterator[tuple[str, str, float, float
         marked = line.get_marker() not in ("None", "", " ", None)
         # Without marks, two points are the line of no effect, or an interval, as all lines are beside categories.
         drawn = marked or (len(x) > 2 and not any(map(_has_categories, (axis.xaxis, axis.yaxis))))
-        if line.get_transform() != axis.transData or line.get_label() == UNTOLD or not drawn:
+        if line.get_transform() != axis.transData or line.get_label() == NO_VALUE or not drawn:
             continue
         # A curve is read at its ticks, if these are named (p99), else at so many of its points.
         if not marked and ((named := _is_named(axis.xaxis)) or len(x) > MOST_OF_A_LINE):
@@ -116,7 +120,7 @@ def _of_lines(axis: Axes, names: Names) -> Iterator[tuple[str, str, float, float
 
 def _of_dots(axis: Axes, names: Names) -> Iterator[tuple[str, str, float, float]]:
     for dots in axis.collections:
-        if isinstance(dots, PathCollection) and dots.get_label() != UNTOLD:
+        if isinstance(dots, PathCollection) and dots.get_label() != NO_VALUE:
             faces, edges, paths = np.asarray(dots.get_facecolor()), np.asarray(dots.get_edgecolor()), dots.get_paths()
             for number, (x, y) in enumerate(np.asarray(dots.get_offsets())):
                 face = faces[number % len(faces)] if len(faces) else (1, 1, 1)
@@ -134,7 +138,7 @@ def _intervals(axis: Axes) -> Iterator[tuple[tuple[str, float], list[float]]]:
             # Of an interval that is not known (NaN) no end is left.
             for (x, low), (end, high) in (each for each in bars.get_segments() if len(each) == 2):
                 if x == end and low not in edges and high not in edges:
-                    yield (to_hex(np.asarray(bars.get_color())[0]), float(x)), [_short(low), _short(high)]
+                    yield (to_hex(np.asarray(bars.get_color())[0]), float(x)), [_rounded(low), _rounded(high)]
 
 
 def _has_categories(axis: Axis) -> bool:
@@ -155,7 +159,7 @@ def _as_number(value: float) -> tuple[str, ...]:
     return f"{value:g}", f"{value:,.6g}", str(EngFormatter(sep="")(value))
 
 
-def _told(axis: Axis, value: float) -> str | float:
+def _tick_or_number(axis: Axis, value: float) -> str | float:
     if _is_named(axis):
         ticks = np.asarray(axis.get_ticklocs())
         nearest = int(np.abs(ticks - value).argmin())
@@ -165,9 +169,9 @@ def _told(axis: Axis, value: float) -> str | float:
             return " ".join(axis.get_ticklabels()[nearest].get_text().split())
     if isinstance(axis.get_major_locator(), DateLocator):
         return str(num2date(value).isoformat(" ", "seconds"))  # type: ignore[no-untyped-call]
-    return _short(value)
+    return _rounded(value)
 
 
-def _short(value: float) -> float:
+def _rounded(value: float) -> float:
     """Round to six digits, a larger number to a whole one."""
     return float(round(value)) if abs(value) >= 1e6 else float(f"{value:.6g}")
