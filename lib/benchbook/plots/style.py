@@ -70,9 +70,9 @@ def looks(names: Iterable[str], *, lines: bool = True) -> dict[str, Any]:
 
 def facets(count: int, *, columns: int = COLUMNS, height: float = HEIGHT, aspect: float = ASPECT) -> dict[str, Any]:
     """Return seaborn's arguments for panels with own scales, `columns` in a row at most; four are two by two."""
-    rows = max(1, -(-count // columns))
+    rows = max(1, math.ceil(count / columns))
     return {
-        "col_wrap": max(1, -(-count // rows)),
+        "col_wrap": max(1, math.ceil(count / rows)),
         "height": height,
         "aspect": aspect,
         "facet_kws": {"sharex": False, "sharey": False, "legend_out": False},
