@@ -63,7 +63,7 @@ def _row_rank(text: str, *, bare: bool) -> float | None:
     return float(found[1]) if found and (bare or not text.strip().isdigit()) else None
 
 
-def _whole(value: float) -> float:
+def _largest_power_of_ten_in(value: float) -> float:
     """Return the largest power of ten, from 10 up, that a figure is a whole multiple of; 0 for none."""
     return max((10.0**power for power in range(1, 7) if value and value % 10**power == 0), default=0.0)
 
@@ -71,7 +71,7 @@ def _whole(value: float) -> float:
 def _step(table: Table, place: int) -> float:
     """Return the power of ten, from 10 up, that all figures of a column are whole multiples of; 0 for none."""
     values = {number.value for row in range(len(table.rows)) if (number := table.number(row, place))} - {0.0}
-    return min(map(_whole, values)) if len(values) >= FEWEST else 0.0
+    return min(map(_largest_power_of_ten_in, values)) if len(values) >= FEWEST else 0.0
 
 
 def _ordered(table: Table, small: tuple[int, int], large: tuple[int, int], room: float = 0.0) -> Iterator[Outcome]:

@@ -286,8 +286,8 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
         problem = f"the output of {title} is cut: it has no {', '.join(lacking) or f'end{fix}'}"
     elif form.inexact and (order := re.search(form.inexact, report)):
         problem = f"{title} prints the order of its figure, and not the figure: {' '.join(order[0].split())}{fix}"
-    elif untold := _untold(form, figures, before):
-        problem = f"{title} does not tell which figure is its own: {untold}{fix}"
+    elif ambiguous := _ambiguous(form, figures, before):
+        problem = f"{title} does not tell which figure is its own: {ambiguous}{fix}"
     elif "events" in figures and not figures["events"].value:
         problem = f"{title} did nothing: it prints 0 events"
     elif not any([q.value for q in figures.values() if q.unit.startswith("1/")] or [q.value for q in figures.values()]):
@@ -391,7 +391,7 @@ def _differ(figure: FigurePattern, own: Quantity | None, other: Quantity, before
     return not told and not (own and abs(own.value - other.value) <= figure.apart * other.value)
 
 
-def _untold(form: Form, found: Mapping[str, Quantity], before: str) -> str:
+def _ambiguous(form: Form, found: Mapping[str, Quantity], before: str) -> str:
     """Return which two figures of a run differ, where nothing tells which is its own; "" where there are none."""
     for name, figure in form.figures.items():
         own, other = found.get(name), found.get(figure.instead)

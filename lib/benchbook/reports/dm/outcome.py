@@ -50,7 +50,7 @@ class DmOutcome:
 class FullOutcome:
     """A dump and load: bytes of its data files, [(s since the epoch, bytes loaded)], DM's log, statements by file."""
 
-    ran: DmOutcome
+    trial: DmOutcome
     sample_s: float
     load_bytes: int
     progress: list[tuple[float, float]]
@@ -61,29 +61,29 @@ class FullOutcome:
         """Raise OutputNotParseable for a log without a finished dump and load."""
         runs = unit_runs(self.log, TASK)
         dump, load = (finished(runs, TASK, unit) for unit in ("Dump", "Load"))
-        samples = samples_of(self.ran.watched)
+        samples = samples_of(self.trial.watched)
         summary = dm_summary.of_full(
             samples["dm"],
-            prometheus.between(samples["tidb"], load.began - self.sample_s, self.ran.ended),
+            prometheus.between(samples["tidb"], load.began - self.sample_s, self.trial.ended),
             dump_s=dump.seconds or 0.0,
             load_s=load.seconds or 0.0,
             load_bytes=self.load_bytes,
             rows_per_statement=rows_per_statement(self.statements),
         )
         loaded = pd.DataFrame(self.progress, columns=["t", "value"]).assign(
-            host=self.ran.hosts["dm"], source="dm", metric="loaded_bytes", unit="B"
+            host=self.trial.hosts["dm"], source="dm", metric="loaded_bytes", unit="B"
         )
-        return self.ran.made(
+        return self.trial.made(
             command="dm-ctl start-task task.yaml",
             # By DM's own log: what stands before and after is asking and waiting, and would pass for idle cores.
             started=dump.began,
             # Machines are sampled twice as often as DM (see pipeline): in so many seconds one sample begins and ends.
-            ended=min(self.ran.ended, max(load.ended or self.ran.ended, dump.began + self.sample_s)),
+            ended=min(self.trial.ended, max(load.ended or self.trial.ended, dump.began + self.sample_s)),
             exit_status=None,
             summary=summary,
             histogram=[],
-            output=dm_config.task_file(self.ran.task, redacted=True),
-            series=series_of(self.ran.hosts, self.ran.watched, samples, loaded),
+            output=dm_config.task_file(self.trial.task, redacted=True),
+            series=series_of(self.trial.hosts, self.trial.watched, samples, loaded),
         )
 
 
@@ -91,17 +91,17 @@ class FullOutcome:
 class SyncOutcome:
     """A sync under load: the load's command line, how its job ended, and what it printed."""
 
-    ran: DmOutcome
+    trial: DmOutcome
     command: str
     load: Ended
     printed: str
 
     def measurement(self) -> Measurement:
         """The load ran until its job's end, for as long as it says itself."""
-        output, samples = sysbench_output.parse(self.printed), samples_of(self.ran.watched)
+        output, samples = sysbench_output.parse(self.printed), samples_of(self.trial.watched)
         samples["dm"] = dm_summary.with_updates_once(samples["dm"])
         began = self.load.ended - output.summary["total_time_s"]
-        watched, hosts = self.ran.watched, self.ran.hosts
+        watched, hosts = self.trial.watched, self.trial.hosts
         mysql = watched.series[watched.series.source == "mysql"]
         applied = dm_summary.grown(samples["dm"], dm_summary.JOBS, **dm_summary.ROWS)
         lag = dm_summary.lag(samples["dm"], dm_summary.committed(mysql, applied), began)
@@ -110,14 +110,14 @@ class SyncOutcome:
             interval_series(output, self.load, hosts["client"]),
             dm_summary.lag_series(lag, hosts["dm"]),
         ]
-        return self.ran.made(
+        return self.trial.made(
             declared_rates("sysbench", 1.0, began, self.load.ended),
             command=self.command,
             started=began,
             exit_status=self.load.exit,
             summary=summary,
             histogram=output.histogram,
-            output=f"{self.printed}\n{dm_config.task_file(self.ran.task, redacted=True)}",
+            output=f"{self.printed}\n{dm_config.task_file(self.trial.task, redacted=True)}",
             series=series_of(hosts, watched, samples, *rows),
         )
 
