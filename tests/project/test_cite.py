@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from benchbook import cite, cli, open_campaign
 from benchbook.errors import BadInput
+from benchbook.user_input.atomic_file import replace_text
 
 REPORT, CAMPAIGN = "tidb_v7_1_3_sysbench", "20261122T091115497316-d03bde2ab846"
 # The mean of its three repetitions at these levels is 16,710.77 (95% interval 10,828 to 22,594).
@@ -78,6 +79,23 @@ def test_a_figure_that_was_changed_by_hand_fails_with_both_numbers(
     assert ran(file, "--update")[0] == 0
     assert file.read_text() == f"# Title\n\nIt does <!-- {CELL} -->16,711<!-- /bb --> a second.\n"
     assert ran(file)[0] == 0
+
+
+def test_a_document_of_its_owner_alone_is_at_no_moment_for_others_to_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, write_bytes, modes = write(tmp_path, "1"), Path.write_bytes, list[int]()
+
+    def seen(path: Path, content: bytes) -> int:
+        written = write_bytes(path, content)
+        modes.append(path.stat().st_mode & 0o777)
+        return written
+
+    file.chmod(0o600)
+    monkeypatch.setattr(Path, "write_bytes", seen)
+    replace_text(file, "2")
+    assert (modes, file.read_text()) == ([0o600], "2")
+    assert file.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_document_behind_a_link_is_written_itself_and_keeps_its_mode(sample: Path, tmp_path: Path) -> None:

@@ -31,10 +31,13 @@ def replace_bytes(path: Path, content: bytes) -> Path:
         if file.exists() and not (file.is_file() or file.is_dir()):
             file.write_bytes(content)
             return path
+        mode = stat.S_IMODE(file.stat().st_mode) if file.is_file() else None
         try:
+            if mode is not None:
+                partial.touch(mode=0o600)
             partial.write_bytes(content)
-            if file.is_file():
-                partial.chmod(stat.S_IMODE(file.stat().st_mode))
+            if mode is not None:
+                partial.chmod(mode)
             partial.replace(file)
             return path
         finally:
