@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullLocator
 
-from benchbook.analysis.beside import curves_apart, few_points
+from benchbook.analysis.beside import NO_LEVELS, curves_apart, few_points
 from benchbook.analysis.formatting import number
 from benchbook.analysis.schema import check_numbers
 from benchbook.errors import BadInput
@@ -25,7 +25,6 @@ from benchbook.user_input.choices import one_of
 _STRETCH_LOG, _STRETCH = 8.0, 1.6
 # From this step on between neighbouring levels they are set apart evenly, on a log scale.
 _DOUBLING = 1.4
-_NO_LEVELS = ["table", "system", "metric", "published", "measured", "low", "high", "n", "unit"]
 
 
 def levels(beside: pd.DataFrame, metric: str, *, x: str, panel: str, normalised: bool = False) -> Figure:
@@ -41,7 +40,7 @@ def levels(beside: pd.DataFrame, metric: str, *, x: str, panel: str, normalised:
     check_numbers(beside, x)
     one_of(metric, sorted(set(beside.metric)), "metric")
     frame = beside[(beside.metric == metric) & beside[x].notna()]
-    frame = curves_apart(frame, x=x, panel=panel, levels=frame.columns.difference([*_NO_LEVELS, f"{x}_run"]))
+    frame = curves_apart(frame, x=x, panel=panel, levels=frame.columns.difference([*NO_LEVELS, f"{x}_run"]))
     frame = frame[frame[panel].isin(frame[frame.measured.notna()][panel])]
     if frame.empty:
         return nothing(f"No {metric} was measured.")

@@ -6,6 +6,7 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from benchbook.analysis.beside import NO_LEVELS
 from benchbook.analysis.formatting import number, with_interval
 from benchbook.analysis.results import Results
 from benchbook.analysis.trials import Measured
@@ -15,7 +16,6 @@ from benchbook.site.addresses import Edition
 
 # Columns beyond these do not fit beside this run's; the index leads to every run.
 MOST = 3
-_NO_LEVELS = {"table", "system", "metric", "unit", "published", "measured", "low", "high", "n"}
 
 
 def beside(found: Results, others: Sequence[Edition]) -> str:
@@ -85,7 +85,7 @@ def _cells(runs: Mapping[str, Results]) -> list[dict[str, object]]:
 
 
 def _levels(cell: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in cell.items() if name not in _NO_LEVELS and not name.endswith("_run")}
+    return {name: value for name, value in cell.items() if name not in NO_LEVELS and not name.endswith("_run")}
 
 
 def _key(cell: Mapping[str, Any]) -> tuple[object, ...]:
