@@ -22,7 +22,6 @@ from benchbook.published.tables import Field, Published
 FLAT, RISE = [100.0] * 4, [100.0, 160, 240, 350]
 ALONG = {"table": "threads", "metric": "y", "factor": "threads"}
 RISES = {"hypothesis": "increases", "at_least": 1.2, **ALONG}
-FALLS = {"hypothesis": "decreases", "at_least": 1.2, **ALONG}
 
 
 @pytest.fixture
