@@ -948,7 +948,9 @@ def _value(name: str, text: str) -> object:
 def _interrupt(number: int, frame: FrameType | None) -> None:
     """End as after Ctrl-C, whose clearing up no other of these signals breaks off: they often come together."""
     for ending in _ENDINGS:
-        signal.signal(ending, signal.SIG_IGN)
+        # Were it ignored, Python would print an error of one that has come already. What `nohup` has ignored stays so.
+        if signal.getsignal(ending) is not signal.SIG_IGN:
+            signal.signal(ending, lambda *_: None)
     for stream in (1, 2):
         # What is still to be said to a terminal that has gone goes nowhere: to write there fails. Or it is closed.
         with suppress(OSError):
