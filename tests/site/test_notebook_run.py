@@ -286,15 +286,19 @@ def test_a_temporary_folder_whose_path_no_socket_can_have_is_named(
         notebook_run.run_cells(tmp_path / "any.ipynb", {}, tmp_path / "target.ipynb")
 
 
+@pytest.fixture
+def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Stand in for the temporary folder: below `tmp_path` a socket of a process with seven digits has no room."""
+    return tmp_path_factory.mktemp("t")
+
+
 def test_a_run_keeps_the_key_of_its_kernel_where_the_next_run_finds_what_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    short: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """jupyter_client would write it beside, into a file that nobody knows by its name."""
-    folder = tmp_path / "t"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", str(short))
     notebook = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell(f"import os; print(*os.listdir({str(folder)!r}))")],
+        cells=[nbformat.v4.new_code_cell(f"import os; print(*os.listdir({str(short)!r}))")],
         metadata={"kernelspec": {"name": "python3", "display_name": "Python", "language": "python"}},
     )
     nbformat.write(notebook, tmp_path / "asks.ipynb")
@@ -304,13 +308,11 @@ def test_a_run_keeps_the_key_of_its_kernel_where_the_next_run_finds_what_is_left
 
 
 def test_where_the_home_takes_no_files_ipython_leaves_none_in_the_temporary_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    short: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "t"
-    folder.mkdir()
     # The kernel is a process of its own.
-    monkeypatch.setenv("TMPDIR", str(folder))
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(short))
+    monkeypatch.setattr(tempfile, "tempdir", str(short))
     monkeypatch.setenv("HOME", str(tmp_path / "not there"))
     monkeypatch.delenv("IPYTHONDIR", raising=False)
     notebook = nbformat.v4.new_notebook(
@@ -320,6 +322,6 @@ def test_where_the_home_takes_no_files_ipython_leaves_none_in_the_temporary_fold
     nbformat.write(notebook, tmp_path / "asks.ipynb")
     notebook_run.run_cells(tmp_path / "asks.ipynb", {}, tmp_path / "ran.ipynb")
     printed = nbformat.read(tmp_path / "ran.ipynb", as_version=4).cells[-1].outputs[0].text
-    assert re.fullmatch(rf"{folder}/benchbook-{os.getpid()}-\w+/ipython\n", printed)
-    assert list(folder.iterdir()) == []
+    assert re.fullmatch(rf"{short}/benchbook-{os.getpid()}-\w+/ipython\n", printed)
+    assert list(short.iterdir()) == []
     assert "IPYTHONDIR" not in os.environ
