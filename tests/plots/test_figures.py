@@ -80,6 +80,9 @@ def test_every_curve_of_a_grid_has_a_panel() -> None:
         "w, size 1": [[(1.0, 100.0), (2.0, 200.0)], [(1.0, 10.0), (2.0, 20.0)]],
         "w, size 2": [[(1.0, 200.0), (2.0, 400.0)], [(1.0, 20.0), (2.0, 40.0)]],
     }
+    # What was run for a size is no level beside it.
+    scaled = plots.levels(grid.assign(size_run=grid["size"] / 2), "tps", x="threads", panel="workload")
+    assert [axis.get_title().splitlines()[0] for axis in scaled.axes] == ["w, size 1", "w, size 2"]
 
 
 def test_an_error_bar_is_student_s_interval_of_what_was_measured() -> None:

@@ -26,7 +26,7 @@ from benchbook.user_input.choices import one_of
 # Points along a curve: as many as can be read.
 MOST_POINTS = 20
 # The columns of `beside` that are no levels.
-NO_LEVELS = {column.name for column in BESIDE.columns}
+_NO_LEVELS = {column.name for column in BESIDE.columns}
 
 
 def in_tables(published: Published, figures: pd.DataFrame) -> pd.DataFrame:
@@ -92,7 +92,7 @@ def beside(
         _beside(table, found[found.table == table.id], systems, [as_level(n) for n in table.fixed if n in levels])
         for table in published.tables.values()
     ]
-    names = dict.fromkeys(str(name) for part in parts for name in part if name not in {*NO_LEVELS, "line"})
+    names = dict.fromkeys(str(name) for part in parts for name in part if name not in {*_NO_LEVELS, "line"})
     return typed(pd.concat(parts), BESIDE, levels=list(names))
 
 
@@ -131,9 +131,9 @@ def _printed(table: PublishedTable) -> pd.DataFrame:
     return found.astype(dict.fromkeys(levels, object)).where(found.notna(), np.nan)
 
 
-def levels_of(beside: pd.DataFrame) -> list[str]:
-    """Return the columns of such a frame that are levels, in their order."""
-    return [str(name) for name in beside if name not in NO_LEVELS and not str(name).endswith("_run")]
+def levels_of(beside: pd.DataFrame | Mapping[str, Any]) -> list[str]:
+    """Return the columns of such a frame, or of a row of it, that are levels, in their order."""
+    return [str(name) for name in beside if name not in _NO_LEVELS and not str(name).endswith("_run")]
 
 
 def in_rows(beside: pd.DataFrame) -> list[dict[str, Any]]:
@@ -145,7 +145,7 @@ def in_rows(beside: pd.DataFrame) -> list[dict[str, Any]]:
 
 def of_rows(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return the frame of which `in_rows` made these rows."""
-    names = dict.fromkeys(name for row in rows for name in row if name not in NO_LEVELS)
+    names = dict.fromkeys(name for row in rows for name in row if name not in _NO_LEVELS)
     return typed(pd.DataFrame(list(rows)), BESIDE, levels=list(names))
 
 

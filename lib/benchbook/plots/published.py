@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullLocator
 
-from benchbook.analysis.beside import NO_LEVELS, curves_apart, few_points
+from benchbook.analysis.beside import curves_apart, few_points, levels_of
 from benchbook.analysis.formatting import number
 from benchbook.analysis.schema import check_numbers
 from benchbook.errors import BadInput
@@ -40,7 +40,7 @@ def levels(beside: pd.DataFrame, metric: str, *, x: str, panel: str, normalised:
     check_numbers(beside, x)
     one_of(metric, sorted(set(beside.metric)), "metric")
     frame = beside[(beside.metric == metric) & beside[x].notna()]
-    frame = curves_apart(frame, x=x, panel=panel, levels=frame.columns.difference([*NO_LEVELS, f"{x}_run"]))
+    frame = curves_apart(frame, x=x, panel=panel, levels=levels_of(frame))
     frame = frame[frame[panel].isin(frame[frame.measured.notna()][panel])]
     if frame.empty:
         return nothing(f"No {metric} was measured.")

@@ -6,7 +6,7 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchbook.analysis.beside import NO_LEVELS
+from benchbook.analysis.beside import levels_of
 from benchbook.analysis.formatting import number, with_interval
 from benchbook.analysis.results import Results
 from benchbook.analysis.trials import Measured
@@ -24,22 +24,20 @@ def beside(found: Results, others: Sequence[Edition]) -> str:
     Its links begin at the site's folder, with `./`.
     """
     shown = [each for each in others if each.found.campaign != found.campaign and not each.found.failed][:MOST]
-    names = _names([each.found for each in shown])
-    runs = {"this run": found, **{name: each.found for name, each in zip(names, shown, strict=True)}}
     if not shown:
         return ""
-    tables = [
-        show.table(_claims(runs), "Claims in each run: state and effect"),
-        show.table(_cells(runs), "Measured in each run: mean [95% interval over repetitions]"),
-    ]
-    links = ", ".join(
-        f'<a href="./{each.href}">{html.escape(name)}</a>' for name, each in zip(names, shown, strict=True)
-    )
-    note = "Runs may differ in hosts, versions, duration, and in the level that was run for a published one: "
-    body = "".join(str(each.data) for each in tables if "<td" in str(each.data))
+    named = dict(zip(_names([each.found for each in shown]), shown, strict=True))
+    runs = {"this run": found, **{name: each.found for name, each in named.items()}}
+    tables = {
+        "Claims in each run: state and effect": _claims(runs),
+        "Measured in each run: mean [95% interval over repetitions]": _cells(runs),
+    }
+    body = "".join(str(show.table(rows, caption).data) for caption, rows in tables.items() if rows)
+    links = ", ".join(f'<a href="./{each.href}">{html.escape(name)}</a>' for name, each in named.items())
+    note = "Runs may differ in hosts, versions, duration, and in the level that was run for a published one. "
     return (
         '<section class="cell prose"><h2>Other runs beside this one</h2>'
-        f"<p>{note}their pages say so: {links}.</p></section>"
+        f"<p>{note}Their pages: {links}.</p></section>"
         f'<details class="rest other-runs"><summary>Claims and figures of {len(runs)} runs</summary>{body}</details>'
     )
 
@@ -69,23 +67,16 @@ def _claims(runs: Mapping[str, Results]) -> list[dict[str, object]]:
 
 def _cells(runs: Mapping[str, Results]) -> list[dict[str, object]]:
     """Return a row per cell and metric that any of the runs measured."""
-    by_run = {
-        name: {_key(cell): cell for cell in found.cells if "measured" in cell and "metric" in cell}
-        for name, found in runs.items()
-    }
+    by_run = {name: {_key(cell): cell for cell in found.cells if "measured" in cell} for name, found in runs.items()}
     rows = []
     for key in dict.fromkeys(key for cells in by_run.values() for key in cells):
         cell = next(cells[key] for cells in by_run.values() if key in cells)
-        levels = ", ".join(f"{k} {v}" for k, v in _levels(cell).items() if str(v) != cell.get("table"))
+        levels = ", ".join(f"{name} {cell[name]}" for name in levels_of(cell) if str(cell[name]) != cell["table"])
         unit = f" ({cell['unit']})" if cell.get("unit") not in (None, "", "1") else ""
         head = {"table": cell["table"], "system": cell["system"], "at": levels, "metric": f"{cell['metric']}{unit}"}
         measured = {name: with_interval(_measured(cells.get(key))) for name, cells in by_run.items()}
         rows.append({**head, "published": number(cell.get("published")), **measured})
     return rows
-
-
-def _levels(cell: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in cell.items() if name not in NO_LEVELS and not name.endswith("_run")}
 
 
 def _key(cell: Mapping[str, Any]) -> tuple[object, ...]:
@@ -94,7 +85,7 @@ def _key(cell: Mapping[str, Any]) -> tuple[object, ...]:
         cell["system"],
         cell["metric"],
         cell.get("unit"),
-        *sorted((k, str(v)) for k, v in _levels(cell).items()),
+        *sorted((name, str(cell[name])) for name in levels_of(cell)),
     )
 
 
