@@ -181,6 +181,8 @@ def test_a_notebook_shows_them_with_a_picture_that_says_in_words_what_it_shows(r
     shown = report.open_report(TIDB, replay=True, campaign=recorded.id).claims_table().data
     assert "rises-insert: open, 0.25" in shown
     assert "fails here; how busy the servers' CPU was at 400 threads is not known" in html.unescape(shown)
+    # 0.7 to the power of 3.
+    assert "fast throughout 3 repetitions in 34% of campaigns" in shown
     assert "mariadb-claims.png" in {path.name for path in (recorded.folder / "figures").iterdir()}
 
 

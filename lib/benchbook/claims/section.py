@@ -14,6 +14,7 @@ from benchbook.claims.decisions import MOST_REPETITIONS
 from benchbook.claims.verdict_text import chance, number
 from benchbook.display import show
 from benchbook.display.show import fragment
+from benchbook.errors import counted
 from benchbook.plots import output
 
 STATES: tuple[Verdict, ...] = get_args(Verdict)
@@ -29,8 +30,8 @@ LOOKS = {
 
 _HOW = (
     "An interval inside the claimed range: the claim holds here; outside: it fails; across an edge: open. "
-    "Intervals are widened for the number of claims: the chance of even one wrong verdict is at most {} (Holm). "
-    "If a cell is slow in 30% of its repetitions, three repetitions miss that in a third of all campaigns."
+    "Intervals are widened for the number of claims: the chance of even one wrong verdict is at most {} (Holm), unless "
+    "repetitions miss what a cell does: one that is slow 30% of the time is fast throughout {} in {:.0%} of campaigns."
 )
 
 
@@ -97,7 +98,9 @@ def _system(name: str, claims: Sequence[JudgedClaim], folder: Path, smoke: bool)
         return table
     figure = plots.claims(results.claims_frame(tested), smoke=smoke)
     alt, _ = output.words(figure)
-    figure = plots.described(figure, alt, f"{name}: each claim's effect. {_HOW.format(error_rate(tested))}")
+    n = min(claim.n or 0 for claim in tested)
+    how = _HOW.format(error_rate(tested), counted(n, "repetition"), 0.7**n)
+    figure = plots.described(figure, alt, f"{name}: each claim's effect. {how}")
     output.save(figure, folder / f"{name.replace(':', '_')}-claims.png")
     return show.stack([output.picture(figure), table])
 
