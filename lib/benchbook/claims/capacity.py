@@ -99,7 +99,7 @@ class Capacity:
         return self.full(speaks, contrasts)
 
     def _as_a_whole(self, tables: set[str], contrasts: Sequence[Contrast]) -> list[Contrast]:
-        """Return comparisons that weigh no figure, such as ranks, as of all that the system ran of their tables."""
+        """Return a rank correlation with a term for each of its tables that the system ran, whatever the levels."""
         system = self.figures.system
         ran = tables & {cell.table for cell in self.busy if cell.system == system}
         terms = tuple(Term(table, "", {}, system) for table in sorted(ran or tables))
