@@ -513,11 +513,11 @@ def says(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def pairs(reports: int, seed: int) -> pd.DataFrame:
-    """Return pairs of one claim on one machine, true of the report's with one system, false with the other, by `how`.
+    """Return pairs: a claim on one machine that is true of the report's machine with one system, false with another.
 
-    How the other one comes about: it is the first one, broken; or both are drawn from the same works, and a report is
-    printed of each. Noise plays no part: what is said depends on how busy the cores are. "silent true" and "silent
-    false": nothing is said with that system; "busier": by how much the cores are with the other, in the mean.
+    `how` says whence the other comes: it is the first one, broken; or both are drawn alike, and a report is printed of
+    each. Noise plays no part: what is said depends on how busy the cores are. "silent true", "silent false": nothing is
+    said with that system; "busier": by how much the other keeps the cores busier, in the mean.
     """
     lines: list[dict[str, Any]] = []
     for number, limit in product(range(reports), WAYS):
@@ -552,7 +552,7 @@ def _pairs(first: Mapping[str, Work], other: Mapping[str, Work]) -> Iterator[dic
 
 
 def apart(found: pd.DataFrame) -> pd.Series[Any]:
-    """Return of how many pairs nothing is said, and the difference with its standard error over reports."""
+    """Return in what share of pairs nothing is said, by system, and the difference with its error over reports."""
     differs = (found["silent false"].astype(float) - found["silent true"]).groupby(found["report"]).agg(["sum", "size"])
     mean = differs["sum"].sum() / len(found)
     error = math.sqrt(((differs["sum"] - mean * differs["size"]) ** 2).sum()) / len(found)
