@@ -368,6 +368,9 @@ def test_a_category_is_told_by_its_name_and_no_end_of_a_bar_is_a_value() -> None
     figure, axis = plt.subplots()
     axis.plot(["a", "b"], [1234567.0, 2.0], marker="o")
     assert told(figure.axes[0]) == [("", [["a", 1234567.0], ["b", 2.0]])]
+    axis = plt.subplots()[1]
+    axis.plot(pd.to_datetime(["2026-01-01T10:00:30Z"]), [1.0], marker="o")
+    assert told(axis) == [("", [["2026-01-01 10:00:30+00:00", 1.0]])]
 
 
 def test_one_repetition_has_no_interval_and_its_figure_is_shown() -> None:
