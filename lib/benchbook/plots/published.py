@@ -58,8 +58,8 @@ def levels(beside: pd.DataFrame, metric: str, *, x: str, panel: str, normalised:
     points = normalise(points, x)
     return described(
         _lines(points, x=x, label=f"{metric}, relative", log=False),
-        f"{label} against {x} (relative to the lowest {x}). {ends_in_words(points, x)}.",
-        f"{label} against {x}, relative to the lowest {x}. {what}",
+        f"{label} against {x} (relative to the value at the lowest {x}). {ends_in_words(points, x)}.",
+        f"{label} against {x}, each curve relative to its value at the lowest {x}. {what}",
         absolute=absolute,
     )
 
