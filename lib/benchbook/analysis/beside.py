@@ -15,7 +15,7 @@ import pandas as pd
 from benchbook import paths
 from benchbook.analysis.samples import evenly
 from benchbook.analysis.schema import BESIDE, FIGURES, as_level, typed
-from benchbook.analysis.trials import cells, paired_ratio
+from benchbook.analysis.trials import Measured, cells, paired_ratio
 from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import LevelScaling, as_published
 from benchbook.errors import BadInput
@@ -147,6 +147,11 @@ def of_rows(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return the frame of which `in_rows` made these rows."""
     names = dict.fromkeys(name for row in rows for name in row if name not in _NO_LEVELS)
     return typed(pd.DataFrame(list(rows)), BESIDE, levels=list(names))
+
+
+def measured_in(row: Mapping[str, Any]) -> Measured | None:
+    """Return what was measured of such a row, with its interval; None where nothing was."""
+    return Measured(row["measured"], row.get("low"), row.get("high"), row["n"]) if "measured" in row else None
 
 
 def _whole(level: Any) -> Any:

@@ -17,10 +17,9 @@ import pandas as pd
 from IPython.display import HTML, display
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from benchbook.analysis.beside import in_rows, levels_of
+from benchbook.analysis.beside import in_rows, levels_of, measured_in
 from benchbook.analysis.formatting import number, with_interval
 from benchbook.analysis.schema import as_level
-from benchbook.analysis.trials import Measured
 from benchbook.audit.findings import Audit, counted
 from benchbook.documents.findings import SEVERITIES
 from benchbook.published.tables import Published, PublishedTable
@@ -148,7 +147,7 @@ def published(data: Published) -> HTML:
 
 def _published_table(part: PublishedTable) -> HTML:
     names = [name for name in part.frame.columns if part.fields[name].role != "note"]
-    heads = {n: f"{part.fields[n].title}{_unit(part.fields[n].unit)}" for n in names}
+    heads = {n: f"{part.fields[n].title}{unit_in_brackets(part.fields[n].unit)}" for n in names}
     rows = [{heads[n]: _cell(part, i, n) for n in names} for i in range(len(part.frame))]
     return table(rows, f"{part.title} ({part.where})")
 
@@ -162,7 +161,8 @@ def _cell(part: PublishedTable, row: int, name: str) -> str:
     return f"{int(printed):,}" if printed.isdigit() else printed
 
 
-def _unit(unit: str) -> str:
+def unit_in_brackets(unit: str) -> str:
+    """ " (1/s)"; empty for a number of something."""
     return f" ({unit})" if unit not in ("", "1", "threads", "connections") else ""
 
 
@@ -195,10 +195,10 @@ def _beside(part: pd.DataFrame, source: PublishedTable) -> HTML:
         shown = {name: str(row[name]) for name in levels if name in row}
         key, metric = tuple(shown.values()), str(row["metric"])
         line = lines.setdefault(key, dict(shown))
-        label = f"{source.fields[metric].title}{_unit(row['unit'])}"
+        label = f"{source.fields[metric].title}{unit_in_brackets(row['unit'])}"
         at = tuple(shown.get(as_level(name), "<NA>") for name in source.levels)
         line[f"{label}, published"] = printed.get((*at, metric)) or number(row.get("published"))
-        line[f"{label}, measured"] = with_interval(_interval(row))
+        line[f"{label}, measured"] = with_interval(measured_in(row))
         counts.setdefault(key, []).extend([row["n"]] if row["n"] else [])
     for key, line in lines.items():
         line["n"] = _least_to_most(counts[key])
@@ -212,10 +212,6 @@ def _beside(part: pd.DataFrame, source: PublishedTable) -> HTML:
     held = "".join(f"; {name} {value}" if name != "n" else f", n = {value}" for name, value in constant.items())
     caption = f"{source.title}: published beside measured, mean [95% interval over n repetitions]{held}"
     return table([{name: line.get(name, "–") for name in columns} for line in every], caption)
-
-
-def _interval(row: Mapping[str, Any]) -> Measured | None:
-    return Measured(row["measured"], row.get("low"), row.get("high"), row["n"]) if "measured" in row else None
 
 
 def _least_to_most(counts: Sequence[int]) -> str:

@@ -6,10 +6,9 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchbook.analysis.beside import levels_of
+from benchbook.analysis.beside import levels_of, measured_in
 from benchbook.analysis.formatting import number, with_interval
 from benchbook.analysis.results import Results
-from benchbook.analysis.trials import Measured
 from benchbook.claims import section
 from benchbook.display import show
 from benchbook.site.addresses import Edition
@@ -72,9 +71,9 @@ def _cells(runs: Mapping[str, Results]) -> list[dict[str, object]]:
     for key in dict.fromkeys(key for cells in by_run.values() for key in cells):
         cell = next(cells[key] for cells in by_run.values() if key in cells)
         levels = ", ".join(f"{name} {cell[name]}" for name in levels_of(cell) if str(cell[name]) != cell["table"])
-        unit = f" ({cell['unit']})" if cell.get("unit") not in (None, "", "1") else ""
-        head = {"table": cell["table"], "system": cell["system"], "at": levels, "metric": f"{cell['metric']}{unit}"}
-        measured = {name: with_interval(_measured(cells.get(key))) for name, cells in by_run.items()}
+        metric = f"{cell['metric']}{show.unit_in_brackets(cell.get('unit', ''))}"
+        head = {"table": cell["table"], "system": cell["system"], "at": levels, "metric": metric}
+        measured = {name: with_interval(measured_in(cells.get(key, {}))) for name, cells in by_run.items()}
         rows.append({**head, "published": number(cell.get("published")), **measured})
     return rows
 
@@ -87,7 +86,3 @@ def _key(cell: Mapping[str, Any]) -> tuple[object, ...]:
         cell.get("unit"),
         *sorted((name, str(cell[name])) for name in levels_of(cell)),
     )
-
-
-def _measured(cell: Mapping[str, Any] | None) -> Measured | None:
-    return Measured(cell["measured"], cell.get("low"), cell.get("high"), cell.get("n", 1)) if cell else None
