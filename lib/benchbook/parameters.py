@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, TypeVar, get_origin
 
-import nbformat
 from papermill import inspect_notebook
 from pydantic import BaseModel, ConfigDict, Field
 
 from benchbook import paths
-from benchbook.errors import BadInput, one_line
-from benchbook.user_input import user_file
+from benchbook.errors import BadInput
+from benchbook.user_input import notebook_file, user_file
 from benchbook.user_input.bounds import RepetitionsOrNone, Seed, matching
 from benchbook.user_input.choices import one_of
 from benchbook.user_input.strict_yaml import json_text, yaml_text
@@ -66,17 +65,13 @@ def defaults(report: str) -> dict[str, object]:
     # Refuses what is no file of text, and what is too large to be a notebook.
     content = json_text(user_file.text(notebook, most=MOST_NOTEBOOK_BYTES), notebook)
     cells = content.get("cells") if isinstance(content, dict) else None
+    fix = "restore it, or save it from Jupyter"
     if not isinstance(cells, list):
-        fix = "restore it, or save it from Jupyter"
         raise BadInput(
             "is not a notebook", file=notebook, key="cells", value=content if cells is None else cells, fix=fix
         )
-    try:
+    with notebook_file.refusing(notebook, fix=fix):
         found = inspect_notebook(str(notebook))
-    except (ValueError, KeyError, AttributeError, TypeError, RecursionError, nbformat.ValidationError) as problem:
-        fix = "restore it, or save it from Jupyter"
-        said = one_line(str(problem))[:200]
-        raise BadInput("is not a notebook", file=notebook, key="the file", value=said, fix=fix) from problem
     if not found:
         fix = "tag the cell that holds the parameters, and write NAME = VALUE lines into it"
         raise BadInput("no cell is tagged `parameters`", file=notebook, key="cells", fix=fix)

@@ -89,11 +89,14 @@ def test_no_zip_takes_the_place_of_a_pipe_or_a_device(runs: Path, tmp_path: Path
     assert pipe.is_fifo()
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"metadata": null}'])
-def test_an_executed_notebook_that_is_none_is_named(runs: Path, content: str) -> None:
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [("{", r" \(got .+\)"), ("[]", r" \(got .+\)"), ('{"metadata": null}', ": .* it's missing a key: cells")],
+)
+def test_an_executed_notebook_that_is_none_is_named(runs: Path, content: str, said: str) -> None:
     (runs / TIDB / LATEST / "executed.ipynb").write_text(content)
     fix = rf"draw it anew: benchbook site {TIDB} --campaign {LATEST}"
-    with pytest.raises(BadInput, match=rf"executed\.ipynb: the file: is not a notebook \(got .+\)\. Fix: {fix}"):
+    with pytest.raises(BadInput, match=rf"executed\.ipynb: the file: is not a notebook{said}\. Fix: {fix}"):
         crate.archive(TIDB, "", crate.LICENSE, Console(quiet=True))
 
 

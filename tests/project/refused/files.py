@@ -93,6 +93,11 @@ NOTEBOOKS = [
     ("no cells", "{}", ("cells: is not a notebook",)),
     ("cells that are none", '{"cells": 5}', ("cells: ", "(got 5)")),
     ("no parameters", f'{{{NB}, "cells": []}}', ("no cell is tagged `parameters`",)),
+    (
+        "no metadata",
+        '{"nbformat": 4, "nbformat_minor": 5, "cells": []}',
+        ("the file: is not a notebook: ", "is missing an expected key: metadata. "),
+    ),
     ("a format that nobody knows", '{"nbformat": "x", "cells": []}', ("is not a notebook",)),
     ("a source of numbers", f'{{{NB}, "cells": [{{{CELL}, "source": [1]}}]}}', ("is not a notebook",)),
     (
