@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
 import shutil
 import tempfile
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -26,7 +24,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 from traitlets.config import Config
 
-from benchbook import paths, plugins
+from benchbook import paths, plugins, temporary
 from benchbook.campaign.progress import PROGRESS_FILE, Progress
 from benchbook.errors import BadInput, BenchbookError, NothingRecorded, NotWritten, writing
 from benchbook.hosts.host_models import Json
@@ -34,8 +32,6 @@ from benchbook.user_input import guard
 
 # Executed notebooks of runs that ended before they had a campaign: the last few stay, to look for the reason.
 KEPT = 10
-# A temporary folder that is not locked yet; it is within this time (s), even by a process that waits for a CPU.
-_NEW, LOCKED_WITHIN_S = "benchbook-new-", 60.0
 # Bytes, unix(7).
 LONGEST_SOCKET = 107
 KERNEL_DIED = "KernelDied"
@@ -67,25 +63,6 @@ class Executed:
 
 
 @contextmanager
-def _temporary() -> Iterator[Path]:
-    """Yield a temporary folder, locked while we run; another container does not see our process, but sees the lock.
-
-    It is given the name that `left_by_killed_runs` looks for once it is locked.
-    """
-    folder = Path(tempfile.mkdtemp(prefix=_NEW))
-    held = os.open(folder, os.O_RDONLY)
-    try:
-        # Where a file system has no locks nobody else gets one either, and the folder stays.
-        with suppress(OSError):
-            fcntl.flock(held, fcntl.LOCK_SH)
-        folder = folder.rename(folder.with_name(folder.name.replace(_NEW, f"benchbook-{os.getpid()}-", 1)))
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(held)
-
-
-@contextmanager
 def _ipython_in(folder: Path) -> Iterator[None]:
     """Where the home takes no files, have IPython's below `folder`: it would make temporary ones, and leave them."""
     usual = Path.home() / ".ipython"
@@ -100,32 +77,6 @@ def _ipython_in(folder: Path) -> Iterator[None]:
         del os.environ["IPYTHONDIR"]
 
 
-def _is_in_use(folder: Path) -> bool:
-    """Return whether a run may be at work in it: one holds its lock, or is about to take it, or nobody can tell."""
-    try:
-        held = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return True
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return folder.name.startswith(_NEW) and time.time() - os.fstat(held).st_mtime < LOCKED_WITHIN_S
-    except OSError:
-        return True
-    finally:
-        os.close(held)
-
-
-def left_by_killed_runs() -> list[Path]:
-    """Return the temporary folders that killed runs of this user left. A folder that a run kept and named is none."""
-    found = []
-    for folder in Path(tempfile.gettempdir()).glob("benchbook-*-*"):
-        with suppress(FileNotFoundError):
-            own = folder.lstat().st_uid == os.geteuid() and folder.is_dir() and not folder.is_symlink()
-            if own and re.match(r"benchbook-(\d+|new)-", folder.name) and not _is_in_use(folder):
-                found.append(folder)
-    return found
-
-
 def execute(report: str, parameters: Mapping[str, object], console: Console) -> Executed:
     """Execute `notebooks/<report>.ipynb`; the executed copy is kept, failed or not.
 
@@ -133,7 +84,7 @@ def execute(report: str, parameters: Mapping[str, object], console: Console) -> 
     neither can be written, it stays in a temporary folder, which `problem` names. The exit status is 2 for bad input,
     if no load had begun. Raise NotWritten, and NothingRecorded before a load.
     """
-    for folder in left_by_killed_runs():
+    for folder in temporary.left_by_killed_runs():
         shutil.rmtree(folder, ignore_errors=True)
     error, problem = "", None
     with (
@@ -174,9 +125,8 @@ def execute(report: str, parameters: Mapping[str, object], console: Console) -> 
 
 
 def check_temporary_path() -> None:
-    """Raise BadInput where TMPDIR is too long for the kernel's sockets, in a folder that `_temporary` makes."""
-    folder = tempfile.gettempdir()
-    longest = f"{folder}/benchbook-{os.getpid()}-12345678/kernel-5"
+    """Raise BadInput where TMPDIR is too long for the kernel's sockets, in a temporary folder of a run."""
+    folder, longest = tempfile.gettempdir(), f"{temporary.folder_like()}/kernel-5"
     if (over := len(os.fsencode(longest)) - LONGEST_SOCKET) > 0:
         fix = f"set it to a folder whose path is {over} bytes shorter"
         raise BadInput("the path is too long for the sockets of the kernel", key="TMPDIR", value=folder, fix=fix)
@@ -189,7 +139,7 @@ def run_cells(notebook: Path, parameters: Mapping[str, object], target: Path) ->
     that cannot be run.
     """
     check_temporary_path()
-    with _temporary() as sockets, _ipython_in(sockets):
+    with temporary.locked_folder() as sockets, _ipython_in(sockets):
         # Sockets of the file system: nobody else on the machine can listen to the kernel, and two runs side by side
         # cannot take each other's port. The kernel is interrupted before it is shut down, and would log that.
         config = {
@@ -252,7 +202,7 @@ def _written_aside(target: Path, console: Console) -> Iterator[tuple[Path, Path]
 
     A notebook that breaks off is moved to `target` as well, if that can be; else the console is told where it stays.
     """
-    with _temporary() as folder:
+    with temporary.locked_folder() as folder:
         aside = folder / target.name
         try:
             with writing(aside):
@@ -267,8 +217,7 @@ def _written_aside(target: Path, console: Console) -> Iterator[tuple[Path, Path]
 
 def _keep(aside: Path) -> Path:
     """Return where the notebook stays: in a temporary folder that no later run removes."""
-    kept = aside.parent.rename(aside.parent.with_name(aside.parent.name.replace("benchbook-", "benchbook-kept-", 1)))
-    return kept / aside.name
+    return temporary.keep(aside.parent) / aside.name
 
 
 def _move(aside: Path, target: Path) -> None:
@@ -371,7 +320,7 @@ class _Follower:
 
 @contextmanager
 def _following(console: Console) -> Iterator[_Follower]:
-    with _temporary() as folder:
+    with temporary.locked_folder() as folder:
         path = folder / "progress.jsonl"
         path.touch()
         follower, over = _Follower(path, console), threading.Event()

@@ -15,7 +15,7 @@ import paramiko
 import pytest
 from kit import INVENTORY, PROFILE, ROOT, Home, inventory
 
-from benchbook import notebook_run, paths, systems
+from benchbook import paths, systems, temporary
 from benchbook.errors import BadInput
 from benchbook.hosts import capacity, connection, open_ports
 from benchbook.hosts import inventory as inventory_file
@@ -617,7 +617,7 @@ def test_a_folder_that_ssh_writes_into_is_none_that_a_killed_run_left(
         (folder,) = seen[:] = [Path(words[words.index("-E") + 1]).parent]
         # It waits for a host that does not answer.
         os.utime(folder, (0, 0))
-        seen_by_others[:] = notebook_run.left_by_killed_runs()
+        seen_by_others[:] = temporary.left_by_killed_runs()
         return subprocess.CompletedProcess(words, 255, "", "")
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

@@ -21,7 +21,7 @@ from nbformat import v4
 from papermill.exceptions import PapermillExecutionError
 from rich.console import Console
 
-from benchbook import notebook_run, pipeline
+from benchbook import notebook_run, pipeline, temporary
 from benchbook.campaign.progress import PROGRESS_FILE, Progress
 from benchbook.errors import BadInput, NotWritten
 from benchbook.notebook_run import Executed
@@ -214,9 +214,9 @@ def test_a_notebook_that_is_broken_off_on_a_full_disk_is_named(
     def play(_: str, __: object, target: Path) -> None:
         seen.append(target)
         target.write_text("its cells")
-        assert notebook_run._is_in_use(target.parent)
+        assert temporary.is_in_use(target.parent)
         os.utime(target.parent, (0, 0))
-        assert notebook_run._is_in_use(target.parent), "not by its age, but by its lock"
+        assert temporary.is_in_use(target.parent), "not by its age, but by its lock"
         raise KeyboardInterrupt
 
     def full(*_: object) -> None:
@@ -257,21 +257,21 @@ def test_what_a_killed_run_left_in_the_temporary_folder_is_found_and_no_other_s(
     told = tmp_path / "benchbook-1-d" / "executed.ipynb"
     told.parent.mkdir()
     told.touch()
-    kept = notebook_run._keep(told)
+    kept = temporary.keep(told.parent) / told.name
     (left / "half.ipynb").touch()
     (tmp_path / "benchbook-1-link").symlink_to(tmp_path / "benchbook-1x-c")
-    assert notebook_run.left_by_killed_runs() == [left], "at once; who made the new one may be about to lock it"
+    assert temporary.left_by_killed_runs() == [left], "at once; who made the new one may be about to lock it"
     os.utime(new, (0, 0))
     # A process that this one may not see, in a container: nobody looks for it by its number.
     held = f"import fcntl, os; fcntl.flock(os.open({str(left)!r}, 0), fcntl.LOCK_SH); print(); input()"
     with subprocess.Popen([sys.executable, "-c", held], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as alive:
         assert alive.stdout
         alive.stdout.readline()
-        assert notebook_run.left_by_killed_runs() == [new]
+        assert temporary.left_by_killed_runs() == [new]
         alive.communicate()
-    with notebook_run._temporary() as own:
+    with temporary.locked_folder() as own:
         assert own.name.startswith(f"benchbook-{os.getpid()}-")
-        assert sorted(notebook_run.left_by_killed_runs()) == [left, new]
+        assert sorted(temporary.left_by_killed_runs()) == [left, new]
     assert not own.exists()
     assert kept.exists(), "a run has told where it lies"
 

@@ -25,7 +25,6 @@ from functools import lru_cache
 from getpass import getpass
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import fabric
@@ -42,8 +41,8 @@ from benchbook.hosts.lab_host import hidden_at, lab_host
 from benchbook.hosts.openssh import agent_socket, key_file, proxy_command, ssh_settings
 from benchbook.hosts.timeouts import KEEPALIVE_S, silence_s
 from benchbook.paths import resolve
+from benchbook.temporary import locked_folder
 from benchbook.user_input import user_file
-from benchbook.user_input.atomic_file import folder_lock
 
 # Linux: milliseconds that sent data may stay unacknowledged (tcp(7)); not every Python names it.
 _TCP_USER_TIMEOUT = 18
@@ -234,9 +233,8 @@ def _ssh_log(inventory: Inventory, name: str, route: Route, *more: str, command:
     """Return what `ssh -v` writes down of a host, and what the programs that lead there say."""
     options, destination = route.options[:-2], route.options[-2:]
     way = ["-o", f"ProxyCommand={route.gateway.replace('%', '%%')}"] if route.gateway else []
-    # Locked, as `notebook_run.left_by_killed_runs` asks for: another run that begins now leaves it alone.
-    with TemporaryDirectory(prefix="benchbook-new-ssh-") as folder, folder_lock(Path(folder)):
-        log = Path(folder) / "log"
+    with locked_folder() as folder:
+        log = folder / "log"
         inside = lab_host(inventory, name).enter() if inventory.lab else []
         words = [*inside, "ssh", "-v", "-E", str(log), *options, *way, *more, *destination, *filter(None, [command])]
         # ConnectTimeout is for the first hop alone.

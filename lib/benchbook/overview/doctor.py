@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 from rich.console import Console
 
-from benchbook import notebook_run, paths
+from benchbook import paths, temporary
 from benchbook.build import artefacts
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.hosts import lab, reservation
@@ -127,7 +127,7 @@ def _settings() -> Iterator[DoctorCheck]:
         yield DoctorCheck(file, found, f"echo {before} > {file}", needed=False)
     for file, holder in reservation.left_reservations():
         yield DoctorCheck("reservation", f"{file}, of {holder}, which is gone", f"rm {file}", needed=False)
-    for folder in notebook_run.left_by_killed_runs():
+    for folder in temporary.left_by_killed_runs():
         fix = f"rm -r {folder} (the next run does)"
         yield DoctorCheck("temporary folder", f"{folder}, left by a run that was killed", fix, needed=False)
 
