@@ -21,15 +21,8 @@ from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.preflight import HostProbe
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("no_agent")]
 _numbers = count(60)
-
-
-@pytest.fixture(scope="module")
-def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("keys")
-    new_key(folder / "client")
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -52,11 +45,6 @@ def target(tmp_path_factory: pytest.TempPathFactory, net: str, keys: Path) -> It
     """Another one, to be reached by way of the first."""
     with serving(tmp_path_factory.mktemp("sshd") / "two", f"{net}.{next(_numbers)}", keys, Variant()) as two:
         yield two
-
-
-@pytest.fixture(autouse=True)
-def no_agent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
 
 
 def described(server: Server, config: Path, text: str, known: str | None = None, **ssh: object) -> Inventory:

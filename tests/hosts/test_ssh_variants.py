@@ -43,22 +43,10 @@ _numbers = count(100)
 
 
 @pytest.fixture(scope="module")
-def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("keys")
-    new_key(folder / "client")
-    return folder
-
-
-@pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory, net: str, keys: Path) -> Iterator[Server]:
     """An ordinary sshd, for what differs on the driver's side only."""
     with serving(tmp_path_factory.mktemp("sshd") / "plain", f"{net}.{next(_numbers)}", keys, Variant()) as server:
         yield server
-
-
-@pytest.fixture
-def no_agent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
 
 
 def small_job(inventory: Inventory) -> str:
@@ -173,6 +161,9 @@ def programs_without_python(folder: Path, python: str = "") -> Path:
     return folder
 
 
+NOT_LET_IN = (
+    r"SSH login refused \(offered: .*/client.*\): .*Permission denied \(publickey\).*Fix: set ssh.user and ssh.key"
+)
 REFUSED = {
     "SFTP switched off": (
         Variant([]),
@@ -196,11 +187,11 @@ REFUSED = {
     ),
     "an account that is not let in": (
         Variant(["Subsystem sftp internal-sftp", f"DenyUsers {getpass.getuser()}"]),
-        r"SSH login refused \(offered: .*/client.*\): .*Permission denied \(publickey\).*Fix: set ssh.user and ssh.key",
+        NOT_LET_IN,
     ),
     "a key of no use there": (
         Variant(["PubkeyAcceptedAlgorithms rsa-sha2-512"]),
-        r"SSH login refused \(offered: .*/client.*\): .*Permission denied \(publickey\).*Fix: set ssh.user and ssh.key",
+        NOT_LET_IN,
     ),
     "a server that says why": (
         Variant(["AuthorizedKeysFile none", "Banner {folder}/banner"]),
