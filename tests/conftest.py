@@ -7,7 +7,8 @@ import signal
 import socket
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -30,7 +31,7 @@ shared = (
 pytest.register_assert_rewrite(*shared)
 
 import database as databases
-from kit import INVENTORY, ROOT, TESTS, Home, end_runs
+from kit import INVENTORY, LAB_SSH, ROOT, TESTS, Home, end_runs
 
 from benchbook.hosts import lab as labs
 from benchbook.hosts.inventory import Inventory, load_inventory
@@ -153,6 +154,21 @@ def lab_home(_lab_home: Home, monkeypatch: pytest.MonkeyPatch) -> Home:
 def lab(lab_home: Home) -> Inventory:
     """The inventory of the running lab."""
     return load_inventory(INVENTORY)
+
+
+@pytest.fixture
+def start_lab(lab_home: Home) -> Iterator[Callable[..., Inventory]]:
+    """Start another lab with these hosts, and what else is to stand in its inventory; the test's end stops it."""
+    with ExitStack() as started:
+
+        def start(name: str, hosts: dict[str, object], **more: object) -> Inventory:
+            lab_home.write(f"env/hosts/{name}.yaml", {"lab": True, "ssh": LAB_SSH, "hosts": hosts, **more})
+            inventory = load_inventory(name)
+            labs.up(inventory, by_hand=True)
+            started.callback(labs.down, inventory)
+            return inventory
+
+        yield start
 
 
 @pytest.fixture

@@ -60,11 +60,14 @@ def until(condition: Callable[[], Any], what: str, *, within_s: float = PATIENCE
     raise AssertionError(f"not within {within_s:g} s: {what}")
 
 
+LAB_SSH = {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10}
+
+
 def inventory(net: str, **changes: Any) -> dict[str, Any]:
     """A lab like env/hosts/lab_tidb.yaml with one TiDB host, on addresses `net`.x."""
     return {
         "lab": True, "description": "lab of a test",
-        "ssh": {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10},
+        "ssh": LAB_SSH,
         "hosts": {
             "executor": {"address": f"{net}.1", "roles": ["client"]},
             "db1": {"address": f"{net}.11", "roles": ["tidb", "mysql"]},

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import pytest
 from kit import Home, words_of
 
 from benchbook.build import programs
 from benchbook.campaign.design import Cell, Trial
-from benchbook.hosts import lab as labs
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.hosts.inventory import Inventory
 from benchbook.profiles import load_profile
 from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.systems.sql import query, try_login
@@ -22,21 +21,16 @@ PASSWORD = "with 'quotes' and blanks"
 
 
 @pytest.fixture
-def dolt_lab(lab_home: Home, net: str) -> Iterator[Inventory]:
+def dolt_lab(start_lab: Callable[..., Inventory], lab_home: Home, net: str) -> Inventory:
     if not programs.is_built("dolt"):
         pytest.skip("Dolt is not built, which takes up to half an hour: benchbook build dolt")
     hosts = {
         "server": {"address": f"{net}.81", "roles": ["dolt"]},
         "client": {"address": f"{net}.89", "roles": ["client"]},
     }
-    ssh = {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10}
     lab_home.write("password", PASSWORD).chmod(0o600)
     systems = {"dolt": {"password_file": "password", "settings": {"max_connections": 77}}}
-    lab_home.write("env/hosts/lab_dolt.yaml", {"lab": True, "ssh": ssh, "hosts": hosts, "systems": systems})
-    inventory = load_inventory("lab_dolt")
-    labs.up(inventory, by_hand=True)
-    yield inventory
-    labs.down(inventory)
+    return start_lab("lab_dolt", hosts, systems=systems)
 
 
 def trial(workload: str) -> Trial:

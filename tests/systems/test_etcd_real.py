@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import pytest
 from kit import Home
@@ -10,8 +10,7 @@ from kit import Home
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.experiment import Measurement
 from benchbook.errors import SystemFailed
-from benchbook.hosts import lab as labs
-from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.hosts.inventory import Inventory
 from benchbook.profiles import load_profile
 from benchbook.reports.quorum import QuorumTrials
 from benchbook.systems.etcd import Etcd
@@ -21,16 +20,11 @@ pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 
 @pytest.fixture
-def etcd_lab(lab_home: Home, net: str) -> Iterator[Inventory]:
+def etcd_lab(start_lab: Callable[..., Inventory], net: str) -> Inventory:
     """Three members and a client."""
     hosts = {f"member{i}": {"address": f"{net}.8{i}", "roles": ["etcd"]} for i in (1, 2, 3)}
     hosts["client"] = {"address": f"{net}.89", "roles": ["client"]}
-    ssh = {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10}
-    lab_home.write("env/hosts/lab_quorum.yaml", {"lab": True, "ssh": ssh, "hosts": hosts})
-    inventory = load_inventory("lab_quorum")
-    labs.up(inventory, by_hand=True)
-    yield inventory
-    labs.down(inventory)
+    return start_lab("lab_quorum", hosts)
 
 
 def trial(workload: str, threads: int) -> Trial:

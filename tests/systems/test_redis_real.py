@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import psutil
 import pytest
@@ -12,8 +12,7 @@ from benchbook import workloads
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.experiment import Measurement
 from benchbook.errors import WorkloadFailed
-from benchbook.hosts import lab as labs
-from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.hosts.inventory import Inventory
 from benchbook.profiles import load_profile
 from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.systems import redis
@@ -24,19 +23,14 @@ PASSWORD = 'with "quotes" and blanks'
 
 
 @pytest.fixture
-def redis_lab(lab_home: Home, net: str) -> Iterator[Inventory]:
+def redis_lab(start_lab: Callable[..., Inventory], lab_home: Home, net: str) -> Inventory:
     hosts = {
         "server": {"address": f"{net}.71", "roles": ["redis"]},
         "client": {"address": f"{net}.79", "roles": ["client"]},
     }
-    ssh = {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10}
     lab_home.write("password", PASSWORD).chmod(0o600)
     systems = {"redis": {"password_file": "password", "settings": {"appendonly": True}}}
-    lab_home.write("env/hosts/lab_redis.yaml", {"lab": True, "ssh": ssh, "hosts": hosts, "systems": systems})
-    inventory = load_inventory("lab_redis")
-    labs.up(inventory, by_hand=True)
-    yield inventory
-    labs.down(inventory)
+    return start_lab("lab_redis", hosts, systems=systems)
 
 
 def trial(workload: str, **levels: str | int | float) -> Trial:

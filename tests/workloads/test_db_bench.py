@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,9 +11,8 @@ from kit import FIXTURES, ROOT, Home
 from benchbook import workloads
 from benchbook.campaign.design import Cell, Trial
 from benchbook.errors import BadInput, OutputNotParseable, WorkloadFailed
-from benchbook.hosts import lab as labs
 from benchbook.hosts.agent import Command, Ended
-from benchbook.hosts.inventory import load_inventory
+from benchbook.hosts.inventory import Inventory
 from benchbook.profiles import load_profile
 from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.workloads.base import Outcome, Ran
@@ -94,56 +94,48 @@ def _trial(workload: str, num: int = 1000) -> Trial:
 
 @pytest.mark.real
 @pytest.mark.slow
-def test_a_database_is_filled_read_and_proved_and_a_lost_key_fails_the_trial(lab_home: Home, net: str) -> None:
-    ssh = {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10}
+def test_a_database_is_filled_read_and_proved_and_a_lost_key_fails_the_trial(
+    start_lab: Callable[..., Inventory], net: str
+) -> None:
     hosts = {"client": {"address": f"{net}.73", "roles": ["client"]}}
-    lab_home.write("env/hosts/lab_rocks.yaml", {"lab": True, "ssh": ssh, "hosts": hosts})
-    inventory = load_inventory("lab_rocks")
-    labs.up(inventory, by_hand=True)
-    try:
-        load = DbBench(DbBenchSize(records=5000, value_bytes=100, time_s=1), ["--bloom_bits=10"], 1)
-        trials = LoadTrials(
-            inventory, load_profile("tiny").model_copy(update={"reset": "restore"}), ["rocksdb"], load, time_s=1, rate=0
-        )
-        with trials.running() as environment:
-            assert environment.load_generator.startswith("db_bench version ")
-            about = trials.begin([_trial("readwhilewriting", 1000)], lambda said: None)["rocksdb"]
-            assert about.config["variables"]["compression"] == "kNoCompression"
-            # All that there are, of more.
-            for workload, num in (("readwhilewriting", 1000), ("readrandom", 10**9), ("overwrite", 10**9)):
-                found = trials.measure(_trial(workload, num), lambda second, rate: None)
-                assert found.summary["events"].value == sum(count for _, count in found.histogram) > 10
-                assert found.proof["keys"]["found"] == 5000
-            _without_a_key(trials)
-            load.options = ["--bloom_bits=many"]
-            with pytest.raises(BadInput, match="illegal value 'many' specified for int32 flag 'bloom_bits'"):
-                load.check_options(trials._driver.clients[0], "readrandom")
-    finally:
-        labs.down(inventory)
+    inventory = start_lab("lab_rocks", hosts)
+    load = DbBench(DbBenchSize(records=5000, value_bytes=100, time_s=1), ["--bloom_bits=10"], 1)
+    trials = LoadTrials(
+        inventory, load_profile("tiny").model_copy(update={"reset": "restore"}), ["rocksdb"], load, time_s=1, rate=0
+    )
+    with trials.running() as environment:
+        assert environment.load_generator.startswith("db_bench version ")
+        about = trials.begin([_trial("readwhilewriting", 1000)], lambda said: None)["rocksdb"]
+        assert about.config["variables"]["compression"] == "kNoCompression"
+        # All that there are, of more.
+        for workload, num in (("readwhilewriting", 1000), ("readrandom", 10**9), ("overwrite", 10**9)):
+            found = trials.measure(_trial(workload, num), lambda second, rate: None)
+            assert found.summary["events"].value == sum(count for _, count in found.histogram) > 10
+            assert found.proof["keys"]["found"] == 5000
+        _without_a_key(trials)
+        load.options = ["--bloom_bits=many"]
+        with pytest.raises(BadInput, match="illegal value 'many' specified for int32 flag 'bloom_bits'"):
+            load.check_options(trials._driver.clients[0], "readrandom")
 
 
 @pytest.mark.real
 @pytest.mark.slow
-def test_the_guide_s_file_runs_it_too_with_its_answers(lab_home: Home, net: str) -> None:
+def test_the_guide_s_file_runs_it_too_with_its_answers(
+    start_lab: Callable[..., Inventory], lab_home: Home, net: str
+) -> None:
     lab_home.write("env/workloads/my_db_bench.yaml", GUIDE_S_FILE.read_text())
-    ssh = {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10}
     hosts = {"client": {"address": f"{net}.74", "roles": ["client"]}}
-    lab_home.write("env/hosts/lab_rocks.yaml", {"lab": True, "ssh": ssh, "hosts": hosts})
-    inventory, found = load_inventory("lab_rocks"), workloads.generator("my_db_bench")
-    labs.up(inventory, by_hand=True)
-    try:
-        load = found(found.Size.model_validate({"records": 5000, "time_s": 1}), ["--bloom_bits=10"], 1)
-        profile = load_profile("tiny").model_copy(update={"reset": "restore"})
-        trials = LoadTrials(inventory, profile, ["rocksdb"], load, time_s=1, rate=0)
-        with trials.running():
-            trials.begin([_trial("readrandom")], lambda said: None)
-            for workload, answers in (("readrandom", {"keys", "found"}), ("overwrite", {"keys"})):
-                outcome = trials.measure(_trial(workload), lambda second, rate: None)
-                assert outcome.summary["events"].value > 10
-                assert set(outcome.proof["answers"]) == answers
-                assert outcome.proof["answers"]["keys"] == "`keys` is 5,000 (records 5,000)"
-    finally:
-        labs.down(inventory)
+    inventory, found = start_lab("lab_rocks", hosts), workloads.generator("my_db_bench")
+    load = found(found.Size.model_validate({"records": 5000, "time_s": 1}), ["--bloom_bits=10"], 1)
+    profile = load_profile("tiny").model_copy(update={"reset": "restore"})
+    trials = LoadTrials(inventory, profile, ["rocksdb"], load, time_s=1, rate=0)
+    with trials.running():
+        trials.begin([_trial("readrandom")], lambda said: None)
+        for workload, answers in (("readrandom", {"keys", "found"}), ("overwrite", {"keys"})):
+            outcome = trials.measure(_trial(workload), lambda second, rate: None)
+            assert outcome.summary["events"].value > 10
+            assert set(outcome.proof["answers"]) == answers
+            assert outcome.proof["answers"]["keys"] == "`keys` is 5,000 (records 5,000)"
 
 
 def _without_a_key(trials: LoadTrials) -> None:

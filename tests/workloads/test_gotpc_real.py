@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from kit import Home
@@ -11,8 +11,7 @@ from benchbook.build import programs
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.experiment import Measurement
 from benchbook.errors import WorkloadFailed
-from benchbook.hosts import lab as labs
-from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.hosts.inventory import Inventory
 from benchbook.profiles import load_profile
 from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.systems import psql, sql
@@ -23,7 +22,7 @@ Rates = Callable[[float, float], None]
 
 
 @pytest.fixture
-def tpcc_lab(lab_home: Home, net: str) -> Iterator[Inventory]:
+def tpcc_lab(start_lab: Callable[..., Inventory], net: str) -> Inventory:
     """A server with both roles, and a client."""
     if not programs.is_built("gotpc"):
         pytest.fail("run `make build-gotpc` before the tests, as `make test` does")
@@ -31,14 +30,9 @@ def tpcc_lab(lab_home: Home, net: str) -> Iterator[Inventory]:
         "server": {"address": f"{net}.81", "roles": ["postgresql", "mysql"]},
         "client": {"address": f"{net}.82", "roles": ["client"]},
     }
-    ssh = {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10}
     secret = {"password_file": ".lab/secrets/database"}
     systems = {"postgresql": {"user": "postgres", **secret}, "mysql8": secret}
-    lab_home.write("env/hosts/lab_gotpc.yaml", {"lab": True, "ssh": ssh, "hosts": hosts, "systems": systems})
-    inventory = load_inventory("lab_gotpc")
-    labs.up(inventory, by_hand=True)
-    yield inventory
-    labs.down(inventory)
+    return start_lab("lab_gotpc", hosts, systems=systems)
 
 
 def trial(system: str) -> Trial:

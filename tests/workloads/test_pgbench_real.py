@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import pytest
 from kit import Home, words_of
@@ -10,8 +10,7 @@ from kit import Home, words_of
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.experiment import Measurement
 from benchbook.errors import BadInput, SystemFailed
-from benchbook.hosts import lab as labs
-from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.hosts.inventory import Inventory
 from benchbook.profiles import load_profile
 from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.systems import psql
@@ -21,21 +20,14 @@ pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 
 @pytest.fixture
-def pg_lab(lab_home: Home, net: str) -> Iterator[Inventory]:
+def pg_lab(start_lab: Callable[..., Inventory], net: str) -> Inventory:
     """A server with both roles, and a client."""
     hosts = {
         "server": {"address": f"{net}.71", "roles": ["postgresql", "pgbouncer"]},
         "client": {"address": f"{net}.72", "roles": ["client"]},
     }
-    ssh = {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10}
     account = {"user": "postgres", "password_file": ".lab/secrets/database"}
-    lab_home.write(
-        "env/hosts/lab_pg.yaml", {"lab": True, "ssh": ssh, "hosts": hosts, "systems": {"postgresql": account}}
-    )
-    inventory = load_inventory("lab_pg")
-    labs.up(inventory, by_hand=True)
-    yield inventory
-    labs.down(inventory)
+    return start_lab("lab_pg", hosts, systems={"postgresql": account})
 
 
 def trial(system: str, workload: str) -> Trial:
