@@ -16,7 +16,7 @@ from benchbook.user_input import notebook_file, user_file
 from benchbook.user_input.bounds import RepetitionsOrNone, Seed, matching
 from benchbook.user_input.choices import one_of
 from benchbook.user_input.strict_yaml import json_text, yaml_text
-from benchbook.yamlfile import validate
+from benchbook.user_input.yaml_file import validate
 
 # A name, a path or an address: a line of text.
 Words = Annotated[str, Field(max_length=1000), matching(r"[^\x00-\x1f\x7f]*", "one line of text")]

@@ -13,7 +13,7 @@ from benchbook.errors import BadInput
 from benchbook.user_input import bounds, user_file
 from benchbook.user_input.bounds import Megabytes, Minutes, Rate, Repetitions, Rows, RowsOrNone, Seconds, Threads
 from benchbook.user_input.choices import meant
-from benchbook.yamlfile import Strict, load_model
+from benchbook.user_input.yaml_file import Strict, load_model
 
 
 class LoadSize(Strict):

@@ -23,8 +23,8 @@ from benchbook.hosts.connection import Route, find_route
 from benchbook.hosts.inventory import Inventory, Login, known_inventories, load_inventory
 from benchbook.hosts.lab import lab_hosts
 from benchbook.profiles import known_profiles, load_profile
+from benchbook.user_input.yaml_file import load_yaml
 from benchbook.workloads import generator
-from benchbook.yamlfile import load_yaml
 
 NET = "127.0.90"
 

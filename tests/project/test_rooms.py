@@ -15,7 +15,7 @@ NAME = "benchbook"
 # Lowest first; a room imports from its own layer and from those below it. A module at the top is a room of its own.
 LAYERS: list[tuple[str, set[str]]] = [
     ("Words that everything is said in: errors, paths, how a file is read, how things are grouped.",
-     {"errors", "user_input", "paths", "grouping", "plugins", "temporary", "yamlfile"}),
+     {"errors", "user_input", "paths", "grouping", "plugins", "temporary"}),
     ("What a user asks for: profiles and a notebook's parameters.", {"profiles", "parameters"}),
     ("Arithmetic on numbers and frames; it knows no report and no campaign.", {"stats"}),
     ("Files of load generators: what each prints, and how it is run.", {"generators"}),

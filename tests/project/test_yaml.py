@@ -10,8 +10,8 @@ import yaml
 from kit import ROOT
 from pydantic import Field, StrictBool
 
-from benchbook import yamlfile
 from benchbook.errors import BadInput
+from benchbook.user_input import yaml_file
 from benchbook.user_input.bounds import Count, matching
 from benchbook.user_input.strict_yaml import as_yaml, line_of, yaml_text
 
@@ -142,7 +142,7 @@ def test_a_spelling_beside_a_password_is_said_with_its_key_alone() -> None:
     )
 
 
-class Part(yamlfile.Strict):
+class Part(yaml_file.Strict):
     port: Count = 1
     tls: StrictBool = False
     name: Annotated[str, matching("[a-z]+", "a name of lower-case letters")] = "x"
@@ -150,7 +150,7 @@ class Part(yamlfile.Strict):
     settings: dict[str, bool | int | float | str | list[str]] = {}
 
 
-class Whole(yamlfile.Strict):
+class Whole(yaml_file.Strict):
     """What a file says: some parts, each on lines of its own."""
 
     title: str = ""
@@ -194,7 +194,7 @@ def test_a_value_of_another_kind_is_said_with_its_line(tmp_path: Path, lines: st
     path = tmp_path / "own.yaml"
     path.write_text(f"parts:\n  one:\n    {lines}\n")
     with pytest.raises(BadInput) as caught:
-        yamlfile.load_model(Whole, path)
+        yaml_file.load_model(Whole, path)
     assert str(caught.value).startswith(f"{path}: {said}")
 
 

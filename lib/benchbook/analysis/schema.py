@@ -13,7 +13,7 @@ import pandas as pd
 
 from benchbook.errors import BadInput
 from benchbook.user_input.choices import one_of
-from benchbook.yamlfile import load_yaml
+from benchbook.user_input.yaml_file import load_yaml
 
 Kind = Literal["str", "category", "int64", "Int64", "float64", "bool", "datetime64[ns, UTC]"]
 # The part of a call that names it: without its arguments, but with the call that it is made on.

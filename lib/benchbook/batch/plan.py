@@ -22,7 +22,7 @@ from benchbook.reports.kind import kind_of
 from benchbook.user_input import user_file
 from benchbook.user_input.bounds import matching
 from benchbook.user_input.choices import one_of
-from benchbook.yamlfile import Strict, load_model
+from benchbook.user_input.yaml_file import Strict, load_model
 
 # They have keys of their own, or are the batch's to say.
 _NOT_VARIED = ("profile", "inventory", "campaign", "replay", "again")

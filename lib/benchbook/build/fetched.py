@@ -26,7 +26,7 @@ from benchbook import paths
 from benchbook.build.programs import MANIFEST, Say, made_whole, only_one
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.user_input.bounds import matching
-from benchbook.yamlfile import load_model
+from benchbook.user_input.yaml_file import load_model
 
 SERVER = "server.tar.gz"
 # Pinned as well: it is what runs.

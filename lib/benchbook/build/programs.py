@@ -34,7 +34,7 @@ from benchbook import paths
 from benchbook.errors import BadInput, BenchbookError, writing
 from benchbook.user_input import user_file
 from benchbook.user_input.choices import one_of
-from benchbook.yamlfile import load_model
+from benchbook.user_input.yaml_file import load_model
 
 Say = Callable[[str], None]
 # Written last; a folder without it was never whole.

@@ -33,7 +33,7 @@ from benchbook.grouping import grouped
 from benchbook.stats import latency
 from benchbook.stats.estimates import mean_interval
 from benchbook.user_input.bounds import Minutes, Seconds
-from benchbook.yamlfile import Strict
+from benchbook.user_input.yaml_file import Strict
 
 # The level that says how many transactions a second are offered; 0 = closed loop.
 RATE = "rate"

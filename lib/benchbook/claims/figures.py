@@ -16,7 +16,7 @@ from benchbook.published.declarations import Scalar
 from benchbook.published.reading import known, names_in
 from benchbook.published.tables import Published, PublishedTable
 from benchbook.stats.estimates import Array
-from benchbook.yamlfile import Strict
+from benchbook.user_input.yaml_file import Strict
 
 Rows = dict[str, Scalar]
 TermKey = tuple[object, ...]

@@ -21,7 +21,7 @@ from benchbook.published import arithmetic
 from benchbook.published.tables import Published
 from benchbook.stats.estimates import Array
 from benchbook.user_input.bounds import matching
-from benchbook.yamlfile import Strict
+from benchbook.user_input.yaml_file import Strict
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 AtLeast = Annotated[float, Field(ge=1)]

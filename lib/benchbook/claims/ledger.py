@@ -21,7 +21,7 @@ from benchbook.errors import BadInput
 from benchbook.published.tables import Published
 from benchbook.user_input import user_file
 from benchbook.user_input.choices import one_of
-from benchbook.yamlfile import Strict, bad_input, load_yaml, validate
+from benchbook.user_input.yaml_file import Strict, bad_input, load_yaml, validate
 
 GROUP = "hypotheses"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from benchbook import paths, yamlfile
-from benchbook.user_input import user_file
-from benchbook.yamlfile import Strict
+from benchbook import paths
+from benchbook.user_input import user_file, yaml_file
+from benchbook.user_input.yaml_file import Strict
 
 GUESSES = "guesses.yaml"
 # The key of a guess: which system here runs in the place of the document's.
@@ -40,4 +40,4 @@ def unconfirmed(report: str) -> list[Guess]:
     path = paths.published_dir(report) / GUESSES
     if not user_file.is_there(path):
         return []
-    return sorted(yamlfile.load_model(_GuessesFile, path).guesses, key=lambda one: one.sure)
+    return sorted(yaml_file.load_model(_GuessesFile, path).guesses, key=lambda one: one.sure)

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from benchbook import paths
 from benchbook.errors import BadInput
-from benchbook.yamlfile import Strict, load_model
+from benchbook.user_input.yaml_file import Strict, load_model
 
 OUTPUTS = Path(__file__).parent / "outputs"
 # A place to be filled in; digits in braces are a pattern's.

@@ -24,7 +24,7 @@ from benchbook.paths import resolve
 from benchbook.user_input import user_file
 from benchbook.user_input.bounds import matching
 from benchbook.user_input.choices import meant, one_of, slip_of
-from benchbook.yamlfile import Strict, load_yaml, validate
+from benchbook.user_input.yaml_file import Strict, load_yaml, validate
 
 # Not for the kit alone: what else lies there would be mixed with its files, and cleaned with them.
 _NOT_OURS = {"~", "/", "/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/root", "/run", "/sbin", "/sys", "/usr"}

@@ -17,7 +17,7 @@ from pydantic_core import PydanticCustomError
 from benchbook.errors import BadInput
 from benchbook.hosts.endpoint import at
 from benchbook.user_input.choices import slip_of
-from benchbook.yamlfile import load_model
+from benchbook.user_input.yaml_file import load_model
 
 # What TiUP takes where the file says nothing; a relative folder of data lies in that of the deployed server, and one of
 # a server's programs in the user's home, whatever `global` says (pkg/cluster/spec: setCustomDefaults, Abs).

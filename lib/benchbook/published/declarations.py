@@ -8,7 +8,7 @@ from pydantic import Field, StrictStr
 
 from benchbook.documents.findings import Severity
 from benchbook.user_input.bounds import matching
-from benchbook.yamlfile import Strict
+from benchbook.user_input.yaml_file import Strict
 
 # Beyond 2^53 a whole number is none any more once it is calculated with.
 Whole = Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)]

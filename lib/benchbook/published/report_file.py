@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StrictBool, model_validator
 
-from benchbook import yamlfile
 from benchbook.errors import BadInput
 from benchbook.published.declarations import (
     Buckets,
@@ -27,11 +26,11 @@ from benchbook.published.declarations import (
     Text,
     Trend,
 )
-from benchbook.user_input import user_file
+from benchbook.user_input import user_file, yaml_file
 from benchbook.user_input.bounds import matching
 from benchbook.user_input.choices import one_of
 from benchbook.user_input.strict_yaml import json_text
-from benchbook.yamlfile import Strict
+from benchbook.user_input.yaml_file import Strict
 
 Role = Literal["level", "metric", "note"]
 # Tables, columns and factors name files, rows and figures.
@@ -274,12 +273,12 @@ def _once(names: Iterable[str], problem: str) -> None:
 
 def read_report(path: Path) -> Report:
     """Return the model of a `report.yaml`. Raise BadInput naming the file, the key, the value and the fix."""
-    return yamlfile.load_model(Report, path)
+    return yaml_file.load_model(Report, path)
 
 
 def read_package(path: Path) -> PackageMeta:
     """Return the model of a `datapackage.json`. Raise BadInput naming the file, the key, the value and the fix."""
-    return yamlfile.validate(PackageMeta, package_json(path), path)
+    return yaml_file.validate(PackageMeta, package_json(path), path)
 
 
 def package_json(path: Path) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from benchbook.systems.existing_server import EndpointSystem
 from benchbook.systems.server import Service
 from benchbook.user_input import user_file
 from benchbook.user_input.choices import one_of
-from benchbook.yamlfile import load_model
+from benchbook.user_input.yaml_file import load_model
 
 GROUP = "systems"
 VERSIONS_FILE = "versions.yaml"

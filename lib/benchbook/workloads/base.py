@@ -31,7 +31,7 @@ from benchbook.probes.samples import COLUMNS
 from benchbook.profiles import LoadSize, Profile
 from benchbook.systems.base import CONNECTIONS
 from benchbook.systems.statements import ANSWERED_S
-from benchbook.yamlfile import validate
+from benchbook.user_input.yaml_file import validate
 
 GROUP = "workloads"
 # A line that says what is wrong with an option.

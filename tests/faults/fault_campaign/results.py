@@ -16,7 +16,7 @@ from pydantic import Field
 
 from benchbook import paths
 from benchbook.user_input.atomic_file import replace_text
-from benchbook.yamlfile import Strict
+from benchbook.user_input.yaml_file import Strict
 from fault_campaign.catalogue import PHASES
 from fault_campaign.checker import INVARIANTS
 
