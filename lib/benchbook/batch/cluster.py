@@ -59,7 +59,7 @@ _NO_PAGE: dict[str, Any] = {"dashboard": False, "dashboard_address": "127.0.0.1:
 def dask_setup(worker: Worker) -> None:
     """Run by each worker of this machine as it starts: Ctrl-C in the terminal, or its end, is for who drives the batch.
 
-    In the place of a worker that has died Dask puts another, which would begin its cell anew.
+    Dask replaces a worker that has died, and the new one would begin its cell anew.
     """
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)

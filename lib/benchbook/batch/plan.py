@@ -104,7 +104,7 @@ class Planned(NamedTuple):
 
 
 def load_s(asked: Mapping[str, object]) -> float:
-    """Return seconds that a load lasts by what was asked for; 0 where that does not say it."""
+    """Return how long a load is to last (s); 0 where what was asked for does not say it."""
     found = asked.get("time_s")
     return float(found) if isinstance(found, int | float) else 0.0
 

@@ -28,7 +28,7 @@ OPEN_FILES = 4096
 NO_DISKS = ("tmpfs", "nfs", "nfs4", "cifs")
 # What a host writes that only drives loads: their output, and samples.
 DRIVING_BYTES = 10**9
-# Says why none of what a name or address stands for is the host's own; nothing where a server can bind to one.
+# Prints why no server can bind to what a name or an address stands for; nothing where one can.
 _BIND = """\
 import socket, sys
 try:
@@ -93,7 +93,7 @@ def preflight(
 
 
 def check_addresses(session: Session) -> None:
-    """Look on all hosts whether their servers can bind. Raise HostUnusable."""
+    """Raise HostUnusable for a host whose servers cannot bind to its address."""
     session.each("asking for their addresses", with_retry(check_address))
 
 

@@ -182,7 +182,7 @@ def _uninterrupted() -> Iterator[None]:
     finally:
         for each, handler in before.items():
             signal.signal(each, handler or signal.SIG_DFL)
-        # A next report or round is not to begin.
+        # Else the next report, or round, would begin.
         for number in came:
             signal.raise_signal(number)
 

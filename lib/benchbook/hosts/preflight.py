@@ -214,7 +214,7 @@ def _by_name(line: tuple[str, str]) -> tuple[bool, str, int]:
 
 
 def other_files(inventory: Inventory, name: str, root: str) -> HostUnusable:
-    """Return that what a command has just made cannot be seen by SFTP."""
+    """Return the error of a host where SFTP does not show what a command has just made."""
     said = "SFTP does not show the folder that commands see, and the kit moves files by it"
     fix = "take ChrootDirectory out of its /etc/ssh/sshd_config, or set ssh.user to an account that it is not for"
     return HostUnusable(said, file=inventory.file, key=f"hosts.{name}", value=root, fix=fix)

@@ -133,7 +133,7 @@ class Session:
         return on_each(what, self.hosts.values(), step, timeout=timeout)
 
     def with_role(self, role: str) -> list[Host]:
-        """Return the session's hosts with this role; raises BadInput where the inventory has none."""
+        """Return the session's hosts with this role. Raise BadInput where the inventory has none."""
         return [self.hosts[name] for name in self.inventory.require(role)]
 
     def start(self, host: Host, name: str, command: Command) -> Job:

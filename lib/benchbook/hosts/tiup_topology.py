@@ -351,7 +351,7 @@ def _of_topology(values: Mapping[str, object], overall: TiupGlobal, instance: Ti
 
 
 def _mapping(value: object) -> Written:
-    """Return a copy; of what is no mapping whoever reads the inventory says so."""
+    """Return a copy; an empty one of what is no mapping, which the inventory's model refuses."""
     return dict(value) if isinstance(value, dict) else {}
 
 

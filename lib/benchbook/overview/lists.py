@@ -170,7 +170,7 @@ def print_runs(reports: Sequence[str], console: Console, *, as_json: bool = Fals
 
 
 def campaigns_of(reports: Sequence[str]) -> Iterator[Campaign]:
-    """Return those of these reports, or of all, that can be read, the latest first."""
+    """Yield the campaigns of these reports, or of all, that can be read, the latest first."""
     return readable(folder for folder in reversed(begun()) if not reports or folder.parent.name in reports)
 
 

@@ -14,10 +14,10 @@ from benchbook.systems.server import ServerProgram
 from benchbook.systems.sql import RETRIED, RETRY_NOTE, query
 from benchbook.systems.statements import literal
 
-# As many as it takes by itself (servercfg.DefaultMaxConnections is 1,000); for more it is raised.
+# Dolt's own default (servercfg.DefaultMaxConnections); it is raised for more clients.
 _CONNECTIONS = 1000
-# Its home is the job's folder: there stands that it is to tell nobody how it is used. Without an account it would make
-# root@localhost, without a password. Of a statement that fails it prints the whole, a password with it.
+# Dolt's home is the job's folder: config_global.json there has it report its use to nobody. Without an account it would
+# make root@localhost, without a password. It prints a statement that fails, with the password in it.
 _STARTS = """\
 mkdir -p .dolt && cp config_global.json .dolt/ && export DOLT_ROOT_PATH="$PWD" &&
 "$0" --data-dir "$1" sql --file accounts.sql || exit
