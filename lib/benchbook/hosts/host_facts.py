@@ -28,22 +28,6 @@ OPEN_FILES = 4096
 NO_DISKS = ("tmpfs", "nfs", "nfs4", "cifs")
 # What a host writes that only drives loads: their output, and samples.
 DRIVING_BYTES = 10**9
-# Prints why no server can bind to what a name or an address stands for; nothing where one can.
-_BIND = """\
-import socket, sys
-try:
-    found = socket.getaddrinfo(sys.argv[1], 0, type=socket.SOCK_STREAM)
-except OSError as problem:
-    sys.exit(print(problem.strerror))
-for family, kind, protocol, _, where in found:
-    try:
-        with socket.socket(family, kind, protocol) as server:
-            server.bind(where)
-        sys.exit()
-    except OSError as problem:
-        said = problem.strerror
-print(said)
-"""
 
 
 def gather(host: Host) -> HostFacts:
@@ -101,7 +85,7 @@ def check_address(host: Host) -> None:
     """Raise HostUnusable where servers are to bind to what is no address of their host: an alias, or that of a NAT."""
     if not set(host.host.roles) - {"client", *open_ports.EVERYWHERE}:
         return
-    why = host.run([host.python, "-c", _BIND, host.address]).stdout.strip()
+    why = host.run([*program_on(host, "hosts", "can_bind.py"), host.address]).stdout.strip()
     if not why:
         return
     own, ssh_address = host.probe().own_address, host.host.ssh_address or host.address
