@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from forked import forked
-from kit import PATIENCE_S, PROFILE, ROOT, Home, paragraph
+from kit import LAB_SSH, PATIENCE_S, PROFILE, ROOT, Home, paragraph
 
 from benchbook.analysis import results
 from benchbook.campaign.store import Campaign
@@ -74,8 +74,7 @@ def report_of_redis(home: Home, net: str) -> None:
     changed = notebook.read_text().replace('system: str = \\"mariadb\\"', 'system: str = \\"my_redis\\"')
     notebook.write_text(changed.replace('source=\\"sysbench\\"', 'source=\\"my_redis_benchmark\\"'))
     hosts = {"a": {"address": f"{net}.61", "roles": ["client"]}, "b": {"address": f"{net}.62", "roles": ["my_redis"]}}
-    ssh = {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10}
-    home.write("env/hosts/lab_redis.yaml", {"lab": True, "ssh": ssh, "hosts": hosts})
+    home.write("env/hosts/lab_redis.yaml", {"lab": True, "ssh": LAB_SSH, "hosts": hosts})
     size = {"keys": KEYS, "requests": REQUESTS, "time_s": 2}
     profile = {**PROFILE, "reset": "restore", "loads": {"my_redis_benchmark": size}, "probes": ["sockets", "replies"]}
     home.write("env/profiles/tiny.yaml", profile)

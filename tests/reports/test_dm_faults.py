@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import pytest
-from kit import OWN_PROBES, PROFILE, Home, words_of
+from kit import LAB_SSH, OWN_PROBES, PROFILE, Home, words_of
 
 from benchbook import parameters, paths, published
 from benchbook.analysis import cpu_use
@@ -71,9 +71,8 @@ def dm_home(tmp_path_factory: pytest.TempPathFactory, net: str) -> Iterator[Home
     roles = {"dm": ["dm-worker", "dm-master"], "mysql": ["mysql", "client"], "tidb": ["tidb"]}
     hosts = {name: {"address": f"{net}.{41 + i}", "roles": mine} for i, (name, mine) in enumerate(roles.items())}
     secret = {"password_file": ".lab/secrets/database"}
-    ssh = {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10}
     systems = {"tidb": {"port": 4000, "status_port": 10080, **secret}, "mysql57": {"port": 3306, **secret}}
-    home.write(f"env/hosts/{WHERE}.yaml", {"lab": True, "ssh": ssh, "hosts": hosts, "systems": systems})
+    home.write(f"env/hosts/{WHERE}.yaml", {"lab": True, "ssh": LAB_SSH, "hosts": hosts, "systems": systems})
     home.write("env/profiles/tiny.yaml", {**PROFILE, "dm": SIZE, "probes": list(OWN_PROBES)})
     for name, text in OWN_PROBES.items():
         home.write(f"env/probes/{name}.py", text)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
-from kit import PROFILE, Home, until
+from kit import LAB_SSH, PROFILE, Home, until
 
 from benchbook import published
 from benchbook.build.programs import is_built
@@ -53,7 +53,7 @@ def moving_home(home: Home, net: str) -> Iterator[Home]:
     java = home.write("java", "#!/bin/sh\nexec sleep 300\n")
     java.chmod(0o755)
     lab = {
-        "lab": True, "ssh": {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10},
+        "lab": True, "ssh": LAB_SSH,
         "hosts": {"source": {"address": f"{net}.64", "roles": ["source", "client"]},
                   "target": {"address": f"{net}.65", "roles": ["target"]}},
         "systems": {"mongo": {"port": 27017}}, "programs": {"java": str(java)},

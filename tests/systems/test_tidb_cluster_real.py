@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from faulty import Victims, loses_what_was_killed, planned
-from kit import OFFERED, PROFILE, Home, words_of
+from kit import LAB_SSH, OFFERED, PROFILE, Home, words_of
 
 from benchbook.build import programs
 from benchbook.campaign import run as campaign_run
@@ -62,10 +62,9 @@ def deployed(cluster_home: Home, net: str) -> Iterator[Inventory]:
     if missing := [name for name in TiDBCluster.builds if not programs.is_built(name)]:
         pytest.fail(f"build first: make {' '.join(f'build-{name}' for name in missing)}")
     cluster_home.write("topology.yaml", topology(cluster_home, net))
-    ssh = {"port": 2222, "key": ".lab/keys/client", "known_hosts": ".lab/known_hosts", "lease_s": 10}
-    password = {"password_file": ".lab/secrets/database"}
+    systems = {"tidb_cluster": {"password_file": ".lab/secrets/database"}}
     hosts = {"executor": {"address": f"{net}.50", "roles": ["client"]}}
-    own = {"lab": True, "ssh": ssh, "topology": "topology.yaml", "hosts": hosts, "systems": {"tidb_cluster": password}}
+    own = {"lab": True, "ssh": LAB_SSH, "topology": "topology.yaml", "hosts": hosts, "systems": systems}
     cluster_home.write(f"env/hosts/{NAME}.yaml", own)
     cluster_home.write("env/profiles/tiny.yaml", {**PROFILE, "sysbench": {**PROFILE["sysbench"], **DATA}})
     inventory = load_inventory(NAME)
