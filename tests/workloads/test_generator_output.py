@@ -489,8 +489,9 @@ def test_any_other_text_is_refused() -> None:
 @pytest.mark.parametrize(
     ("name", "printed", "said"),
     [
-        # As pgbench's own source writes them: up to version 11, and from 12 on; its stdout ("starting vacuum...") may
-        # stand before them in one file.
+        # As pgbench's own source writes them: in 9.4, up to version 11, and from 12 on; its stdout ("starting
+        # vacuum...") may stand before them in one file.
+        ("pgbench", "Client 3 aborted in state 5: ERROR:  deadlock detected", "ERROR:  deadlock"),
         ("pgbench", "client 3 aborted in command 5 (SQL) of script 0; ERROR:  deadlock detected", "ERROR:  deadlock"),
         ("pgbench", 'connection to database "x" failed:\nFATAL:  sorry, too many clients already', "FATAL:  sorry"),
         ("pgbench", 'starting vacuum...pgbench: error: ERROR:  relation "t" does not exist', "pgbench: error: ERROR:"),
