@@ -752,6 +752,14 @@ def test_what_a_picture_stands_before_is_headed_by_its_caption(tmp_path: Path) -
     assert [(one.role, one.quantity, one.unit) for one in table.columns[1:]] == [("metric", "throughput", "MB/s")] * 3
 
 
+@pytest.mark.parametrize("headings", [["1 process", "4 processes"], ["1 node", "3 nodes"], ["1 clerk", "8 clerks"]])
+def test_columns_that_stand_for_levels_are_measured_the_first_one_as_well(tmp_path: Path, headings: list[str]) -> None:
+    rows = "| a | 100 | 128 |\n| b | 200 | 300 |\n| c | 300 | 500 |\n"
+    (tmp_path / "report.md").write_text(f"| Store | {' | '.join(headings)} |\n|--|--|--|\n{rows}")
+    (table,) = reading(str(tmp_path / "report.md")).tables
+    assert [column.role for column in table.columns] == ["level", "metric", "metric"]
+
+
 @pytest.mark.parametrize(
     ("headings", "quantities"),
     [

@@ -200,6 +200,10 @@ def with_rows_as_columns(table: Table) -> Table | None:
     return Table(table.id, table.section, table.caption, table.line, [level, *columns], rows)
 
 
+# A number, and the plural that others than 1 have.
+_LEVEL = re.compile(r"\d[\d.,]*[kKM]?|(?<=[a-z]s)es\b|(?<=[a-z][a-rt-z])s\b")
+
+
 def _table(block: Block, id: str, section: str, caption: str, style: Style) -> Table | None:
     header = [row for row in block.rows[: block.header] if any(row)]
     body = block.rows[block.header :]
@@ -222,12 +226,12 @@ def _table(block: Block, id: str, section: str, caption: str, style: Style) -> T
     ]
     columns: list[Column] = []
     # Columns that stand for levels, "1 process", "4 processes": what is below is measured.
-    series = Counter(_NUMERAL.sub("#", heading) for heading in heads if re.search(r"\d", heading))
+    series = Counter(_LEVEL.sub("", heading) for heading in heads if re.search(r"\d", heading))
     for place, heading in enumerate(heads):
         mine = [row[place] for row in cells]
         first = not any(one.role in {"metric", "delta"} for one in columns)
         columns.append(column(heading, [cell.figures for cell in mine], [cell.text for cell in mine], first=first))
-        if place and columns[-1].role == "level" and series[_NUMERAL.sub("#", heading)] > 1:
+        if place and columns[-1].role == "level" and series[_LEVEL.sub("", heading)] > 1:
             columns[-1] = columns[-1]._replace(quantity="", unit=unit_of(heading), role="metric", sure=0.5)
         scale = scale_of(heading) if columns[-1].quantity in {"throughput", "count"} else 1.0
         if scale != 1.0:
@@ -260,9 +264,6 @@ def _bare_ranks(columns: list[Column]) -> list[Column]:
         else one
         for place, one in enumerate(columns)
     ]
-
-
-_NUMERAL = re.compile(r"\d[\d.,]*[kKM]?")
 
 
 def _times(one: Figure, scale: float) -> Figure:
