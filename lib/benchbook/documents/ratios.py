@@ -13,7 +13,7 @@ from benchbook.documents.columns import Column
 from benchbook.documents.findings import Kind, Passed, Severity
 from benchbook.documents.findings import figure as shown
 from benchbook.documents.tables import Table
-from benchbook.documents.units import factor, is_rate
+from benchbook.documents.units import SECONDS, factor, is_rate, is_time
 
 # Of 120 errors planted in benchmarks/documents, 100 are found; beside each, what other values find.
 SAME = 0.004
@@ -61,21 +61,18 @@ def constants(table: Table) -> Iterator[Outcome]:
         rows = _products(table, (whole, first, second), lambda x, y, z: x / (y * z))
         off = _odd_one(rows, SAME)
         if off is not None:
-            law = _is_littles_law(table, (whole, first, second))
+            law = any(_is_littles_law(table, *order) for order in permutations((whole, first, second)))
             sharp |= {frozenset((whole, first, second))} if law else set()
             said: tuple[Kind, Severity] = ("Little's law", "suspicious") if law else ("ratio", "contradiction")
             yield from _odd(table, (whole, first, second), "{} / ({} x {})", rows, off, *said)
     for clients, rate, latency in permutations(places, 3):
-        law = table.columns[clients].quantity == "concurrency" and is_rate(table.columns[rate].unit)
-        scale = factor(table.columns[latency].unit, "s")
         if (
-            not law
-            or scale is None
-            or table.columns[latency].quantity not in {"mean", "latency"}
+            not _is_littles_law(table, clients, rate, latency)
             or (min(rate, latency), max(rate, latency)) in related
             or frozenset((clients, rate, latency)) in sharp
         ):
             continue
+        scale = SECONDS[table.columns[latency].unit]
         rows = _products(table, (clients, rate, latency), lambda n, x, t, s=scale: n / (x * t * s))
         off = _odd_one(rows, LITTLE)
         if off is not None and len({table.rows[row][clients].text for row, *_ in rows}) > 1:
@@ -83,17 +80,21 @@ def constants(table: Table) -> Iterator[Outcome]:
             yield from _odd(table, (clients, rate, latency), words, rows, off, "Little's law", "suspicious")
 
 
-def _is_littles_law(table: Table, places: Sequence[int]) -> bool:
-    """Return whether columns are clients, a rate and a mean latency."""
-    columns = [table.columns[place] for place in places]
-    timed = any(one.quantity in {"mean", "latency"} and factor(one.unit, "s") for one in columns)
-    return timed and any(one.quantity == "concurrency" for one in columns) and any(is_rate(one.unit) for one in columns)
+def _is_littles_law(table: Table, clients: int, rate: int, latency: int) -> bool:
+    """Return whether these columns are clients, a rate and a mean latency."""
+    columns = table.columns
+    is_law = columns[clients].quantity == "concurrency" and is_rate(columns[rate].unit)
+    return is_law and _is_mean_latency(columns[latency])
+
+
+def _is_mean_latency(column: Column) -> bool:
+    return column.quantity in {"mean", "latency"} and is_time(column.unit)
 
 
 def _is_alike_by_chance(columns: tuple[Column, Column], rows: list[Product], off: list[Product]) -> bool:
-    """Return whether two columns are but close to each other.
+    """Return whether two columns are only close to each other.
 
-    By design only counts and rates are so that are the same, and what stands there in two units: MB/s and MiB/s.
+    They are alike by design if they are the same counts or rates, or one amount in two units: MB/s and MiB/s.
     """
     held = [one for one in rows if one not in off]
     scale = factor(columns[0].unit, columns[1].unit) or 1.0
@@ -107,17 +108,15 @@ def _is_alike_by_chance(columns: tuple[Column, Column], rows: list[Product], off
 def _is_of_clients(table: Table, places: Sequence[int], rows: list[Product], off: list[Product]) -> bool:
     """Return whether rate x mean latency is odd where other clients ran: another level, or a whole number as elsewhere."""
     rate, time = sorted((table.columns[place] for place in places), key=lambda one: not is_rate(one.unit))
-    scale = factor(time.unit, "s")
-    if time.quantity not in {"mean", "latency"} or scale is None:
+    if not _is_mean_latency(time):
         return False
     levels = [place for place, column in enumerate(table.columns) if column.quantity == "concurrency"]
     others = set(range(len(table.rows))) - {row for row, *_ in off}
     if levels:
         known = {table.rows[row][place].text for row in others for place in levels}
         return any(table.rows[row][place].text not in known for row, *_ in off for place in levels)
-    clients = [
-        value * scale for value in (median(value for _, _, value, _ in rows), *(value for _, _, value, _ in off))
-    ]
+    products = (median(value for _, _, value, _ in rows), *(value for _, _, value, _ in off))
+    clients = [value * SECONDS[time.unit] for value in products]
     return rate.unit == "1/s" and all(round(n) >= 1 and abs(n - round(n)) < 0.01 for n in clients)
 
 
