@@ -91,7 +91,7 @@ class Quoted(NamedTuple):
 
 
 def _clause(text: str, gap: Gap) -> str:
-    """Return the part of a sentence, between commas, that tells a gap: its metric is meant, if it names one."""
+    """Return the part of a sentence, between commas, that tells a gap: if it names a metric, the gap is of that."""
     return next((part for part in re.split(r"[,;:]\s|[，；：]", text) if gap.printed in part), text)
 
 

@@ -21,9 +21,7 @@ _ALWAYS = re.compile(
     r"\b(?:in all cases|always|consistently|uniformly|at every|across all|all workloads)\b|始终|均(?:优于|高于)",
     re.IGNORECASE,
 )
-_BY = re.compile(r"(\d+(?:\.\d+)?)\s?[%％]", re.IGNORECASE)
-
-
+_BY = re.compile(r"(\d+(?:\.\d+)?)\s?[%％]")
 _OF_OTHERS = re.compile(r"latenc|\bp\d\d|percentile|memory|\bcpu\b|延迟|内存", re.IGNORECASE)
 _OF_RATES = re.compile(r"\b(?:tps|qps|throughput|faster|slower)\b|吞吐", re.IGNORECASE)
 _LESS = re.compile(r"\b(?:slower|lower|less|fewer|worse|behind|worst|lowest)\b|低于|慢于", re.IGNORECASE)

@@ -62,11 +62,12 @@ class FigurePattern(Strict):
 
     A name may have groups of the pattern in it ("{op}_p{percent}_ms"): then it is a figure for each match. The group
     `value` is the number (without it, the first one), `unit` its unit, which without that is `printed`, or `unit`
-    itself. `within` cuts out the part that is searched, and has groups as well. A mean is the sum of all `events`,
-    divided by `divided_by` of them where there are more. In a run with a `total_time_s`, the figure `instead` takes its
-    place where it is missing. In one of `long_s` and more (by that, or by its `events`) it does so, too, where it
-    differs from that by more than `apart` (a share); but not where `unless` is found before the report. A shorter one
-    does not tell which of two figures that are so far apart is its own, and is refused.
+    itself. `within` cuts out the part that is searched, and has groups as well. `divided_by`: of a mean, by how many
+    `events` at most the program divides the sum of all; what it prints is put right.
+
+    The figure `instead` takes its place where it is missing from a run with a `total_time_s`, and where the two are
+    more than `apart` (a share) apart in a run of `long_s` or more, by its time or its `events`; not where `unless` is
+    found before the report. A shorter run whose two are so far apart is refused: nothing tells which is its own.
     """
 
     unit: str = Field(min_length=1)

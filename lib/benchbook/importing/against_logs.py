@@ -161,7 +161,8 @@ def _is_called(level: str, heading: str) -> bool:
 def _named(words: str, logs: Sequence[Log], *, is_heading: bool = False) -> list[Log]:
     """Return the logs of the one workload, system, or number of threads that is named in words; else all of them.
 
-    A system that is a number, as a version, may be the one number of a heading, which is never one of tables or pages.
+    A system whose name is a number, such as a version, is named by a heading that has no other number. Other words may
+    number tables or pages.
     """
     said, found = _plain(words), list(logs)
     for level in ("workload", "system"):

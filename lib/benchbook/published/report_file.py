@@ -124,8 +124,8 @@ class TableDesign(Strict):
     """The published design of one table: its factors and their levels, what was held fixed, the command's options.
 
     `pairs` lists the combinations that were run, in the order of `factors`, where that is not every combination. `load`
-    names the load generator that runs it. Without `table`, its table has its name. What of `workload`, `factors` and
-    `fixed` is left out is as that table says.
+    names the load generator that runs it. Where `table` is left out, it is the table of the same name; `workload`,
+    `factors` and `fixed` that are left out are what that table says.
     """
 
     name: Text

@@ -156,7 +156,7 @@ class Published:
         return self.tables[id]
 
     def duration_s(self, table: str) -> float | None:
-        """Return seconds that one load of this table lasted, where the report says so of its design or of the table."""
+        """Return how many seconds one load of this table lasted, where the report says so of its design or table."""
         said = [e.fixed["time_s"] for e in self.report.design if e.table == table and "time_s" in e.fixed]
         if not said and table in self.tables and "time_s" in self.tables[table].fixed:
             said = [self.tables[table].fixed["time_s"]]
