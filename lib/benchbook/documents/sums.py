@@ -61,8 +61,8 @@ def totals(table: Table) -> Iterator[Outcome]:
         yield Passed("sum", held)
         for place, printed, name, value, parts in broken if held > len(broken) or (held and len(broken) == 1) else []:
             sentence = (
-                f"{label} of {table.columns[place].heading} is printed as {printed.printed}; {name} of the {len(parts)} rows above is {shown(value)}, "
-                f"and {counted(held, 'other column comes', 'other columns come')} out."
+                f"{label} of {table.columns[place].heading} is printed as {printed.printed}; {name} of the {len(parts)} rows above is {shown(value)}; "
+                f"in {counted(held, 'other column')} the two are the same."
             )
             lines = [
                 f"{' + '.join(part.printed for part in parts[:12])}{' + ...' if len(parts) > 12 else ''}: {name} is {shown(value)}; printed {printed.printed}"

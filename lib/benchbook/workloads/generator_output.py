@@ -64,8 +64,8 @@ _FENCED = re.compile(r"^([ \t]*(```|~~~).*\n)((?s:.*?))(?=^[ \t]*\2)", re.MULTIL
 _INDENTED = re.compile(r"(?:\A|(?<=\n)[ \t]*\n)(?:[ \t]+\S.*(?:\n|\Z)|[ \t]*\n)+")
 # A number that somebody has set in bold type.
 _BOLD = re.compile(r"\*\*(\d[\d.,]*)\*\*")
-# Others that measure, by a line that each of them alone prints.
-_OTHERS = {
+# Load generators without a file, by a line that each of them alone prints.
+_WITHOUT_FILE = {
     # Of disks, until MongoDB 4.0: seconds at one, two, four ... threads, for as long as it is let, and no report.
     "mongoperf": r"^new thread, total running : \d+$",
     "mysqlslap": r"^\s*Average number of seconds to run all queries: ",
@@ -142,7 +142,7 @@ def runs(text: str) -> list[GeneratorRun]:
             if what := next((what for what, first in program.not_read.items() if re.match(first, as_printed)), ""):
                 said = f"{what} of {program.title}, which is not read: what {program.title} printed at its end is"
                 raise OutputNotParseable(said, output=text)
-        if other := next((name for name, line in _OTHERS.items() if re.search(line, text, re.MULTILINE)), ""):
+        if other := next((name for name, line in _WITHOUT_FILE.items() if re.search(line, text, re.MULTILINE)), ""):
             said = f"the output of {other}, which is not read here; env/workloads/{other}.yaml may say how it is"
             raise OutputNotParseable(said, output=text)
         titles = ", ".join(program.title for program in programs().values())
@@ -287,7 +287,7 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
     elif form.inexact and (order := re.search(form.inexact, report)):
         problem = f"{title} prints the order of its figure, and not the figure: {' '.join(order[0].split())}{fix}"
     elif ambiguous := _ambiguous(form, figures, before):
-        problem = f"{title} does not tell which figure is its own: {ambiguous}{fix}"
+        problem = f"nothing tells which figure of {title} counts: {ambiguous}{fix}"
     elif "events" in figures and not figures["events"].value:
         problem = f"{title} did nothing: it prints 0 events"
     elif not any([q.value for q in figures.values() if q.unit.startswith("1/")] or [q.value for q in figures.values()]):

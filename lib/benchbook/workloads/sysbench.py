@@ -46,7 +46,7 @@ OPTIONS = frozenset(
 _IGNORED = "mysql-ignore-errors"
 # How long all threads may take to connect. sysbench 1.1 waits 30 s unless it is told (src/sysbench.c); 1.0.20 waits as
 # long and cannot be told. 90 is what YugabyteDB's instructions give, and within the `_SLACK_S` of a load.
-_UNTIL_UP, _UNTIL_UP_S = "thread-init-timeout", 90
+_INIT_TIMEOUT, _INIT_TIMEOUT_S = "thread-init-timeout", 90
 # Statements that a thread of these prepares for each table, and how many of them are of ranges.
 _PREPARED = {
     "oltp_delete": (1, 0),
@@ -264,7 +264,7 @@ class Sysbench(LoadGenerator[SysbenchSize]):
 
     def __init__(self, size: SysbenchSize, options: Sequence[str], seed: int) -> None:
         super().__init__(size, options, seed)
-        self._can_wait: set[str] = set()
+        self._takes_init_timeout: set[str] = set()
 
     def version(self, client: Host) -> str:
         """Return its version. Raise HostUnusable for 0.4 and 0.5, which take other options and print no histogram."""
@@ -280,8 +280,8 @@ class Sysbench(LoadGenerator[SysbenchSize]):
                 value=self.programs[client.name],
                 fix="install sysbench 1.0 or 1.1 there, or name its path here",
             )
-        if f"--{_UNTIL_UP}=" in client.run([self.programs[client.name], "--help"]).stdout:
-            self._can_wait.add(client.name)
+        if f"--{_INIT_TIMEOUT}=" in client.run([self.programs[client.name], "--help"]).stdout:
+            self._takes_init_timeout.add(client.name)
         return name
 
     # -- its data -----------------------------------------------------------------------------------------------
@@ -337,7 +337,7 @@ class Sysbench(LoadGenerator[SysbenchSize]):
         return misread(options_of(self.options), printed)
 
     def command(self, client: Host, endpoints: Sequence[Endpoint], load: Load) -> Command:
-        longer = {_UNTIL_UP: str(_UNTIL_UP_S)} if client.name in self._can_wait else {}
+        longer = {_INIT_TIMEOUT: str(_INIT_TIMEOUT_S)} if client.name in self._takes_init_timeout else {}
         options = also_ignoring({**longer, **options_of(self.options)}, load.retried_errors)
         part = SysbenchLoad(str(load.levels["workload"]), load.threads, load.time_s, self.dataset, load.rate, options)
         return run(self.programs[client.name], endpoints, part)
