@@ -300,6 +300,15 @@ def test_the_headline_says_what_came_out_here_where_it_says_nothing_of_the_repor
     assert summary.headline(some) == f"On 2 shared cores, of 4 claims 3 {said} and 1 was not run."
 
 
+def test_the_headline_of_several_systems_names_each_in_a_sentence_of_its_own() -> None:
+    claims = [judged(id=f"c{n}", system=system, here="holds") for n, system in enumerate(("a", "a", "b"))]
+    setting = {"where": "2 shared cores", "data": "data of scale 1"}
+    given = results.parse(found(profile="lab", systems=[], setting=setting, claims=claims))
+    assert summary.headline(given) == (
+        "On 2 shared cores with data of scale 1. a: both claims hold; b: the one claim holds."
+    )
+
+
 @pytest.mark.parametrize(
     ("changes", "look", "said"),
     [

@@ -30,8 +30,11 @@ LOOKS = {
 
 _HOW = (
     "An interval inside the claimed range: the claim holds here; outside: it fails; across an edge: open. "
-    "Intervals are widened for the number of claims: the chance of even one wrong verdict is at most {} (Holm), unless "
-    "repetitions miss what a cell does: one that is slow 30% of the time is fast throughout {} in {:.0%} of campaigns."
+    "Intervals are widened for the number of claims: the chance of even one wrong verdict is at most {} (Holm)"
+)
+_UNLESS = (
+    ", unless repetitions miss what a cell does: one that is slow 30% of the time is fast throughout {} in {:.0%} of "
+    "campaigns"
 )
 
 
@@ -98,8 +101,9 @@ def _system(name: str, claims: Sequence[JudgedClaim], folder: Path, smoke: bool)
         return table
     figure = plots.claims(results.claims_frame(tested), smoke=smoke)
     alt, _ = output.words(figure)
-    n = min(claim.n or 0 for claim in tested)
-    how = _HOW.format(error_rate(tested), counted(n, "repetition"), 0.7**n)
+    n = min((claim.n for claim in tested if claim.n), default=0)
+    unless = _UNLESS.format(counted(n, "repetition"), 0.7**n) if n else ""
+    how = f"{_HOW.format(error_rate(tested))}{unless}."
     figure = plots.described(figure, alt, f"{name}: each claim's effect. {how}")
     output.save(figure, folder / f"{name.replace(':', '_')}-claims.png")
     return show.stack([output.picture(figure), table])

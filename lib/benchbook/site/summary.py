@@ -33,19 +33,19 @@ def headline(found: Results) -> str:
     smoke = "Smoke run: " if found.profile == "smoke" else ""
     systems = list(dict.fromkeys(claim.system for claim in found.claims))
     if len(systems) < 2:
-        text = f"{_circumstances(found, _named(found.systems))}{_counted(found, found.claims)}."
+        between, words = ", ", [_circumstances(found, _named(found.systems)), _counted(found, found.claims)]
     else:
         each = [f"{_called(found, name)}: {_counts([c for c in found.claims if c.system == name])}" for name in systems]
-        text = f"{_circumstances(found, [])}{'; '.join(each)}."
+        between, words = ". ", [_circumstances(found, []), "; ".join(each)]
+    text = f"{between.join(filter(None, words))}."
     return f"{smoke}{text}" if smoke else _sentence_case(text)
 
 
 def _circumstances(found: Results, systems: Sequence[str]) -> str:
-    """ "On 2 shared cores with TiDB 6.5 and 1,000-row tables, "; empty where nothing is known."""
+    """ "On 2 shared cores with TiDB 6.5 and 1,000-row tables"; empty where nothing is known."""
     where = f"on {found.setting.where}" if found.setting.where else ""
     parts = _joined([*systems, *([found.setting.data] if found.setting.data else [])])
-    said = " ".join(filter(None, (where, f"with {parts}" if parts else "")))
-    return f"{said}, " if said else ""
+    return " ".join(filter(None, (where, f"with {parts}" if parts else "")))
 
 
 def _counted(found: Results, claims: Sequence[JudgedClaim]) -> str:
