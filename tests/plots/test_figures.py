@@ -382,6 +382,23 @@ def test_one_repetition_has_no_interval_and_its_figure_is_shown() -> None:
     assert told(drawn) == [("", [[1.0, 1.0], [8.0, 4.5, -1.8531, 10.8531]])]
 
 
+def test_intervals_are_told_of_bands_of_points_and_of_rows() -> None:
+    """t(0.975, 1) = 12.7062: of 1 and 3 the mean is 2 ± 12.7062, of 4 and 6 it is 5 ± 12.7062."""
+    frame = pd.DataFrame({"threads": [1, 1, 8, 8], "tps": [1.0, 3.0, 4.0, 6.0]})
+    band = sns.relplot(frame, kind="line", x="threads", y="tps", marker="o", errorbar=plots.interval)
+    ends = [[2.0, -10.7062, 14.7062], [5.0, -7.7062, 17.7062]]
+    assert told(band) == [("", [[1.0, *ends[0]], [8.0, *ends[1]]])]
+    points = sns.catplot(frame, kind="point", x="threads", y="tps", errorbar=plots.interval)
+    assert told(points) == [("", [["1", *ends[0]], ["8", *ends[1]]])]
+    # In rows an interval lies across. The second one is cut where the panel ends, of the third nothing is known.
+    rows = pd.DataFrame({
+        "panel": "a", "row": ["one", "two", "three"], "who": "open", "value": [1.0, 2.0, 3.0],
+        "low": [0.8, 1.5, np.nan], "high": [1.25, 9.0, np.nan],
+    })  # fmt: skip
+    drawn = forest(rows, {"a": Scale("effect", (0.5, 4.0))}, {"open": ("red", "o")}, hollow=True)
+    assert told(drawn) == [("open", [[1.0, "one", 0.8, 1.25], [2.0, "two"], [3.0, "three"]])]
+
+
 def test_a_percentile_is_the_least_latency_that_so_many_took() -> None:
     """Of 100 requests 99 took 1 ms, none 4 and one 8: p50 was told as 4, and p99 as 8, where 1 - 0.99 > 0.01."""
     histograms = pd.DataFrame({"workload": "a", "threads": 1, "latency_ms": [1.0, 4.0, 8.0], "count": [99, 0, 1]})

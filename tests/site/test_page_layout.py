@@ -9,14 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import pandas as pd
 import pytest
 from browser import browser, look, measure, violations
 from nbformat import v4
 from PIL import Image
+from playwright.sync_api import Locator
 
+from benchbook import plots
 from benchbook.analysis.results import JudgedClaim
 from benchbook.claims import section
 from benchbook.display import show
+from benchbook.plots import output
+from benchbook.plots.forest import Scale, forest
 from benchbook.site import publish
 
 pytestmark = pytest.mark.slow
@@ -87,6 +92,10 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     judged = [JudgedClaim.model_validate(claim) for claim in claims()]
     table_of_claims = section.html(judged, folder / "figures")
     outputs.append(v4.new_output("display_data", data={"text/html": table_of_claims.data}))
+    return published(folder, outputs)
+
+
+def published(folder: Path, outputs: list[Any]) -> Path:
     cells = [
         v4.new_markdown_cell("# A report\n\n## Results"),
         v4.new_code_cell("show()", outputs=outputs, execution_count=1),
@@ -186,6 +195,66 @@ def test_tables_are_sorted_filtered_by_address_and_saved(page: Path) -> None:
         for wanted, expected in (("threads ▼", ["3", "2", "1", "0"]), ("threads ▲", ["0", "1", "2", "3"])):
             opened.get_by_label("Sort table 1 by").select_option(wanted)
             assert opened.locator("#table-1 tbody tr > :first-child").all_inner_texts() == expected
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of two figures: published 100 and 300, measured 10 and 20 (15 to 25); a claim of 2.0 (1.5 to 2.5)."""
+    frame = pd.DataFrame({
+        "table": "t", "system": "tidb", "workload": "w", "metric": "tps", "unit": "1/s", "n": 3, "threads": [1, 4],
+        "published": [100.0, 300.0], "measured": [10.0, 20.0], "low": [8.0, 15.0], "high": [12.0, 25.0],
+    })  # fmt: skip
+    rows = pd.DataFrame({"panel": "a", "row": ["rises"], "who": "holds", "value": 2.0, "low": 1.5, "high": 2.5})
+    forest_plot = forest(rows, {"a": Scale("effect", (0.5, 4.0))}, {"holds": ("green", "o")})
+    levels = plots.levels(frame, "tps", x="threads", panel="workload", normalised=True)
+    figures = [levels, plots.described(forest_plot, "Claims.", "Effects.")]
+    outputs = [v4.new_output("display_data", data, metadata=about) for data, about in map(output.bundle, figures)]
+    return published(tmp_path_factory.mktemp("figures"), outputs)
+
+
+def at_mark(figure: Locator, series: int, mark: int) -> dict[str, float]:
+    """Where a mark stands in the picture that is shown, in pixels from the corner of that picture."""
+    image = figure.locator("picture:not([hidden]) img")
+    place, box = json.loads(image.get_attribute("data-values") or "")[series]["marks"][mark], image.bounding_box()
+    assert box
+    return {"x": place[0] * box["width"] / 1000, "y": place[1] * box["height"] / 1000}
+
+
+def test_a_figure_tells_the_value_under_the_pointer_and_saves_all_of_them(drawn: Path) -> None:
+    """Relative to one thread, 20 (15 to 25) beside 10 is 2 (1.5 to 2.5), and 300 beside 100 is 3."""
+    with browser() as started:
+        opened = look(started, drawn, 1440)
+        levels, claims = opened.locator("figure.bb-figure").all()
+
+        def told(figure: Locator, series: int, mark: int) -> str:
+            figure.locator("picture:not([hidden]) img").hover(position=at_mark(figure, series, mark))
+            return figure.locator(".value").inner_text()
+
+        def saved(figure: Locator) -> list[str]:
+            with opened.expect_download() as file:
+                figure.get_by_role("button", name="as CSV").click()
+            return Path(file.value.path()).read_text().splitlines()
+
+        assert told(levels, 0, 1) == "w · published · threads 4 · tps, relative 3"
+        # Both curves begin at 1: no mark hides another.
+        first = [f"w · {name} · threads 1 · tps, relative 1" for name in ("published", "tidb")]
+        assert told(levels, 1, 0).splitlines() == first
+        assert told(claims, 0, 0) == "rises · holds · effect 2 [1.5, 2.5]"
+        assert saved(claims) == ["panel,series,effect,y,low,high", ",holds,2,rises,1.5,2.5"]
+        levels.get_by_role("button", name="Show absolute values").click()
+        assert opened.url.endswith("?scale=absolute")
+        assert told(levels, 1, 1) == "w · tidb · threads 4 · tps (1/s) 20 [15, 25]"
+        assert saved(levels)[1:] == [
+            "w,published,1,100,,",
+            "w,published,4,300,,",
+            "w,tidb,1,10,8,12",
+            "w,tidb,4,20,15,25",
+        ]
+        assert violations(opened) == []
+        opened.keyboard.press("Escape")
+        assert not levels.locator(".value").is_visible()
+        opened.reload()
+        assert levels.get_by_role("button", name="Show relative values").is_visible()
 
 
 def test_without_script_the_figures_are_there_and_no_button_that_does_nothing(page: Path) -> None:

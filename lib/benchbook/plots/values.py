@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.category import StrCategoryLocator
-from matplotlib.collections import PathCollection
+from matplotlib.collections import PathCollection, PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.container import ErrorbarContainer
 from matplotlib.dates import DateLocator, num2date
@@ -32,8 +32,8 @@ def values(figure: Figure) -> list[dict[str, Any]]:
     """Return a series per line and colour: `panel`, `name` (of the legend), `x` and `y` (the axes' labels), `marks`.
 
     A mark: across and down in thousandths of the picture, its value on either axis (or the text of its tick), and the
-    ends of its interval, if there is one. Empty for a figure of more than MOST marks. The figure is read as
-    `savefig(bbox_inches="tight")` writes it.
+    ends of its interval, if there is one: of `x` where `y` names a row, else of `y`. Empty for a figure of more than
+    MOST marks. The figure is read as `savefig(bbox_inches="tight")` writes it.
     """
     figure.draw_without_rendering()
     box = figure.get_tightbbox().padded(mpl.rcParams["savefig.pad_inches"])
@@ -45,7 +45,8 @@ def values(figure: Figure) -> list[dict[str, Any]]:
     for number, axis in enumerate(figure.axes):
         title = (axis.get_title() or axis.get_title(loc="left")).split("\n")[0]
         labels = {"x": axis.get_xlabel() or across_all, "y": axis.get_ylabel() or up_all}
-        intervals = dict(_intervals(axis))
+        rows = _is_named(axis.yaxis)
+        intervals = dict(_intervals(axis, rows))
         for name, colour, x, y in chain(_of_lines(axis, names), _of_dots(axis, names)):
             pixel = axis.transData.transform((x, y))
             if not (np.isfinite(pixel).all() and axis.bbox.padded(1).contains(*pixel)):
@@ -57,7 +58,7 @@ def values(figure: Figure) -> list[dict[str, Any]]:
                 _tick_or_number(axis.xaxis, x),
                 _tick_or_number(axis.yaxis, y),
             ]
-            mark += intervals.get((colour, x), [])
+            mark += intervals.get((colour, y if rows else x), [])
             series = {"panel": title, "name": name, **labels, "marks": []}
             found.setdefault((number, colour, name), series)["marks"].append(mark)
     return list(found.values()) if sum(len(each["marks"]) for each in found.values()) <= MOST else []
@@ -95,7 +96,7 @@ def _of_lines(axis: Axes, names: Names) -> Iterator[tuple[str, str, float, float
     caps = [cap for each in axis.containers if isinstance(each, ErrorbarContainer) for cap in each.lines[1]]
     for line in (each for each in axis.lines if each not in caps):
         x, y = (np.asarray(each, dtype=float) for each in line.get_data(orig=False))
-        marked = line.get_marker() not in ("None", "", " ", None)
+        marked = _is_marked(line)
         # Without marks, two points are the line of no effect, or an interval, as all lines are beside categories.
         drawn = marked or (len(x) > 2 and not any(map(_has_categories, (axis.xaxis, axis.yaxis))))
         if line.get_transform() != axis.transData or line.get_label() == NO_VALUE or not drawn:
@@ -130,15 +131,36 @@ def _of_dots(axis: Axes, names: Names) -> Iterator[tuple[str, str, float, float]
                 yield _name(names, colour, outline), colour, float(x), float(y)
 
 
-def _intervals(axis: Axes) -> Iterator[tuple[tuple[str, float], list[float]]]:
-    """Yield the ends of each vertical error bar, by its colour and place; not of one that the panel cuts."""
-    edges = axis.get_ylim()
+def _intervals(axis: Axes, rows: bool) -> Iterator[tuple[tuple[str, float], list[float]]]:
+    """Yield the ends of each interval by colour and place: across in rows, else upright; none that the panel cuts."""
+    along, place = (0, 1) if rows else (1, 0)
+    edges = axis.get_xlim() if rows else axis.get_ylim()
+    for colour, points in _drawn_intervals(axis):
+        # Of an interval that is not known (NaN) no end is left.
+        if len(points) == 2 and points[0][place] == points[1][place] and np.isfinite(points).all():
+            low, high = sorted(point[along] for point in points)
+            if low not in edges and high not in edges:
+                yield (colour, float(points[0][place])), [_rounded(low), _rounded(high)]
+
+
+def _drawn_intervals(axis: Axes) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
+    """Yield colour and two ends of each error bar, of each line of two points without marks, of bands at each x."""
     for container in axis.containers:
         for bars in container.lines[2] if isinstance(container, ErrorbarContainer) else ():
-            # Of an interval that is not known (NaN) no end is left.
-            for (x, low), (end, high) in (each for each in bars.get_segments() if len(each) == 2):
-                if x == end and low not in edges and high not in edges:
-                    yield (to_hex(np.asarray(bars.get_color())[0]), float(x)), [_rounded(low), _rounded(high)]
+            yield from ((to_hex(np.asarray(bars.get_color())[0]), ends) for ends in bars.get_segments())
+    for line in axis.lines:
+        if len(line.get_xdata()) == 2 and not _is_marked(line) and line.get_transform() == axis.transData:
+            yield to_hex(line.get_color()), np.asarray(line.get_data(orig=False), dtype=float).T
+    for band in (each for each in axis.collections if isinstance(each, PolyCollection)):
+        for path in band.get_paths():
+            corners = np.asarray(path.vertices)
+            for x in np.unique(corners[:, 0]):
+                up = corners[corners[:, 0] == x, 1]
+                yield to_hex(np.asarray(band.get_facecolor())[0]), np.array([(x, up.min()), (x, up.max())])
+
+
+def _is_marked(line: Line2D) -> bool:
+    return line.get_marker() not in ("None", "", " ", None)
 
 
 def _has_categories(axis: Axis) -> bool:

@@ -264,6 +264,13 @@ told.className = "value";
 const spot = document.createElement("i");
 spot.className = "spot";
 const FAR = 30;
+const words = ({ line, mark: [, , x, y, low, high] }) => {
+  const interval = low === undefined ? "" : ` [${written(low)}, ${written(high)}]`;
+  const [of_x, of_y] = [`${line.x} ${written(x)}`, `${line.y} ${written(y)}`].map((each) => each.trim());
+  // A row has a name, and what it measures stands across.
+  const measured = typeof y === "string" ? [y, line.name, of_x + interval] : [line.name, of_x, of_y + interval];
+  return [line.panel, ...measured].filter(Boolean).join(" · ");
+};
 const hide = () => { told.hidden = spot.hidden = true; };
 addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
 document.querySelectorAll("figure.bb-figure").forEach((figure) => {
@@ -283,19 +290,14 @@ document.querySelectorAll("figure.bb-figure").forEach((figure) => {
     const inset = (side) => parseFloat(style[`padding${side}`]) + parseFloat(style[`border${side}Width`]);
     const [left, top] = [box.left + inset("Left"), box.top + inset("Top")];
     const [width, height] = [box.right - inset("Right") - left, box.bottom - inset("Bottom") - top];
-    let [best, least] = [null, FAR];
-    known.forEach((line) => line.marks.forEach((mark) => {
-      const away = Math.hypot(left + mark[0] * width / 1000 - event.clientX, top + mark[1] * height / 1000 - event.clientY);
-      if (away < least) [best, least] = [[line, mark], away];
-    }));
-    told.hidden = spot.hidden = !best;
-    if (!best) return;
-    const [line, [across, down, x, y, low, high]] = best;
-    const interval = low === undefined ? "" : ` [${written(low)}, ${written(high)}]`;
-    // A row has a name, and what it measures stands across.
-    const row = typeof y === "string" ? [y] : [];
-    const measure = row.length ? [] : [`${line.y} ${written(y)}${interval}`.trim()];
-    told.textContent = [line.panel, ...row, line.name, `${line.x} ${written(x)}`.trim(), ...measure].filter(Boolean).join(" · ");
+    const marks = known.flatMap((line) => line.marks.map((mark) => ({ line, mark })));
+    const away = ({ mark }) => Math.hypot(left + mark[0] * width / 1000 - event.clientX, top + mark[1] * height / 1000 - event.clientY);
+    const best = marks.reduce((one, other) => (away(one) <= away(other) ? one : other), marks[0]);
+    told.hidden = spot.hidden = !best || away(best) >= FAR;
+    if (told.hidden) return;
+    const [across, down] = best.mark;
+    // Marks on top of each other are told together.
+    told.textContent = marks.filter(({ mark }) => mark[0] === across && mark[1] === down).map(words).join("\n");
     const frame = figure.getBoundingClientRect();
     const at = [left + across * width / 1000 - frame.left + figure.scrollLeft, top + down * height / 1000 - frame.top];
     figure.append(spot, told);
@@ -310,7 +312,7 @@ document.querySelectorAll("figure.bb-figure").forEach((figure) => {
   if (figure.querySelector("figcaption") && series().length) {
     saving(figure, "csv", () => {
       const known = series();
-      // Panels may measure different things: a row then says which. Intervals that are drawn across are not told.
+      // Panels may measure different things: a row then says which.
       const label = (side) => (known.every((line) => line[side] === known[0][side]) && known[0][side]) || side;
       const ends = known.some((line) => line.marks.some((mark) => mark.length > 4)) ? ["low", "high"] : [];
       const panel = (line) => line.panel || (label("x") === "x" ? line.x : "");
