@@ -7,22 +7,21 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from benchbook.audit import numbers
+from benchbook.audit.rows import Row, where
 from benchbook.documents.findings import Finding, Kind, Passed, Severity, by_severity
 from benchbook.published.tables import PublishedTable
 
 
 class Touched(NamedTuple):
-    """Printed figures that a check has used, as row and metric: what no check touches can hold any slip."""
+    """Printed figures that a check has used, as table, row and metric: what no check touches can hold any slip."""
 
-    table: str
-    cells: frozenset[tuple[int, str]]
+    figures: frozenset[tuple[str, int, str]]
 
 
-def touched(table: PublishedTable, rows: Iterable[int | None], columns: Iterable[str]) -> Touched:
-    """Return the metrics among these columns, in these rows."""
-    metrics = [name for name in columns if name in table.metrics]
-    return Touched(table.id, frozenset((row, name) for row in rows if row is not None for name in metrics))
+def touched(rows: Iterable[Row], columns: Iterable[str]) -> Touched:
+    """Return the metrics among these columns that these rows print."""
+    names = set(columns)
+    return Touched(frozenset((row.table.id, row.number, name) for row in rows for name in names & row.texts.keys()))
 
 
 Outcomes = Iterator[Finding | Passed | Touched]
@@ -34,7 +33,7 @@ def table_finding(
     """Return a finding about one table; its id goes on behind the table's."""
     return Finding(
         id=f"{table.id}.{id}",
-        where=numbers.where(table),
+        where=where(table),
         kind=kind,
         severity=severity,
         sentence=sentence,
@@ -57,10 +56,6 @@ class Audit(BaseModel):
     figures: int = 0
     untouched_figures: int = 0
     untouched: list[str] = []
-
-    def count(self, severity: Severity) -> int:
-        """Return the number of findings of this severity."""
-        return sum(finding.severity == severity for finding in self.findings)
 
 
 def counted(audit: Audit) -> str:

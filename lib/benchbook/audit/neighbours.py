@@ -7,17 +7,18 @@ where it is further off than the largest step between the other points, and a fa
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
 from typing import NamedTuple
 
-from benchbook.audit import numbers
-from benchbook.audit.findings import Outcomes, Touched, table_finding
-from benchbook.audit.judgement import case_of, state
+from benchbook.audit.findings import Outcomes, table_finding, touched
+from benchbook.audit.judgement import state
+from benchbook.audit.rows import Row, with_levels
 from benchbook.documents.findings import Finding, Passed
 from benchbook.documents.units import is_time
+from benchbook.grouping import grouped
 from benchbook.published.arithmetic import names
-from benchbook.published.tables import Published, PublishedTable
+from benchbook.published.tables import PublishedTable
 
 POINTS = 3
 """The fewest points of a curve that is looked at."""
@@ -46,7 +47,7 @@ class LevelCurve(NamedTuple):
 
     level: str
     metric: str
-    rows: list[int]
+    rows: list[Row]
     x: list[float]
     y: list[float]
 
@@ -58,59 +59,45 @@ class Off(NamedTuple):
     limit: float
 
 
-def curves(published: Published) -> Outcomes:
-    """Yield every metric of every table along each of its levels that are numbers."""
-    for table in published.tables.values():
-        for curve in _curves(table):
-            yield from _outliers(published, table, curve)
+def curves(table: PublishedTable, rows: Sequence[Row]) -> Outcomes:
+    """Yield every metric of a table along each of its levels that are numbers."""
+    for curve in chain.from_iterable(_curves(rows, level) for level in table.meta.table_schema.primary_key):
+        time = is_time(table.fields[curve.metric].unit)
+        off = {place: _off(curve, place, time=time) for place in range(len(curve.rows))}
+        far = {place: it for place, it in off.items() if it.distance > it.limit}
+        wrong = {place: it for place, it in far.items() if not _confirmed(curve.rows[place], curve.metric)}
+        yield touched(curve.rows, [curve.metric])
+        # One slip spoils what is expected of its neighbours too: only one is named, and one inside before an end.
+        inside = range(1, len(curve.rows) - 1)
+        worst = max(wrong, key=lambda at: (at in inside, wrong[at].distance - wrong[at].limit), default=None)
+        yield Passed("outlier", len(curve.rows) - (worst is not None))
+        if worst is not None:
+            yield _finding(table, curve, worst)
 
 
-def _curves(table: PublishedTable) -> Iterator[LevelCurve]:
-    for level in _ladders(table):
-        keys = [key for key in table.meta.table_schema.primary_key if key != level]
-        groups: dict[tuple[object, ...], list[int]] = {}
-        for row in numbers.rows(table):
-            if numbers.has(table, row, level):
-                groups.setdefault(tuple(numbers.raw(table, row, key) for key in keys), []).append(row)
-        for rows in groups.values():
-            ordered = sorted(rows, key=lambda row: float(numbers.raw(table, row, level)))
-            yield from (curve for metric in table.metrics if (curve := _curve(table, level, metric, ordered)))
+def _curves(rows: Sequence[Row], level: str) -> Iterator[LevelCurve]:
+    table = rows[0].table
+    others = [key for key in table.meta.table_schema.primary_key if key != level]
+    numeric = [row for row in rows if isinstance(row.cells.get(level), int | float)]
+    for group in grouped(numeric, lambda row: tuple(row.cells.get(key) for key in others)).values():
+        ordered = sorted(group, key=lambda row: float(row.cells[level]))
+        for metric in table.metrics:
+            printed = [row for row in ordered if row.prints(metric)]
+            x = [float(row.cells[level]) for row in printed]
+            y = [float(row.cells[metric]) for row in printed]
+            if len(y) >= POINTS and len(set(x)) == len(x) and min(y) > 0:
+                yield LevelCurve(level, metric, printed, x, y)
 
 
-def _ladders(table: PublishedTable) -> list[str]:
-    """Levels of the key that are numbers."""
-    keys = table.meta.table_schema.primary_key
-    return [field.name for field in table.meta.table_schema.fields if field.name in keys and field.type != "string"]
-
-
-def _curve(table: PublishedTable, level: str, metric: str, rows: list[int]) -> LevelCurve | None:
-    printed = [row for row in rows if numbers.has(table, row, metric)]
-    x = [float(numbers.raw(table, row, level)) for row in printed]
-    y = [float(numbers.raw(table, row, metric)) for row in printed]
-    drawn = len(y) >= POINTS and len(set(x)) == len(x) and min(y) > 0
-    return LevelCurve(level, metric, printed, x, y) if drawn else None
-
-
-def _outliers(published: Published, table: PublishedTable, curve: LevelCurve) -> Outcomes:
-    time = is_time(table.fields[curve.metric].unit)
-    off = {place: _off(curve, place, time=time) for place in range(len(curve.rows))}
-    far = {place: it for place, it in off.items() if it.distance > it.limit}
-    wrong = {place: it for place, it in far.items() if not _confirmed(published, table, curve, place)}
-    yield Touched(table.id, frozenset((row, curve.metric) for row in curve.rows))
-    # One slip spoils what is expected of its neighbours too: only one is named, and one inside before an end.
-    inside = range(1, len(curve.rows) - 1)
-    worst = max(wrong, key=lambda at: (at in inside, wrong[at].distance - wrong[at].limit), default=None)
-    yield Passed("outlier", len(curve.rows) - (worst is not None))
-    if worst is not None:
-        yield _finding(table, curve, worst)
-
-
-def _confirmed(published: Published, table: PublishedTable, curve: LevelCurve, place: int) -> bool:
+def _confirmed(row: Row, metric: str) -> bool:
     """Return whether a declared equality holds in the row, so that other printed figures confirm this one."""
-    row = curve.rows[place]
-    mine = [one for one in table.identities if curve.metric in {*names(one.left), *names(one.right)}]
-    declared = [one for one in mine if one.relation == "=" and row in table.matching(one.rows)]
-    return any(state(one, case_of(published, table, row).known) in {"holds", "truncated"} for one in declared)
+    return any(
+        one.relation == "="
+        and metric in {*names(one.left), *names(one.right)}
+        and with_levels([row], one.rows)
+        and state(one, row.known) in {"holds", "truncated"}
+        for one in row.table.identities
+    )
 
 
 def _off(curve: LevelCurve, place: int, *, time: bool) -> Off:
@@ -146,20 +133,17 @@ def _beyond(value: float, one: float, other: float) -> float:
 
 
 def _finding(table: PublishedTable, curve: LevelCurve, place: int) -> Finding:
-    row, metric = curve.rows[place], curve.metric
+    row, metric, level = curve.rows[place], curve.metric, curve.level
     near = [other for other in (place - 1, place + 1) if 0 <= other < len(curve.rows)]
-    value = numbers.cell(table, row, metric)
     factor = min(max(curve.y[place] / curve.y[other], curve.y[other] / curve.y[place]) for other in near)
     side = "above" if curve.y[place] > curve.y[near[0]] else "below"
-    key = ".".join(str(numbers.raw(table, row, name)) for name in table.meta.table_schema.primary_key)
     sentence = (
-        f"{metric} of {numbers.label(table, row)} is {value}, {factor:.1f} times {side} its "
-        f"{'neighbours' if len(near) > 1 else 'neighbour'} along {curve.level}; the other rows do not vary like this: "
+        f"{metric} of {row.label} is {row.words[metric]}, {factor:.1f} times {side} its "
+        f"{'neighbours' if len(near) > 1 else 'neighbour'} along {level}; the other rows do not vary like this: "
         "a digit, a unit or a decimal point may have slipped."
     )
     lines = [
-        f"{value} against {numbers.cell(table, curve.rows[other], metric)} "
-        f"({curve.level} {numbers.cell(table, curve.rows[other], curve.level)})"
-        for other in near
+        f"{row.words[metric]} against {other.words[metric]} ({level} {other.words[level]})"
+        for other in (curve.rows[at] for at in near)
     ]
-    return table_finding(table, f"{metric}.outlier.{key}", "outlier", "suspicious", sentence, lines)
+    return table_finding(table, f"{metric}.outlier.{row.key}", "outlier", "suspicious", sentence, lines)

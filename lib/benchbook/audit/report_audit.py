@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 
 from rich.console import Console, Group
@@ -12,13 +12,13 @@ from rich.padding import Padding
 from rich.text import Text
 
 from benchbook import published as reports
-from benchbook.audit import numbers
-from benchbook.audit.findings import Audit, Touched, counted, untouched
-from benchbook.audit.identities import computed, identities
+from benchbook.audit.findings import Audit, Outcomes, Touched, counted, untouched
+from benchbook.audit.identities import computed, identities, identities_of_text
 from benchbook.audit.neighbours import curves
 from benchbook.audit.percentiles import buckets, latencies
 from benchbook.audit.printed import digits, repeats
-from benchbook.audit.rows import shapes
+from benchbook.audit.rows import Row, rows_of
+from benchbook.audit.shapes import shapes
 from benchbook.audit.text import text
 from benchbook.audit.topology import topology
 from benchbook.documents.findings import SEVERITIES, Finding, Kind, Passed
@@ -30,52 +30,56 @@ _STYLE = {"contradiction": "bold red", "suspicious": "bold yellow", "note": "bol
 
 def audit(published: Published) -> Audit:
     """Every check on one report: what it found, gravest first, and how many single checks of each kind passed."""
+    tables = {id: rows_of(published, table) for id, table in published.tables.items()}
+    every_row = [row for rows in tables.values() for row in rows]
+
+    def each(check: Callable[[PublishedTable, Sequence[Row]], Outcomes]) -> Outcomes:
+        return chain.from_iterable(check(published.tables[id], rows) for id, rows in tables.items())
+
     outcomes = list(
         chain(
-            identities(published),  # arithmetic within a row, bounds, Little's law
-            computed(published),  # products that were computed from printed figures
-            latencies(published),  # percentiles and means
-            buckets(published),  # percentiles and the histogram that they were read from
-            shapes(published),  # rows of one table against each other
-            curves(published),  # points that are off their neighbours
-            digits(published),  # printed digits of a column
-            repeats(published),  # the same figures in two places
-            text(published),  # prose and commands against tables
-            topology(published),  # hosts, versions, options
+            each(identities),  # arithmetic within a row, bounds, Little's law
+            identities_of_text(published.report),
+            each(computed),  # products that were computed from printed figures
+            each(latencies),  # percentiles and means
+            each(buckets),  # percentiles and the histogram that they were read from
+            each(shapes),  # rows of one table against each other
+            each(curves),  # points that are off their neighbours
+            digits(list(tables.values())),  # printed digits of a column
+            repeats(every_row),  # the same figures in two places
+            text(published, tables),  # prose and commands against tables
+            topology(published.report),  # hosts, versions, options
         )
     )
     name = published.report.name
     findings = [one.model_copy(update={"report": name}) for one in outcomes if isinstance(one, Finding)]
+    findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
     passed: Counter[Kind] = Counter()
     for outcome in outcomes:
         if isinstance(outcome, Passed):
             passed[outcome.kind] += outcome.checks
-    findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
-    touched = {(one.table, *cell) for one in outcomes if isinstance(one, Touched) for cell in one.cells}
-    figures = [(table, *cell) for table in published.tables.values() for cell in _figures(table)]
-    left = [(table, row, metric) for table, row, metric in figures if (table.id, row, metric) not in touched]
+    touched = frozenset[tuple[str, int, str]]().union(*(one.figures for one in outcomes if isinstance(one, Touched)))
+    figures = [
+        (row, metric)
+        for rows in tables.values()
+        for metric in rows[0].table.metrics
+        for row in rows
+        if row.prints(metric)
+    ]
+    left = [(row, metric) for row, metric in figures if (row.table.id, row.number, metric) not in touched]
+    # "dump.speed_mb_s (2 rows)", or the label of a single row.
+    no_check = [
+        f"{table}.{metric} ({mine[0][0].label if len(mine) == 1 else f'{len(mine)} rows'})"
+        for (table, metric), mine in grouped(left, lambda one: (one[0].table.id, one[1])).items()
+    ]
     return Audit(
         report=name,
         findings=findings,
         passed={kind: count for kind, count in passed.items() if count},
         figures=len(figures),
         untouched_figures=len(left),
-        untouched=_named(left),
+        untouched=no_check,
     )
-
-
-def _figures(table: PublishedTable) -> list[tuple[int, str]]:
-    """Return every cell of a metric in which something is printed."""
-    return [(row, name) for name in table.metrics for row in numbers.rows(table) if numbers.has(table, row, name)]
-
-
-def _named(cells: list[tuple[PublishedTable, int, str]]) -> list[str]:
-    """Cells by table and metric: "dump.speed_mb_s (2 rows)", or the label of a single row."""
-    groups = grouped(cells, lambda cell: (cell[0].id, cell[2]))
-    return [
-        f"{table}.{metric} ({numbers.label(*mine[0][:2]) if len(mine) == 1 else f'{len(mine)} rows'})"
-        for (table, metric), mine in groups.items()
-    ]
 
 
 # -- on the command line ----------------------------------------------------------------------------------------------

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from benchbook.audit import numbers
-from benchbook.audit.judgement import Case, case_of, side, state
+from benchbook.audit.judgement import printed_and_computed, side, state
+from benchbook.audit.rows import Case, Row, apart, with_levels
 from benchbook.published.arithmetic import Number, aggregates, bare, names, rounded, spelled
 from benchbook.published.declarations import Identity
-from benchbook.published.tables import Published, PublishedTable
 
 STEPS = 1000
 """Into so many steps the last printed place of a shared constant is cut, to find the values that explain all rows."""
@@ -24,69 +24,71 @@ class Swap(NamedTuple):
     text: str
     source: str
 
+    def into(self, row: Row) -> Case:
+        return replace(row, known=row.known | {self.name: self.number}, words=row.words | {self.name: self.text})
 
-def suggestions(published: Published, table: PublishedTable, identity: Identity, case: Case) -> list[str]:
+
+def suggestions(identity: Identity, row: Row, rows: Sequence[Row]) -> list[str]:
     """Lines such as "531 x 20 = 10,620, with the global_tps of mode dtm_barrier, sql_per_branch 2"; at most three.
 
     Numbers of the same column in other rows come first, then slips of one digit or of two neighbouring ones; slips
     are given only where few would do, since many say nothing.
     """
-    rows = _working(identity, case, _other_rows(published, table, identity, case))
-    slips = _working(identity, case, _slips(table, identity, case))
-    fresh = [swap for swap in slips if (swap.name, swap.text) not in {(row.name, row.text) for row in rows}]
-    chosen = [*rows[:2], *(fresh[:1] if len(fresh) <= 2 else [])]
-    return [f"{_spelled(identity, case, swap)}{_doubt(table, identity, case, swap)}" for swap in chosen]
+    columns = _columns(identity, row)
+    others = _working(identity, row, _other_rows(columns, row, rows))
+    slips = _working(identity, row, _slips(columns, row))
+    fresh = [swap for key, swap in slips.items() if key not in others]
+    chosen = [*list(others.values())[:2], *(fresh[:1] if len(fresh) <= 2 else [])]
+    _, computed = printed_and_computed(identity)
+    return [f"{side(computed, swap.into(row))}, with {swap.source}{_doubt(identity, row, swap)}" for swap in chosen]
 
 
-def other_rounding(published: Published, table: PublishedTable, identity: Identity) -> list[str]:
+def other_rounding(identity: Identity, rows: Sequence[Row]) -> Iterator[str]:
     """Say which constants that all rows share, and that were rounded themselves, explain what looks truncated."""
-    shared = [name for part in (identity.left, identity.right) for name in names(part) if name in table.fixed]
-    cases = [case_of(published, table, row) for row in table.matching(identity.rows)]
-    return [line for name in shared for line in _range(identity, cases, name)]
+    cases = with_levels(rows, identity.rows)
+    for name in (name for part in (identity.left, identity.right) for name in names(part)):
+        if name not in rows[0].table.fixed:
+            continue
+        span, every = cases[0].known[name], range(STEPS + 1)
+        good = [span.low + (span.high - span.low) * step / STEPS for step in every] if span.low < span.high else []
+        for case in cases:
+            good = [at for at in good if state(identity, {**case.known, name: Number(at, at, at)}) == "holds"]
+        if good:
+            yield (
+                f"or {name} was rounded: from {good[0]:.5g} to {good[-1]:.5g} it prints as {cases[0].words[name]} too, "
+                f"and all {len(cases)} rows come out by rounding"
+            )
 
 
-def _range(identity: Identity, cases: list[Case], name: str) -> list[str]:
-    span, every = cases[0].known[name], range(STEPS + 1)
-    good = [span.low + (span.high - span.low) * step / STEPS for step in every] if span.low < span.high else []
-    for case in cases:
-        good = [at for at in good if state(identity, {**case.known, name: Number(at, at, at)}) == "holds"]
-    if not good:
-        return []
-    return [
-        f"or {name} was rounded: from {good[0]:.5g} to {good[-1]:.5g} it prints as {cases[0].words[name]} too, "
-        f"and all {len(cases)} rows come out by rounding"
-    ]
+def _working(identity: Identity, row: Row, swaps: Iterable[Swap]) -> dict[tuple[str, str], Swap]:
+    """Return the swaps with which the equality holds, by name and text, the first of each."""
+    found: dict[tuple[str, str], Swap] = {}
+    for swap in swaps:
+        if state(identity, row.known | {swap.name: swap.number}) == "holds":
+            found.setdefault((swap.name, swap.text), swap)
+    return found
 
 
-def _working(identity: Identity, case: Case, swaps: Iterator[Swap]) -> list[Swap]:
-    found = [swap for swap in swaps if state(identity, {**case.known, swap.name: swap.number}) == "holds"]
-    return list({(swap.name, swap.text): swap for swap in reversed(found)}.values())[::-1]
-
-
-def _columns(table: PublishedTable, identity: Identity) -> list[str]:
+def _columns(identity: Identity, row: Row) -> list[str]:
     """The columns of which a number could be another one; not those of functions over rows, which would change too."""
     sides = (identity.left, identity.right)
     inner = {name for side in sides for one in aggregates(side) for name in names(one.inner)}
-    return [name for side in sides for name in names(side) if name in table.fields and name not in inner]
+    return [name for side in sides for name in names(side) if name in row.table.fields and name not in inner]
 
 
-def _other_rows(published: Published, table: PublishedTable, identity: Identity, case: Case) -> Iterator[Swap]:
-    for name in _columns(table, identity):
-        for row in numbers.rows(table):
-            if row != case.row and numbers.has(table, row, name):
-                other = case_of(published, table, row)
+def _other_rows(columns: Sequence[str], row: Row, rows: Sequence[Row]) -> Iterator[Swap]:
+    for name in columns:
+        for other in rows:
+            if other is not row and other.prints(name):
                 yield Swap(name, other.known[name], other.words[name], f"the {name} of {other.label}")
 
 
-def _slips(table: PublishedTable, identity: Identity, case: Case) -> Iterator[Swap]:
-    for name in _columns(table, identity):
-        number = case.known[name]
-        text = case.words[name].replace(",", "")
-        for slip in _misprints(text) if name in table.metrics else ():
-            value = float(slip)
-            yield Swap(
-                name, rounded(value, number.high - number.low), numbers.apart(slip), f"{name} with one slip of a digit"
-            )
+def _slips(columns: Sequence[str], row: Row) -> Iterator[Swap]:
+    for name in columns:
+        number = row.known[name]
+        for slip in _misprints(row.words[name].replace(",", "")) if name in row.texts else ():
+            value = rounded(float(slip), number.high - number.low)
+            yield Swap(name, value, apart(slip), f"{name} with one slip of a digit")
 
 
 def _misprints(text: str) -> Iterator[str]:
@@ -100,27 +102,16 @@ def _misprints(text: str) -> Iterator[str]:
         yield "".join(swapped)
 
 
-def _spelled(identity: Identity, case: Case, swap: Swap) -> str:
-    known = {**case.known, swap.name: swap.number}
-    words = {**case.words, swap.name: swap.text}
-    computed = identity.right if bare(identity.left) else identity.left
-    return f"{side(computed, case, known, words)}, with {swap.source}"
-
-
-def _slip(identity: Identity, case: Case, swap: Swap) -> str:
-    printed = [part for part in (identity.left, identity.right) if bare(part) and part != swap.name]
-    return f", so {case.words[printed[0]]} is likelier the slip" if printed else ""
-
-
-def _doubt(table: PublishedTable, identity: Identity, case: Case, swap: Swap) -> str:
+def _doubt(identity: Identity, row: Row, swap: Swap) -> str:
     """Says so where another identity of the row confirms the number that the suggestion would replace."""
-    for other in table.identities:
+    replaced = row.known | {swap.name: swap.number}
+    for other in row.table.identities:
         uses = swap.name in [*names(other.left), *names(other.right)]
-        if other.id == identity.id or not uses or case.row not in table.matching(other.rows):
+        if other.id == identity.id or not uses or not with_levels([row], other.rows):
             continue
-        replaced = {**case.known, swap.name: swap.number}
-        if state(other, case.known) == "holds" and state(other, replaced) == "broken":
-            left, right = (spelled(part, lambda name: case.words[name]) for part in (other.left, other.right))
-            sides = f"{left} {other.relation} {right}"
-            return f"; but {case.words[swap.name]} itself fits {sides}{_slip(identity, case, swap)}"
+        if state(other, row.known) == "holds" and state(other, replaced) == "broken":
+            left, right = (spelled(part, row.words.__getitem__) for part in (other.left, other.right))
+            printed = [part for part in (identity.left, identity.right) if bare(part) and part != swap.name]
+            likelier = f", so {row.words[printed[0]]} is likelier the slip" if printed else ""
+            return f"; but {row.words[swap.name]} itself fits {left} {other.relation} {right}{likelier}"
     return ""

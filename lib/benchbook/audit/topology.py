@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from itertools import combinations, zip_longest
 
 from benchbook.audit.findings import Outcomes
-from benchbook.documents.findings import Finding, Passed
+from benchbook.documents.findings import Finding, Passed, Severity
 from benchbook.published.report_file import Report, SystemFact, TextFact
-from benchbook.published.tables import Published
 
 _ADDRESS = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?!\.?\d)")
 _VERSION = re.compile(r"\d+(?:\.\d+)*")
 
 
-def topology(published: Published) -> Outcomes:
+def topology(report: Report) -> Outcomes:
     """Passages against the report's hosts, and systems against what is known of their versions."""
-    report = published.report
-    yield from _addresses(report)
+    runs = {host.address: host.runs for host in report.hosts if host.address}
+    for fact in report.text_facts if runs else []:
+        yield from _addresses(fact, runs)
     for fact in report.text_facts:
-        yield from _placements(report, fact)
+        yield from _placements(fact, runs)
     yield from _versions(report)
     for system in report.systems:
         yield from _options(report, system)
@@ -28,40 +29,33 @@ def topology(published: Published) -> Outcomes:
 # -- hosts ----------------------------------------------------------------------------------------------------------
 
 
-def _addresses(report: Report) -> Outcomes:
+def _addresses(fact: TextFact, runs: Mapping[str, list[str]]) -> Outcomes:
     """Every address in a passage must be that of a published host; a report that prints no hosts cannot be asked."""
-    known = report.addresses()
-    for fact in report.text_facts if known else []:
-        for address in dict.fromkeys(_ADDRESS.findall(fact.printed)):
-            if address in known:
-                yield Passed("host", 1)
-            else:
-                yield _stranger(report, fact, address)
+    for address in dict.fromkeys(_ADDRESS.findall(fact.printed)):
+        if address in runs:
+            yield Passed("host", 1)
+            continue
+        nearest = min(sorted(runs), key=lambda host: _distance(host, address))
+        slips = ", ".join(f"{b} in place of {a}" for a, b in _differing(nearest, address))
+        yield Finding(
+            id=f"text.{fact.id}.{address}",
+            where=f"text ({fact.where})",
+            kind="host",
+            severity="contradiction",
+            sentence=f"{address} is none of the {len(runs)} hosts of the report; the nearest is {nearest}, "
+            f"which runs {', '.join(runs[nearest])}.",
+            arithmetic=[f"{address} against {nearest}: {slips}", f"printed: {_around(fact, address)}"],
+        )
 
 
-def _stranger(report: Report, fact: TextFact, address: str) -> Finding:
-    nearest = min(sorted(report.addresses()), key=lambda host: _distance(host, address))
-    near = next(host for host in report.hosts if host.address == nearest)
-    return Finding(
-        id=f"text.{fact.id}.{address}",
-        where=f"text ({fact.where})",
-        kind="host",
-        severity="contradiction",
-        sentence=f"{address} is none of the {len(report.addresses())} hosts of the report; the nearest is {nearest}, "
-        f"which runs {', '.join(near.runs)}.",
-        arithmetic=[f"{address} against {nearest}: {_apart(nearest, address)}", f"printed: {_around(fact, address)}"],
-    )
+def _differing(host: str, address: str) -> list[tuple[str, str]]:
+    return [(a, b) for a, b in zip(host.split("."), address.split("."), strict=True) if a != b]
 
 
-def _distance(one: str, other: str) -> tuple[int, int]:
-    """Numbers that differ, and by how much in sum."""
-    pairs = [(int(a), int(b)) for a, b in zip(one.split("."), other.split("."), strict=True)]
-    return sum(a != b for a, b in pairs), sum(abs(a - b) for a, b in pairs)
-
-
-def _apart(host: str, address: str) -> str:
-    pairs = [(a, b) for a, b in zip(host.split("."), address.split("."), strict=True) if a != b]
-    return ", ".join(f"{b} in place of {a}" for a, b in pairs)
+def _distance(host: str, address: str) -> tuple[int, int]:
+    """Return how many numbers differ, and by how much in sum."""
+    differing = _differing(host, address)
+    return len(differing), sum(abs(int(a) - int(b)) for a, b in differing)
 
 
 def _around(fact: TextFact, word: str) -> str:
@@ -69,50 +63,38 @@ def _around(fact: TextFact, word: str) -> str:
     return " ".join(part for part in fact.printed.split() if word in part)
 
 
-def _placements(report: Report, fact: TextFact) -> Outcomes:
+def _placements(fact: TextFact, runs: Mapping[str, list[str]]) -> Outcomes:
     """A passage that puts roles on addresses: each must run there, and roles that share hosts must share one here."""
-    runs = {host.address: host.runs for host in report.hosts if host.address}
     roles = {role for names in runs.values() for role in names}
     placed = {name: value for name, value in fact.values.items() if name in roles and isinstance(value, str)}
     for role, address in placed.items():
         if role in runs.get(address, [role]):
             yield Passed("placement", 1)
-        else:
-            yield _misplaced(fact, (role, address), runs)
+            continue
+        hosts = ", ".join(host for host, names in runs.items() if role in names)
+        sentence = f"The text has {role} on {address}, the topology on {hosts}."
+        yield _misplaced(fact, role, "contradiction", sentence, [f"{address} runs {', '.join(runs[address])}"])
     for one, other in combinations(placed, 2):
         shared = [address for address, names in runs.items() if one in names and other in names]
         if len(shared) > 1 and placed[one] != placed[other]:
-            yield _crossed(report, fact, {role: placed[role] for role in (one, other)}, shared)
+            sentence = (
+                f"The text puts {one} on {placed[one]} and {other} on {placed[other]}, while the topology has a {one} "
+                f"and a {other} on each of {' and '.join(shared)}: which pair was used, and what the other ones did, "
+                "is not said."
+            )
+            lines = [f"text: {fact.printed}", *(f"topology: {host} runs {', '.join(runs[host])}" for host in shared)]
+            yield _misplaced(fact, f"{one}.{other}", "suspicious", sentence, lines)
 
 
-def _misplaced(fact: TextFact, placed: tuple[str, str], runs: dict[str, list[str]]) -> Finding:
-    role, address = placed
-    where = [host for host, names in runs.items() if role in names]
+def _misplaced(fact: TextFact, roles: str, severity: Severity, sentence: str, lines: list[str]) -> Finding:
     return Finding(
-        id=f"text.{fact.id}.{role}",
+        id=f"text.{fact.id}.{roles}",
         where=f"text ({fact.where}); topology",
         kind="placement",
-        severity="contradiction",
-        sentence=f"The text has {role} on {address}, the topology on {', '.join(where)}.",
-        arithmetic=[f"{address} runs {', '.join(runs[address])}"],
+        severity=severity,
+        sentence=sentence,
+        arithmetic=lines,
     )
-
-
-def _crossed(report: Report, fact: TextFact, placed: dict[str, str], shared: list[str]) -> Finding:
-    (one, first), (other, second) = placed.items()
-    return Finding(
-        id=f"text.{fact.id}.{one}.{other}",
-        where=f"text ({fact.where}); topology",
-        kind="placement",
-        severity="suspicious",
-        sentence=f"The text puts {one} on {first} and {other} on {second}, while the topology has a {one} and a "
-        f"{other} on each of {' and '.join(shared)}: which pair was used, and what the other ones did, is not said.",
-        arithmetic=[f"text: {fact.printed}", *(f"topology: {host} runs {_runs(report, host)}" for host in shared)],
-    )
-
-
-def _runs(report: Report, address: str) -> str:
-    return ", ".join(next(host.runs for host in report.hosts if host.address == address))
 
 
 # -- versions and commands --------------------------------------------------------------------------------------------
@@ -158,7 +140,12 @@ def _options(report: Report, system: SystemFact) -> Outcomes:
     """Options in commands of a system that its printed version has replaced; nothing is said without a version."""
     commands = [fact for fact in report.text_facts if system.name.lower() in fact.printed.lower().split()]
     given_up = [old for old in system.old_options if system.version and _older(system.version, old.since) is False]
-    used = [(fact, old) for fact in commands for old in given_up if old.option in _words(fact.printed)]
+    used = [
+        (fact, old)
+        for fact in commands
+        for old in given_up
+        if old.option in {word.partition("=")[0] for word in fact.printed.split()}
+    ]
     wrong = {fact.id for fact, _ in used}
     yield Passed("option", len(commands) - len(wrong) if given_up else 0)
     use = "uses" if len(wrong) == 1 else "use"
@@ -174,8 +161,3 @@ def _options(report: Report, system: SystemFact) -> Outcomes:
                 f"{fact.id}: {_around(fact, old.option)}; since {old.since} {old.instead}" for fact, old in used
             ],
         )
-
-
-def _words(command: str) -> set[str]:
-    """Return the options of a command, without their values."""
-    return {word.partition("=")[0] for word in command.split()}

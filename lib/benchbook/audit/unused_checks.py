@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchbook import paths
 from benchbook.audit.judgement import cases_of, state
 from benchbook.audit.percentiles import bucket_cells
-from benchbook.audit.rows import compared, constant_values, trend_pairs
+from benchbook.audit.rows import Row, rows_of
+from benchbook.audit.shapes import compared, constant_values, trend_pairs
 from benchbook.errors import BadInput
 from benchbook.published.arithmetic import aggregates, all_names
-from benchbook.published.declarations import Identity
 from benchbook.published.report_file import TextFact
 from benchbook.published.tables import Published, PublishedTable
 
@@ -24,7 +24,7 @@ def refuse_dead(published: Published, root: Path | None = None) -> None:
     """Raise BadInput naming the file, the key and the fix, for the first declaration that checks nothing."""
     folder = root / published.report.name if root else paths.published_dir(published.report.name)
     for table in published.tables.values():
-        for id, why in _dead(published, table):
+        for id, why in _dead(table, rows_of(published, table)):
             fix = "correct the rows or columns that it names, or take it out"
             raise BadInput(why, file=folder / "datapackage.json", key=f"{table.id}.{id}", fix=fix)
     for fact in published.report.text_facts:
@@ -35,33 +35,27 @@ def refuse_dead(published: Published, root: Path | None = None) -> None:
             raise BadInput(said, file=folder / "report.yaml", key=f"text_facts.{fact.id}.values.{name}", fix=fix)
 
 
-def _dead(published: Published, table: PublishedTable) -> Iterator[tuple[str, str]]:
+def _dead(table: PublishedTable, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
     for identity in table.identities:
-        cases = cases_of(published, table, identity)
-        if all(state(identity, case.known) is None for case in cases):
+        if all(state(identity, row.known) is None for row in cases_of(table, rows, identity)):
             yield identity.id, "the identity checks nothing: no row has all of its numbers"
-        yield from ((identity.id, why) for why in _no_rows(table, identity))
+        # A condition that no row meets is a slip of its value.
+        over_rows = [one for side in (identity.left, identity.right) for one in aggregates(side)]
+        for level, relation, value in (condition for one in over_rows for condition in one.conditions):
+            if relation != "shared" and not any(row.cells.get(level) == value for row in rows):
+                yield identity.id, f"no row has {level} {value!r}, which {identity.id} names"
     for constant in table.meta.constants:
-        if len(constant_values(published, table, constant)) < 2:
+        if len(constant_values(rows, constant)) < 2:
             yield constant.id, "the constant checks nothing: fewer than two rows have its numbers"
     for trend in table.meta.trends:
-        if not trend_pairs(table, trend):
+        if not trend_pairs(rows, trend):
             yield trend.id, "the trend checks nothing: no two rows differ in its levels and print its metric"
     for declared in table.meta.buckets:
-        if not bucket_cells(table, declared):
+        if not bucket_cells(rows, declared):
             yield declared.id, "the buckets check nothing: they lie closer than the printed digits, or no row has one"
     for companion in table.meta.companions:
-        if not compared(table, companion):
+        if not compared(rows, companion):
             yield companion.id, "the companion checks nothing: no two rows print its metric alike"
-
-
-def _no_rows(table: PublishedTable, identity: Identity) -> Iterator[str]:
-    """A condition that every row meets, or none, is a slip of its value."""
-    over_rows = [one for side in (identity.left, identity.right) for one in aggregates(side)]
-    for condition in (condition for one in over_rows for condition in one.conditions):
-        values = [*table.frame.get(condition.level, []), table.fixed.get(condition.level)]
-        if condition.relation != "shared" and condition.value not in values:
-            yield f"no row has {condition.level} {condition.value!r}, which {identity.id} names"
 
 
 def _unmatched(published: Published, fact: TextFact) -> list[str]:
