@@ -41,15 +41,17 @@ def printed(name: str) -> str:
 # -- what it prints ----------------------------------------------------------------------------------------------------
 
 
-def made(name: str) -> Any:
-    load = EtcdBenchmark(EtcdSize(puts=1, reads=1, puts_killed=1, time_s=2), [], 1)
+LOAD = EtcdBenchmark(EtcdSize(puts=1, reads=1, puts_killed=1, time_s=2), [], 1)
+
+
+def made(text: str) -> Any:
     ended = Ended("exited", 0, None, 1795370000.0, 1795370010.0)
-    return load.outcome([Ran("client", Command(["benchmark"], 1), ended, printed(name), "")])
+    return LOAD.outcome([Ran("client", Command(["benchmark"], 1), ended, text, "")])
 
 
 def test_a_recorded_load_of_fifty_clients() -> None:
     """10,000 puts to the leader of three members, on a machine that others used as well."""
-    made_of = made("put_50")
+    made_of = made(printed("put_50"))
     values = {name: quantity.value for name, quantity in made_of.summary.items()}
     assert (values["events"], values["failed"]) == (10_000, 0)
     assert values["tps"] == pytest.approx(10_000 / values["total_time_s"]) == pytest.approx(3762.195, abs=0.001)
@@ -66,7 +68,7 @@ def test_a_recorded_load_of_fifty_clients() -> None:
 
 def test_a_recorded_load_of_reads_by_one_client() -> None:
     """2,000 serializable reads; the 99th percentile, 1.144 ms, lies among the 20 slowest."""
-    values = {name: quantity.value for name, quantity in made("range_1").summary.items()}
+    values = {name: quantity.value for name, quantity in made(printed("range_1")).summary.items()}
     assert (values["events"], values["failed"]) == (2000, 0)
     assert values["total_time_s"] == pytest.approx(0.569843706)
     assert values["tps"] == pytest.approx(2000 / 0.569843706)
@@ -76,36 +78,36 @@ def test_a_recorded_load_of_reads_by_one_client() -> None:
 
 
 def test_the_bar_tells_the_rate_five_times_a_second() -> None:
-    load, text = EtcdBenchmark(EtcdSize(puts=1, reads=1, puts_killed=1, time_s=2), [], 1), printed("put_50")
-    told = [found for line in text.replace("\r", "\n").splitlines() if (found := load.rate_in(line))]
+    text = printed("put_50")
+    told = [found for line in text.replace("\r", "\n").splitlines() if (found := LOAD.rate_in(line))]
     assert [second for second, _ in told[:3]] == [0.0, 0.2, 0.4]
     assert sum(rate * etcd_benchmark.BAR_EVERY_S for _, rate in told) == pytest.approx(10_000)
-    series = made("put_50").series
+    series = made(printed("put_50")).series
     # Between the first bar and the last but one; the load began as long before its end as it says.
     assert len(series) == len(told) - 2
     assert series.t.iloc[0] == pytest.approx(1795370010 - 10_000 / 3762.195 + 0.2, abs=0.001)
-    assert series.value.sum() * etcd_benchmark.BAR_EVERY_S == etcd_benchmark.parse(text).done[-2]
+    done = sum(rate for _, rate in told[:-1]) * etcd_benchmark.BAR_EVERY_S
+    assert series.value.sum() * etcd_benchmark.BAR_EVERY_S == pytest.approx(done)
 
 
 def test_requests_that_failed_are_counted_and_named() -> None:
     """10,000 puts to three members; the leader was killed 1.2 s after the start, and started again 2 s later."""
-    output = etcd_benchmark.parse(printed("leader_killed"))
-    assert output.errors == {
+    output = made(printed("leader_killed"))
+    assert output.proof["errors"] == {
         "rpc error: code = Unavailable desc = error reading from server: EOF": 20,
         "etcdserver: request timed out, possibly due to previous leader failure": 10,
     }
-    assert (output.figures["events"], output.failed) == (9970, 30)
+    assert (output.summary["events"].value, output.summary["failed"].value) == (9970, 30)
     # The clients that were connected to it were the last to be answered.
-    assert output.figures["latency_max_ms"] == pytest.approx(2548.4, abs=0.1)
+    assert output.summary["latency_max_ms"].value == pytest.approx(2548.4, abs=0.1)
 
 
 def test_what_is_missing_is_named_and_what_failed_altogether_is_told() -> None:
     with pytest.raises(OutputNotParseable, match="not the output of etcd's benchmark"):
-        etcd_benchmark.parse("bench with linearizable range\n")
-    load = EtcdBenchmark(EtcdSize(puts=1, reads=1, puts_killed=1, time_s=2), [], 1)
+        made("bench with linearizable range\n")
     failed = "\nError distribution:\n  [7]\tEOF\n  [9]\tetcdserver: request timed out\n"
-    assert load.failure(failed) == "etcdserver: request timed out (9 requests); EOF (7 requests)"
-    assert load.failure(printed("put_50")) is None
+    assert LOAD.failure(failed) == "etcdserver: request timed out (9 requests); EOF (7 requests)"
+    assert LOAD.failure(printed("put_50")) is None
 
 
 @pytest.mark.parametrize(("tps", "ms", "ok", "said"), [(185_758, 2.2, False, "408.7"), (44_341, 22.0, True, "975.5")])

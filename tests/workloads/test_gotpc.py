@@ -30,15 +30,16 @@ MYSQL = Endpoint("127.0.79.11", 4000, "ann", "it's:a\\secret")
 POSTGRES = Endpoint("127.0.79.11", 5432, "ann", "it's:a\\secret", protocol="pgsql")
 
 
+LOAD = GoTpc(GoTpcSize(warehouses=1, time_s=3), [], 1)
+
+
 def printed(name: str) -> str:
     return (PRINTED_BY / f"{name}.txt").read_text()
 
 
 def made(text: str) -> Any:
     ended = Ended("exited", 0, None, 1795370000.0, 1795370010.5)
-    return GoTpc(GoTpcSize(warehouses=1, time_s=3), [], 1).outcome(
-        [Ran("client", Command(["go-tpc"], 1), ended, text, "")]
-    )
+    return LOAD.outcome([Ran("client", Command(["go-tpc"], 1), ended, text, "")])
 
 
 # -- lines with their times -------------------------------------------------------------------------------------------
@@ -148,12 +149,12 @@ def test_what_a_record_answers_for() -> None:
 def test_errors_that_are_passed_over_are_no_end_and_others_are() -> None:
     """A thread of a load without `--ignore-error` ends at its first error; go-tpc itself then ends with status 0."""
     passed = "1795370000.1 [2026-11-22 21:00:00] execute run failed, err exec UPDATE t failed Error 1213: Deadlock"
-    assert go_tpc.failure(passed) is None
+    assert LOAD.failure(passed) is None
     ended = "1795370000.1 execute run failed, err exec UPDATE t failed Error 1213: Deadlock"
-    assert go_tpc.failure(ended) == "execute run failed, err exec UPDATE t failed Error 1213: Deadlock"
-    assert go_tpc.failure("Error: unknown flag: --warehose\n") == "Error: unknown flag: --warehose"
+    assert LOAD.failure(ended) == "execute run failed, err exec UPDATE t failed Error 1213: Deadlock"
+    assert LOAD.failure("Error: unknown flag: --warehose\n") == "Error: unknown flag: --warehose"
     wrong = "execute check failed, err check warehouse 1 at condition 3.3.2.8 failed"
-    assert go_tpc.failure(f"begin to check warehouse 1 at condition 3.3.2.8\n{wrong}\nFinished\n") == wrong
+    assert LOAD.failure(f"begin to check warehouse 1 at condition 3.3.2.8\n{wrong}\nFinished\n") == wrong
 
 
 def test_a_server_that_is_gone_is_a_rate_of_nothing() -> None:

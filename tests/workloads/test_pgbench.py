@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import random
+from dataclasses import astuple
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -17,11 +18,9 @@ from records import record
 from benchbook.errors import BadInput, OutputNotParseable
 from benchbook.hosts.agent import Command, Ended, remote_program
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.probes import probe_file
-from benchbook.profiles import load_profile
 from benchbook.published.tables import load
 from benchbook.systems import psql
-from benchbook.workloads import generator, option_allowlist, pgbench
+from benchbook.workloads import option_allowlist, pgbench
 from benchbook.workloads.base import Load, Ran
 from benchbook.workloads.pgbench import Books, Pgbench, PgbenchSize
 
@@ -36,42 +35,38 @@ def printed(name: str) -> str:
 # -- what it prints ---------------------------------------------------------------------------------------------------
 
 
-def test_the_published_output_of_an_old_version_has_both_rates() -> None:
-    output = pgbench.parse(printed("select_only_13"))
-    assert output.figures == {
-        "threads": 16, "events": 16000, "latency_mean_ms": 0.115, "tps": 142314.859075, "tps_connecting": 139443.955722,
-    }  # fmt: skip
-    assert output.total_time_s == pytest.approx(16000 / 142314.859075)
-    assert (output.seconds, output.histogram) == ([], [])
+def made(text: str) -> Any:
+    load = Pgbench(PgbenchSize(scale=1, time_s=2), [], 1)
+    ended = Ended("exited", 0, None, 1795370000.0, 1795370010.5)
+    return load.outcome([Ran("client", Command(["pgbench"], 1), ended, text, "")])
 
 
-def test_what_today_s_version_prints_with_the_times_that_are_added() -> None:
-    """A recorded load of two clients through PgBouncer; every transaction that was counted was logged."""
-    output = pgbench.parse(printed("select_only_15"))
-    assert {name: output.figures[name] for name in ("threads", "events", "failed", "latency_mean_ms", "tps")} == {
-        "threads": 2, "events": 15197, "failed": 0, "latency_mean_ms": 0.257, "tps": 7694.461476,
-    }  # fmt: skip
-    # 15,197 over the seconds with the 25.531 ms of connecting.
-    assert output.figures["tps_connecting"] == pytest.approx(15197 / (15197 / 7694.461476 + 0.025531))
-    assert [(t, each["tps"]) for t, each in output.seconds] == [(1.0, 6042.5), (2.0, 9152.8)]
-    assert sum(count for _, count in output.histogram) == 15197
-    summary = made(printed("select_only_15")).summary
-    assert summary["latency_max_ms"].value == max(ms for ms, _ in output.histogram) == 9.647
-    assert summary["p50_ms"].value == 0.155
+@pytest.mark.parametrize(
+    ("name", "figures", "seconds"),
+    [
+        # As published, by an old version: both rates, and none while it ran.
+        ("select_only_13", {"threads": 16, "events": 16000, "latency_mean_ms": 0.115, "tps": 142314.859075,
+                            "tps_connecting": 139443.955722, "total_time_s": 16000 / 142314.859075}, []),
+        # Two clients through PgBouncer: 15,197 over the seconds with the 25.531 ms of connecting.
+        ("select_only_15", {"threads": 2, "events": 15197, "failed": 0, "latency_mean_ms": 0.257, "tps": 7694.461476,
+                            "tps_connecting": 15197 / (15197 / 7694.461476 + 0.025531), "latency_max_ms": 9.647,
+                            "p50_ms": 0.155}, [6042.5, 9152.8]),
+        ("tpcb_rate_15", {"events": 596, "retries": 0, "lag_mean_ms": 0.367, "tps": 199.619049,
+                          "latency_mean_ms": 2.488}, [179.0, 208.9]),
+        # Connecting for each transaction is part of the rate.
+        ("connect_15", {"tps": 153.719078, "reconnect_mean_ms": 6.035, "tps_connecting": 153.719078}, None),
+    ],
+)  # fmt: skip
+def test_its_figures_and_seconds(name: str, figures: dict[str, float], seconds: list[float] | None) -> None:
+    found = made(printed(name))
+    assert {each: found.summary[each].value for each in figures} == pytest.approx(figures)
+    assert seconds is None or list(found.series[found.series.metric == "tps"].value) == seconds
 
 
-def test_an_offered_rate_has_its_lag_and_counts_its_retries() -> None:
-    output = pgbench.parse(printed("tpcb_rate_15"))
-    assert {name: output.figures[name] for name in ("events", "retries", "lag_mean_ms", "tps", "latency_mean_ms")} == {
-        "events": 596, "retries": 0, "lag_mean_ms": 0.367, "tps": 199.619049, "latency_mean_ms": 2.488,
-    }  # fmt: skip
-    assert [(t, each["tps"], each["failed"]) for t, each in output.seconds] == [(1.0, 179.0, 0), (2.0, 208.9, 0)]
-
-
-def test_connecting_for_each_transaction_is_part_of_the_rate() -> None:
-    output = pgbench.parse(printed("connect_15"))
-    assert (output.figures["tps"], output.figures["reconnect_mean_ms"]) == (153.719078, 6.035)
-    assert output.figures["tps_connecting"] == output.figures["tps"]
+def test_every_transaction_that_was_counted_was_logged() -> None:
+    found = made(printed("select_only_15"))
+    assert sum(count for _, count in found.histogram) == 15197
+    assert max(ms for ms, _ in found.histogram) == 9.647
 
 
 def test_little_s_law_counts_the_time_of_connecting_again() -> None:
@@ -83,32 +78,28 @@ def test_little_s_law_counts_the_time_of_connecting_again() -> None:
     assert (found[0].ok, found[0].found) == (True, "1.9 of 2 threads busy")
 
 
+NONE_WAS_DONE = printed("tpcb_rate_15").replace("processed: 596", "processed: 0").partition("latency average")[0]
+
+
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("text", "said"),
     [
-        ("server_died_15", "terminating connection due to unexpected postmaster exit"),
-        ("refused_15", "Connection refused"),
+        (printed("server_died_15"), "terminating connection due to unexpected postmaster exit"),
+        (printed("refused_15"), "Connection refused"),
+        # pgbench then ends with status 0, and prints no latency.
+        (NONE_WAS_DONE, "not one transaction was done: connecting took all of the time"),
+        (printed("tpcb_rate_15"), "None"),
     ],
 )
-def test_what_pgbench_calls_an_error_is_told(name: str, said: str) -> None:
-    assert said in str(pgbench.failure(printed(name)))
-
-
-def test_a_load_that_was_over_before_its_clients_were_in_says_so() -> None:
-    """pgbench then ends with status 0, and prints no latency."""
-    text = printed("tpcb_rate_15").replace("processed: 596", "processed: 0").partition("latency average")[0]
-    assert pgbench.failure(text) == "not one transaction was done: connecting took all of the time"
-
-
-def test_a_good_load_has_no_error() -> None:
-    assert pgbench.failure(printed("tpcb_rate_15")) is None
+def test_what_pgbench_calls_an_error_is_told(text: str, said: str) -> None:
+    assert said in str(pgbench.failure(text))
 
 
 def test_seconds_are_counted_from_when_the_clients_began_to_connect() -> None:
     """And back from when pgbench ended, not from when its log was read (half a second later in `made`)."""
-    series = made(printed("select_only_15")).series
-    ended = pgbench.parse(printed("select_only_15")).ended
-    assert [t - ended for t in series[series.metric == "tps"].t] == pytest.approx([-1.0, 0.0], abs=0.001)
+    found = made(printed("select_only_15"))
+    told = found.series[found.series.metric == "tps"]
+    assert [t - found.ended for t in told.t] == pytest.approx([-1.0, 0.0], abs=0.001)
 
 
 def test_what_it_says_of_the_time_in_which_clients_connected_is_none_of_the_load() -> None:
@@ -116,12 +107,11 @@ def test_what_it_says_of_the_time_in_which_clients_connected_is_none_of_the_load
     text = printed("select_only_15").replace("connection time = 25.531 ms", "connection time = 1025.531 ms")
     assert "1025.531" in text
     found = made(text)
-    output = pgbench.parse(text)
     (line,) = found.series[found.series.metric == "tps"].itertuples()
     assert line.value == 9152.8
     # It ends with the load: what reads the log afterwards is none of it either.
-    assert found.ended == output.ended
-    assert 0 < line.t - (found.ended - output.total_time_s) < 1
+    assert found.ended == made(printed("select_only_15")).ended
+    assert 0 < line.t - (found.ended - found.summary["total_time_s"].value) < 1
 
 
 @pytest.mark.parametrize(
@@ -146,17 +136,15 @@ def test_a_line_of_progress(line: str, expected: tuple[float | None, ...]) -> No
         .replace("progress:", "other:")
         .replace("transaction type", f"progress: {line}\ntransaction type")
     )
-    ((t, seen),) = pgbench.parse(text).seconds
-    assert (t, *(seen.get(name) for name in ("tps", "latency_ms", "failed", "retries"))) == (float(line[:3]), *expected)
-
-
-def test_any_other_line_is_no_progress() -> None:
-    assert Pgbench(PgbenchSize(scale=1, time_s=2), [], 1).rate_in("starting vacuum...end.") is None
+    series = made(text).series
+    assert series.t.nunique() == 1
+    seen = dict(zip(series.metric, series.value, strict=True))
+    assert tuple(seen.get(name) for name in ("tps", "latency_ms", "failed", "retries")) == expected
 
 
 def test_what_is_missing_is_named() -> None:
     with pytest.raises(OutputNotParseable, match="is cut: it has no tps, events"):
-        pgbench.parse("transaction type: <builtin: select only>\nnumber of clients: 2\n")
+        made("transaction type: <builtin: select only>\nnumber of clients: 2\n")
 
 
 # -- how long its transactions took -----------------------------------------------------------------------------------
@@ -197,19 +185,13 @@ def test_what_was_counted_there_becomes_percentiles_here() -> None:
     assert [summary[name].unit for name in ("tps", "p50_ms", "events", "total_time_s")] == ["1/s", "ms", "1", "s"]
 
 
-def made(text: str) -> Any:
-    load = Pgbench(PgbenchSize(scale=1, time_s=2), [], 1)
-    ended = Ended("exited", 0, None, 1795370000.0, 1795370010.5)
-    return load.outcome([Ran("client", Command(["pgbench"], 1), ended, text, "")])
-
-
 # -- its books --------------------------------------------------------------------------------------------------------
 
 NONE = Books(0, 0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(
-    ("workload", "after", "events", "said"),
+    ("workload", "moved", "events", "said"),
     [
         ("tpcb_like", Books(70, 70, 70, 70, 3), 3, ""),
         ("simple_update", Books(70, 0, 0, 70, 3), 3, ""),
@@ -220,13 +202,10 @@ NONE = Books(0, 0, 0, 0, 0)
         ("select_only", Books(0, 0, 0, 0, 1), 9, "the history has 1 new rows after 0 transactions that wrote"),
     ],
 )
-def test_books_after_a_load(workload: str, after: Books, events: int, said: str) -> None:
-    assert after.wrong(NONE, workload, events) == said
-
-
-def test_books_are_compared_with_those_before_the_load() -> None:
-    before = Books(100, 60, 60, 100, 5)
-    assert Books(130, 90, 90, 130, 7).wrong(before, "tpcb_like", 2) == ""
+def test_books_are_compared_with_those_before_the_load(workload: str, moved: Books, events: int, said: str) -> None:
+    before = Books(100, 60, 61, 99, 5)
+    after = Books(*(astuple(before)[i] + more for i, more in enumerate(astuple(moved))))
+    assert after.wrong(before, workload, events) == said
 
 
 # -- how it is asked ---------------------------------------------------------------------------------------------------
@@ -283,20 +262,6 @@ def test_the_command_line(workload: str, threads: int, rate: int, logged: float,
 
 
 # -- what declares it --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["smoke", "lab", "paper"])
-def test_every_profile_has_a_size_for_it(name: str) -> None:
-    assert generator("pgbench").size_in(load_profile(name)).scale == 1
-
-
-@pytest.mark.parametrize(("name", "unit"), [("postgresql", "1/s"), ("pgbouncer", "1/s")])
-def test_the_probes_declare_their_units_and_watch_servers(name: str, unit: str) -> None:
-    path = ROOT / "lib" / "benchbook" / "probes" / "remote" / f"{name}_probe.py"
-    probe = probe_file.read(path, name)
-    assert probe.of_server
-    counted = "xact_commit" if name == "postgresql" else "total_xact_count"
-    assert probe.metrics[counted].unit == unit
 
 
 def test_the_failure_that_came_most_often_is_told_first_where_nothing_was_done() -> None:

@@ -197,7 +197,7 @@ def test_a_good_end_is_nothing_to_speak_of() -> None:
 
 
 def test_every_figure_of_the_summary_has_its_unit() -> None:
-    summary = quantities(parse(PRINTED))
+    summary = quantities(parse(PRINTED).summary)
     units = {name: quantity.unit for name, quantity in summary.items()}
     assert (units["tps"], units["qps"], units["p95_ms"], units["total_time_s"], units["events"]) == (
         "1/s",

@@ -365,7 +365,7 @@ def _keep(campaign: Campaign, trial: Trial, log: Log, beside: Sequence[HostMetri
         for part in beside
         for each in part.during(began, ended)
     ]
-    series = pd.DataFrame(rows, columns=samples.COLUMNS) if rows else samples.empty()
+    series = samples.table(rows)
     kept = Record(
         id=trial.id,
         identity=trial.identity,

@@ -46,6 +46,11 @@ def empty() -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(dtype=kinds.get(name, "object")) for name in COLUMNS})
 
 
+def table(rows: Sequence[tuple[float, str, str, str, float, str]]) -> pd.DataFrame:
+    """Return the long table of these rows, in the order of COLUMNS."""
+    return pd.DataFrame(rows, columns=COLUMNS) if rows else empty()
+
+
 def to_series(samples: Sequence[Json], host: str, source: str, metrics: Mapping[str, Metric]) -> pd.DataFrame:
     """Samples `{"t": s, "v": {name: number}}` as the long table; counters become rates per second.
 

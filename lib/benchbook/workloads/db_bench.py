@@ -25,7 +25,8 @@ from benchbook.profiles import LoadSize
 from benchbook.stats import latency
 from benchbook.systems import rocksdb
 from benchbook.workloads import generator_output
-from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran, Store, check_end
+from benchbook.workloads.base import Level, Load, Outcome, Ran, Store
+from benchbook.workloads.declared import PrintedLoad
 
 # The column family whose keys ldb counts.
 KEYS = "default"
@@ -54,7 +55,7 @@ class DbBenchData:
     value_bytes: int
 
 
-class DbBench(LoadGenerator[DbBenchSize]):
+class DbBench(PrintedLoad[DbBenchSize]):
     """The level `num` is how many of the keys, from the first on, are read and written; no more than there are."""
 
     name = "db_bench"
@@ -80,10 +81,6 @@ class DbBench(LoadGenerator[DbBenchSize]):
         self._threads: set[str] = set()
         self._rates: dict[str, float] = {}
 
-    @classmethod
-    def asked(cls, size: DbBenchSize) -> dict[str, object]:
-        return {name: value for name, value in size.model_dump().items() if name not in LoadSize.model_fields}
-
     # -- its data -------------------------------------------------------------------------------------------------
 
     @property
@@ -94,9 +91,7 @@ class DbBench(LoadGenerator[DbBenchSize]):
         say(f"preparing {self.size.records:,} keys, once for this dataset")
         fill = ["--benchmarks=filluniquerandom,flush,waitforcompaction", "--compression_type=none"]
         command = self._command(client, [*fill, f"--num={self.size.records}"], 7200 + self.size.records / 1000)
-        with session.following(client, "prepare", command) as job:
-            ended = job.wait()
-            check_end(ended, job.stdout().decode(errors="replace") + job.stderr(), "filling by db_bench", self.failure)
+        self.fill(session, client, [command])
         if (found := self._keys(client, store)) != self.size.records:
             raise SystemFailed(f"RocksDB holds {found:,} keys after preparing {self.size.records:,}")
 
@@ -133,9 +128,6 @@ class DbBench(LoadGenerator[DbBenchSize]):
             return None
         self._rates[found[1]] = float(found[3])
         return (float(found[4]), sum(self._rates.values())) if self._rates.keys() == self._threads else None
-
-    def failure(self, text: str) -> str | None:
-        return generator_output.failure(self.name, text)
 
     def outcome(self, ran: Sequence[Ran]) -> Outcome:
         (one,) = ran
@@ -198,4 +190,4 @@ def _series(ran: Ran, figures: Mapping[str, Quantity], writer: bool) -> pd.DataF
     rates = np.diff(done)
     begin = ran.ended.ended - figures["total_time_s"].value
     rows = [(begin + t + 1, ran.client, DbBench.name, "tps", float(rate), "1/s") for t, rate in enumerate(rates)]
-    return pd.DataFrame(rows, columns=samples.COLUMNS) if rows else samples.empty()
+    return samples.table(rows)

@@ -1,4 +1,4 @@
-"""Load generators that a file describes (generator_file.Run): `load_generator` makes the class of one."""
+"""Load generators whose output a file describes (generator_file), and those that one describes wholly (`run`)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
@@ -24,7 +25,7 @@ from benchbook.hosts.session import Session
 from benchbook.probes import samples
 from benchbook.profiles import LoadSize
 from benchbook.workloads import generator_output
-from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran, Store, check_end
+from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran, S, Store, check_end
 
 # Sets the variables of the file "environment" beside it, and becomes the command behind it.
 _WITH_ENVIRONMENT = ["sh", "-c", '. "$0"; exec "$@"']
@@ -32,6 +33,54 @@ _ENVIRONMENT = "environment"
 _FILLED_S = 7200.0
 # The share of requests that may fail before a record's check says so.
 MOST_FAILED = 0.01
+
+
+class PrintedLoad(LoadGenerator[S]):
+    """A load generator of which a file, generators/outputs/NAME.yaml or env/workloads/NAME.yaml, says how it prints."""
+
+    @classmethod
+    def asked(cls, size: S) -> dict[str, object]:
+        return size.model_dump(exclude={*LoadSize.model_fields})
+
+    def fill(
+        self,
+        session: Session,
+        client: Host,
+        commands: Sequence[Command],
+        on_output: Callable[[bytes], None] | None = None,
+    ) -> list[str]:
+        """Run commands that prepare data side by side on a client host; return what each printed.
+
+        Raise WorkloadFailed for one that does not end well.
+        """
+        printed = []
+        with ExitStack() as filling:
+            for job in [filling.enter_context(session.following(client, "prepare", each)) for each in commands]:
+                ended = job.wait(on_output=on_output)
+                printed.append(job.stdout().decode(errors="replace") + job.stderr())
+                check_end(ended, printed[-1], f"{self.name} prepare on {client.name}", self.failure)
+        return printed
+
+    def rate_in(self, line: str) -> tuple[float, float] | None:
+        return generator_output.rate_in(self.name, line)
+
+    def failure(self, text: str) -> str | None:
+        return generator_output.failure(self.name, text)
+
+    def outcome(self, ran: Sequence[Ran]) -> Outcome:
+        (one,) = ran
+        return printed(self.name, one, source=self.name)
+
+    @classmethod
+    def record_checks(cls, record: Record) -> list[Check]:
+        return [failures(record)]
+
+
+def failures(record: Record, *, expected: bool = False) -> Check:
+    """Return the share of a load's requests that failed, which a load in which a server is killed is `expected` to."""
+    failed, events = (record.summary[n].value if n in record.summary else 0.0 for n in ("failed", "events"))
+    share = failed / max(1.0, events + failed)
+    return Check(record.id, "errors", expected or share <= MOST_FAILED, f"{failed:g} failed ({share:.2%})")
 
 
 @dataclass(frozen=True)
@@ -42,7 +91,7 @@ class Prepared:
     sizes: dict[str, int]
 
 
-class DeclaredLoad(LoadGenerator[LoadSize]):
+class DeclaredLoad(PrintedLoad[LoadSize]):
     """A load generator that one file describes: `declared` holds its commands, sizes and answers."""
 
     declared: ClassVar[Run]
@@ -57,10 +106,6 @@ class DeclaredLoad(LoadGenerator[LoadSize]):
             return self.name
         done = client.run([self.programs[client.name], *self.declared.version], check=False)
         return (done.stdout or done.stderr).strip()
-
-    @classmethod
-    def asked(cls, size: LoadSize) -> dict[str, object]:
-        return {name: getattr(size, name) for name in cls.declared.size}
 
     # -- commands -------------------------------------------------------------------------------------------------
 
@@ -106,11 +151,9 @@ class DeclaredLoad(LoadGenerator[LoadSize]):
             store.make_database(client, self.declared.database)
         for step in self.declared.prepare:
             say(f"preparing data with {self.program}, once for this dataset")
-            for end in store.copies():
-                with session.following(client, "prepare", self._job(client, end, step.command, {}, _FILLED_S)) as job:
-                    ended = job.wait()
-                    text = job.stdout().decode(errors="replace") + job.stderr()
-                check_end(ended, text, f"preparing with {self.name}", self.failure)
+            ends = store.copies()
+            told = self.fill(session, client, [self._job(client, end, step.command, {}, _FILLED_S) for end in ends])
+            for end, text in zip(ends, told, strict=True):
                 self._check_step(step, text, end, self._values(client, end, {}, ""))
 
     def _check_step(self, step: Step, text: str, end: Endpoint, values: Mapping[str, object]) -> None:
@@ -133,19 +176,12 @@ class DeclaredLoad(LoadGenerator[LoadSize]):
         return super().holds(load, 1)
 
     def rate_in(self, line: str) -> tuple[float, float] | None:
-        told = generator_output.rate_in(self.name, line)
+        told = super().rate_in(line)
         every_s = next((each.every_s for form in programs()[self.name].forms for each in form.progress), 0.0)
         if told is None or not every_s:
             return told
         self._told += 1
         return (self._told - 1) * every_s, told[1]
-
-    def failure(self, text: str) -> str | None:
-        return generator_output.failure(self.name, text)
-
-    def outcome(self, ran: Sequence[Ran]) -> Outcome:
-        (one,) = ran
-        return printed(self.name, one, source=self.name)
 
     # -- its proof ------------------------------------------------------------------------------------------------
 
@@ -213,12 +249,9 @@ class DeclaredLoad(LoadGenerator[LoadSize]):
     @classmethod
     def record_checks(cls, record: Record) -> list[Check]:
         """Return the share of failed requests, and the answers that its file asks for."""
-        failed = record.summary["failed"].value if "failed" in record.summary else 0.0
-        events = record.summary["events"].value if "events" in record.summary else 0.0
-        share = failed / max(1.0, events)
         held = record.proof.get("answers", {})
         answers = [Check(record.id, f"proof: {name}", True, words) for name, words in held.items()]
-        return [Check(record.id, "errors", share <= MOST_FAILED, f"{failed:g} failed ({share:.2%})"), *answers]
+        return [*super().record_checks(record), *answers]
 
 
 def _said(number: float) -> str:
@@ -233,13 +266,14 @@ def printed(name: str, one: Ran, *, source: str) -> Outcome:
     run = generator_output.run_of(name, one.text)
     if run.problem:
         raise WorkloadFailed(run.problem)
-    rows = [
-        (one.ended.started + t, one.client, source, figure, value, run.units[figure])
-        for t, figures in run.seconds
-        for figure, value in figures.items()
-    ]
-    series = pd.DataFrame(rows, columns=samples.COLUMNS) if rows else samples.empty()
-    return Outcome(run.figures, series, run.histogram)
+    return Outcome(run.figures, series(name, run.seconds, one.client, source, begin=one.ended.started), run.histogram)
+
+
+def series(name: str, seconds: generator_output.Seconds, host: str, source: str, *, begin: float) -> pd.DataFrame:
+    """Return what this program printed of its seconds as rows of the long table; a load began at `begin`."""
+    units = generator_output.units(name)
+    rows = [(begin + t, host, source, each, value, units[each]) for t, said in seconds for each, value in said.items()]
+    return samples.table(rows)
 
 
 def load_generator(name: str) -> type[DeclaredLoad]:

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from benchbook.analysis.checks import Check
 from benchbook.build import programs
-from benchbook.campaign.record import Quantity, Record
+from benchbook.campaign.record import Record
 from benchbook.errors import WorkloadFailed
 from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint
@@ -24,7 +24,8 @@ from benchbook.profiles import LoadSize
 from benchbook.stats import latency
 from benchbook.systems import etcd
 from benchbook.workloads import generator_output
-from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran, Store
+from benchbook.workloads.base import Level, Load, Outcome, Ran, Store
+from benchbook.workloads.declared import PrintedLoad, failures
 
 BUILD = "etcd"
 KEY, VALUE_BYTES = "YOUR_KEY", 256
@@ -41,7 +42,7 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
 KILLED = {name for name in COMMANDS if name.endswith("_killed")}
 CLIENTS_PER_CONNECTION = 10
 # The least share of its clients in a request at a time. The others wait for the tool: with fewer, the tool is measured.
-LEAST_BUSY, MOST_FAILED = 0.85, 0.01
+LEAST_BUSY = 0.85
 
 
 # -- its output: a bar while it runs, and a report at its end ---------------------------------------------------------
@@ -53,38 +54,10 @@ _PERCENTILES = ("p50_ms", "p95_ms", "p99_ms")
 _ERROR = re.compile(r"^  \[(\d+)\]\t(.+)$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class EtcdOutput:
-    """All that one run has printed.
-
-    `figures` by the names of a record's summary; `events` are requests that were answered without an error, of which
-    `histogram` holds (upper bound in ms, count). `errors` are the others, by what was answered. `done` is how many
-    requests had been answered each time that the bar was drawn.
-    """
-
-    figures: dict[str, float]
-    histogram: list[tuple[float, int]]
-    errors: dict[str, int]
-    done: list[int]
-
-    @property
-    def failed(self) -> int:
-        return sum(self.errors.values())
-
-
 def done_in(line: str) -> int | None:
     """Return how many requests a drawn bar counts; None for any other line."""
     match = _BAR.match(line)
     return int(match[1]) if match else None
-
-
-def parse(text: str) -> EtcdOutput:
-    """Raise OutputNotParseable, naming what is missing."""
-    run = generator_output.run_of("etcd_benchmark", text, "total_time_s", "latency_mean_ms", *_PERCENTILES)
-    figures = {name: quantity.value for name, quantity in run.figures.items() if name != "failed"}
-    figures["events"] = float(sum(count for _, count in run.histogram))
-    done = [count for line in re.split(r"[\r\n]", text) if (count := done_in(line)) is not None]
-    return EtcdOutput(figures, run.histogram, errors(text), done)
 
 
 def errors(text: str) -> dict[str, int]:
@@ -117,7 +90,7 @@ class EtcdData:
     value_bytes: int = VALUE_BYTES
 
 
-class EtcdBenchmark(LoadGenerator[EtcdSize]):
+class EtcdBenchmark(PrintedLoad[EtcdSize]):
     """`options` are those of the published `put`."""
 
     name = "etcd_benchmark"
@@ -137,11 +110,7 @@ class EtcdBenchmark(LoadGenerator[EtcdSize]):
 
     def version(self, client: Host) -> str:
         """It does not say its version; what it was built from does."""
-        return f"{self.program} of {programs.manifest(BUILD).description}"
-
-    @classmethod
-    def asked(cls, size: EtcdSize) -> dict[str, object]:
-        return {name: value for name, value in size.model_dump().items() if name not in LoadSize.model_fields}
+        return f"{self.program} of {programs.recipe(BUILD).description}"
 
     @property
     def dataset(self) -> EtcdData:
@@ -191,12 +160,14 @@ class EtcdBenchmark(LoadGenerator[EtcdSize]):
         return "; ".join(f"{what} ({count:,} requests)" for what, count in failed.items()) or None
 
     def outcome(self, ran: Sequence[Ran]) -> Outcome:
+        """Events are the requests that were answered without an error."""
         (one,) = ran
-        output = parse(one.text)
-        values = {**output.figures, "failed": float(output.failed)}
-        summary = {name: Quantity(value=value, unit=_unit(name)) for name, value in values.items()}
-        proof = {"errors": output.errors} if output.errors else {}
-        return Outcome(summary, _series(one, output), output.histogram, proof)
+        run = generator_output.run_of(self.name, one.text, "total_time_s", "latency_mean_ms", *_PERCENTILES)
+        failed = errors(one.text)
+        counts = {"events": sum(count for _, count in run.histogram), "failed": sum(failed.values())}
+        figures = {**run.figures, **generator_output.quantities(counts)}
+        begin = one.ended.ended - figures["total_time_s"].value
+        return Outcome(figures, _series(one, begin), run.histogram, {"errors": failed} if failed else {})
 
     # -- its proof ------------------------------------------------------------------------------------------------
 
@@ -216,14 +187,12 @@ class EtcdBenchmark(LoadGenerator[EtcdSize]):
     @classmethod
     def record_checks(cls, record: Record) -> list[Check]:
         """Little's law with the tool's own share, failed requests, and the writes at a quorum."""
-        events, failed = record.summary["events"].value, record.summary["failed"].value
-        share = failed / max(1.0, events + failed)
         proved = record.proof.get("quorum", {})
         said = "{found:,} found at a quorum, {acknowledged:,} acknowledged; {members} members hold the same"
         killed = record.levels.get("workload") in KILLED
         return [
             *([] if killed else [_clients_busy(record)]),
-            Check(record.id, "errors", killed or share <= MOST_FAILED, f"{failed:g} failed ({share:.2%})"),
+            failures(record, expected=killed),
             Check(record.id, "no write lost", bool(proved), said.format(**proved) if proved else "was not looked at"),
         ]
 
@@ -248,14 +217,13 @@ def _clients_busy(record: Record) -> Check:
     return Check(record.id, "Little's law", ok, f"{law.in_flight:.1f} of {threads:g} clients were in a request")
 
 
-def _unit(name: str) -> str:
-    return {"tps": "1/s", "total_time_s": "s"}.get(name, "ms" if name.endswith("_ms") else "1")
-
-
-def _series(ran: Ran, output: EtcdOutput) -> pd.DataFrame:
+def _series(ran: Ran, begin: float) -> pd.DataFrame:
     """Return the rates between two drawn bars; the last bar is drawn at the end, at no steady pace."""
-    begin, every = ran.ended.ended - output.figures["total_time_s"], BAR_EVERY_S
-    steady = output.done[:-1]
-    rates = [(b - a) / every for a, b in pairwise(steady)]
-    rows = [(begin + (i + 1) * every, ran.client, "etcd_benchmark", "tps", r, "1/s") for i, r in enumerate(rates)]
-    return pd.DataFrame(rows, columns=samples.COLUMNS) if rows else samples.empty()
+    done = [count for line in re.split(r"[\r\n]", ran.text) if (count := done_in(line)) is not None]
+    rates = [(after - before) / BAR_EVERY_S for before, after in pairwise(done[:-1])]
+    return samples.table(
+        [
+            (begin + i * BAR_EVERY_S, ran.client, EtcdBenchmark.name, "tps", rate, "1/s")
+            for i, rate in enumerate(rates, start=1)
+        ]
+    )

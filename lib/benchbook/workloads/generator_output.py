@@ -208,6 +208,13 @@ def _tail(text: str) -> str:
     return f"; it ends with: {' | '.join(text.strip().splitlines()[-3:]) or 'nothing'}"
 
 
+def quantities(values: Mapping[str, float]) -> dict[str, Quantity]:
+    """Return figures with the units that their names tell: rates a second, times in s or ms, counts."""
+    own = {"tps": "1/s", "tps_connecting": "1/s", "qps": "1/s", "total_time_s": "s", "threads": "threads"}
+    units = {name: own.get(name, "ms" if name.endswith("_ms") else "1") for name in values}
+    return {name: Quantity(value=float(value), unit=units[name]) for name, value in values.items()}
+
+
 def units(name: str) -> dict[str, str]:
     """Return the units of what a program prints while it runs."""
     return {n: unit for form in programs()[name].forms for each in form.progress for n, unit in each.units.items()}

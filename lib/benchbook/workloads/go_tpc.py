@@ -17,7 +17,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -37,16 +37,8 @@ from benchbook.probes import samples
 from benchbook.profiles import LoadSize
 from benchbook.systems import psql, sql
 from benchbook.workloads import generator_output
-from benchbook.workloads.base import (
-    Level,
-    Load,
-    LoadGenerator,
-    Outcome,
-    Ran,
-    Store,
-    check_end,
-    one_port,
-)
+from benchbook.workloads.base import Level, Load, Outcome, Ran, Store, one_port
+from benchbook.workloads.declared import PrintedLoad, failures
 
 # As the report names it.
 DATABASE = "tpcc"
@@ -55,11 +47,8 @@ NEW_ORDER, PAYMENT = "NEW_ORDER", "PAYMENT"
 MOST_LINES = 500
 # A thread begins with some sixty statements to prepare, and ends with the transaction that is under way.
 SLACK_S = 600
-# The share of transactions that may fail before a record's check says so.
-MOST_FAILED = 0.01
 # TPC-C 5.11, clause 5.2.5.3: 90% of new orders are answered within 5 s.
 LONGEST_MS = 5000.0
-UNITS = {"tps": "1/s", "total_time_s": "s"}
 
 
 # -- its output -------------------------------------------------------------------------------------------------------
@@ -144,11 +133,6 @@ def rate_at(line: str) -> tuple[float, float] | None:
     if said.startswith("[{") and _is(rows := json.loads(said), "[Current]"):
         return at, float(succeeded(_operations(rows)))
     return (at, 0.0) if NO_CONNECTION in said else None
-
-
-def failure(text: str) -> str | None:
-    """Return what go-tpc itself calls fatal, although it may end with status 0; None if nothing is."""
-    return generator_output.failure("go_tpc", text)
 
 
 def succeeded(operations: Operations) -> int:
@@ -373,7 +357,7 @@ class Warehouses:
     database: str = DATABASE
 
 
-class GoTpc(LoadGenerator[GoTpcSize]):
+class GoTpc(PrintedLoad[GoTpcSize]):
     """TPC-C's mix of five transactions, without keying and think times unless `--wait` is among the options."""
 
     name = "go_tpc"
@@ -409,13 +393,7 @@ class GoTpc(LoadGenerator[GoTpcSize]):
         ends = store.copies()
         say(f"preparing {self.size.warehouses} warehouses, once for this dataset")
         with let_in(client, ends, DATABASE):
-            with ExitStack() as filling:
-                commands = [self._asking(client, [end], "prepare", ["--no-check"]) for end in ends]
-                for job in [filling.enter_context(session.following(client, "prepare", each)) for each in commands]:
-                    ended = job.wait()
-                    check_end(
-                        ended, job.stdout().decode(errors="replace") + job.stderr(), "go-tpc prepare", self.failure
-                    )
+            self.fill(session, client, [self._asking(client, [end], "prepare", ["--no-check"]) for end in ends])
             self._count(client, store)
             say("collecting statistics, checking the consistency conditions")
             for end in ends:
@@ -474,9 +452,6 @@ class GoTpc(LoadGenerator[GoTpcSize]):
         self._first = self._first or seen[0] - 1
         return seen[0] - self._first, seen[1]
 
-    def failure(self, text: str) -> str | None:
-        return failure(text)
-
     def outcome(self, ran: Sequence[Ran]) -> Outcome:
         (one,) = ran
         output = parse(one.text)
@@ -518,7 +493,7 @@ class GoTpc(LoadGenerator[GoTpcSize]):
             ended = client.run(["env", *env, *asked.argv], timeout=asked.timeout_s, check=False)
         said = ended.stdout + ended.stderr
         held = checked(said)
-        wrong = failure(said)
+        wrong = self.failure(said)
         everywhere = len(held) == self.size.warehouses and len(set(map(tuple, held.values()))) == 1
         if ended.exited != 0 or wrong or not everywhere:
             why = wrong or "not all were asked"
@@ -530,14 +505,12 @@ class GoTpc(LoadGenerator[GoTpcSize]):
     @classmethod
     def record_checks(cls, record: Record) -> list[Check]:
         """Little's law, failed transactions, TPC-C's limit of a new order's time, and its consistency conditions."""
-        counts = record.summary
-        share = counts["failed"].value / max(1.0, counts["events"].value + counts["failed"].value)
-        slow = counts["new_order_p90_ms"].value
+        slow = record.summary["new_order_p90_ms"].value
         held = record.proof.get("conditions", {})
         said = "; ".join(f"{end}: {len(names)} conditions hold" for end, names in held.items())
         return [
             *([] if _waits(record) else [checks.little(record, own_time=True)]),
-            Check(record.id, "errors", share <= MOST_FAILED, f"{counts['failed'].value:g} failed ({share:.2%})"),
+            failures(record),
             Check(record.id, "new orders in time", slow <= LONGEST_MS, f"90% within {slow:g} ms, of 5,000"),
             Check(record.id, "TPC-C's conditions", bool(held), said or "were not asked"),
         ]
@@ -565,9 +538,7 @@ def _summary(output: GoTpcOutput) -> dict[str, Quantity]:
         "latency_max_ms": max(q.value for name, q in output.figures.items() if name.endswith("_latency_max_ms")),
         "new_order_max_ms": output.figures["new_order_latency_max_ms"].value,
     }
-    units = {name: UNITS.get(name, "ms" if name.endswith("_ms") else "1") for name in values}
-    counted = {name: Quantity(value=float(value), unit=units[name]) for name, value in values.items()}
-    return {**{name: output.figures[name] for name in PRINTED}, **counted}
+    return {**{name: output.figures[name] for name in PRINTED}, **generator_output.quantities(values)}
 
 
 def _count(operations: Operations, name: str) -> int:
@@ -592,4 +563,4 @@ def _series(ran: Ran, output: GoTpcOutput) -> pd.DataFrame:
             ("failed", float(unsuccessful(operations)), "1"),
         )
     ]
-    return pd.DataFrame(rows, columns=samples.COLUMNS) if rows else samples.empty()
+    return samples.table(rows)

@@ -8,27 +8,26 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 
-import pandas as pd
 from pydantic import Field
 
 from benchbook.analysis import checks
 from benchbook.analysis.checks import Check
-from benchbook.campaign.record import Quantity, Record
+from benchbook.campaign.record import Record
 from benchbook.errors import SystemFailed, WorkloadFailed
 from benchbook.hosts.agent import Command, program_on
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.host import Host
 from benchbook.hosts.host_models import Json
 from benchbook.hosts.session import Session
-from benchbook.probes import samples
 from benchbook.profiles import LoadSize
 from benchbook.stats.latency import named_percentiles
 from benchbook.systems import psql
 from benchbook.systems.statements import reading_s
 from benchbook.workloads import generator_output
-from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran, Store, check_end
+from benchbook.workloads.base import Level, Load, Outcome, Ran, Store
+from benchbook.workloads.declared import PrintedLoad, failures, series
 
 DATABASE, ACCOUNTS = "pgbench", "pgbench_accounts"
 ROWS = 100_000  # accounts of one branch, that is for each unit of scale
@@ -36,8 +35,6 @@ SCRIPTS = {"select_only": "select-only", "simple_update": "simple-update", "tpcb
 # pgbench's time runs from when its clients begin to connect, which took 128 of them 1.7 s on two busy cores: what that
 # takes is added to the time of the load.
 CONNECTS_PER_S = 64
-# The share of transactions that may fail before a record's check says so.
-MOST_FAILED = 0.01
 
 
 # -- its output -------------------------------------------------------------------------------------------------------
@@ -49,26 +46,7 @@ _FAILED_KINDS = re.compile(r"^number of (serialization|deadlock) failures: (\d+)
 _FAILED = re.compile(r"^number of failed transactions: (\d+)", re.MULTILINE)
 _NONE_DONE = re.compile(r"^number of transactions actually processed: 0\b", re.MULTILINE)
 _MARK = "benchbook: "
-
-
-@dataclass(frozen=True)
-class PgbenchOutput:
-    """All that one run has printed.
-
-    `figures`: as the closing report says them, by the names of a record's summary; `tps` is without, `tps_connecting`
-    with the time in which the clients connected. `histogram` holds (upper bound in ms, count) of the transactions that
-    were logged; `ended` is when the load did (s since the epoch, by the client's clock; 0 where nobody said).
-    """
-
-    figures: dict[str, float]
-    seconds: list[tuple[float, dict[str, float]]]
-    histogram: list[tuple[float, int]] = field(default_factory=list)
-    ended: float = 0.0
-
-    @property
-    def total_time_s(self) -> float:
-        """Seconds of load, without those in which the clients connected."""
-        return self.figures["events"] / self.figures["tps"] if self.figures["tps"] else 0.0
+_PERCENTILES = ("p50_ms", "p95_ms", "p99_ms")
 
 
 def failure(text: str) -> str | None:
@@ -85,28 +63,11 @@ def failure(text: str) -> str | None:
     return "not one transaction was done: connecting took all of the time"
 
 
-def parse(text: str) -> PgbenchOutput:
-    """Raise WorkloadFailed and OutputNotParseable, naming what is missing."""
-    run = generator_output.run_of("pgbench", text, "threads", "latency_mean_ms")
-    figures = {name: quantity.value for name, quantity in run.figures.items()}
-    figures = {**figures, "threads": float(run.levels["threads"]), "tps_connecting": _with_connecting(figures)}
-    histogram, ended = _added(text)
-    return PgbenchOutput(figures, run.seconds, histogram, ended)
-
-
-def _with_connecting(figures: Mapping[str, float]) -> float:
-    """As old versions print it: transactions over all of the time, that in which the clients connected among it."""
-    if "tps_connecting" in figures:
-        return figures["tps_connecting"]
-    events, tps = figures["events"], figures["tps"]
-    return events / (events / tps + figures.get("connecting_ms", 0.0) / 1000) if tps else 0.0
-
-
-def _added(text: str) -> tuple[list[tuple[float, int]], float]:
+def _added(text: str) -> tuple[list[tuple[float, int]], float | None]:
     """Return what pgbench_timed.py has printed at the end, if it ran: buckets in ms, and when the load ended."""
     lines = [line for line in text.splitlines() if line.startswith(_MARK)]
     if not lines:
-        return [], 0.0
+        return [], None
     said = json.loads(lines[-1].removeprefix(_MARK))
     return [(us / 1000, count) for us, count in said["buckets_us"]], float(said["ended"])
 
@@ -177,7 +138,7 @@ class PgbenchData:
     database: str = DATABASE
 
 
-class Pgbench(LoadGenerator[PgbenchSize]):
+class Pgbench(PrintedLoad[PgbenchSize]):
     """`workload` is one of pgbench's built-in scripts; `options` are those of the published command line."""
 
     name = "pgbench"
@@ -214,10 +175,9 @@ class Pgbench(LoadGenerator[PgbenchSize]):
         store.make_database(client, DATABASE)
         rows = self.size.scale * ROWS
         say(f"preparing {rows:,} accounts, once for this dataset")
-        for end in store.copies():
-            with session.following(client, "prepare", self._filling(client, end)) as job:
-                ended = job.wait()
-                check_end(ended, job.stdout().decode(errors="replace") + job.stderr(), "pgbench -i", self.failure)
+        ends = store.copies()
+        self.fill(session, client, [self._filling(client, end) for end in ends])
+        for end in ends:
             found = store.row_counts(client, end, DATABASE, [ACCOUNTS], reading_s(rows))[ACCOUNTS]
             if found != rows:
                 raise SystemFailed(f"{end}: holds {found} accounts after preparing {rows}")
@@ -260,16 +220,35 @@ class Pgbench(LoadGenerator[PgbenchSize]):
         """All of its clients are those of one server."""
         return super().holds(load, 1)
 
-    def rate_in(self, line: str) -> tuple[float, float] | None:
-        return generator_output.rate_in("pgbench", line)
-
     def failure(self, text: str) -> str | None:
         return failure(text)
 
     def outcome(self, ran: Sequence[Ran]) -> Outcome:
+        """Return its figures: `tps` is without, `tps_connecting` with the time in which the clients connected.
+
+        Lines of a time in which they still did are none of the load: pgbench counts from when they begin to connect.
+        """
         (one,) = ran
-        output = parse(one.text)
-        return Outcome(_summary(output), _series(one, output), output.histogram, ended=output.ended or None)
+        run = generator_output.run_of(self.name, one.text, "threads", "latency_mean_ms")
+        figures = {name: quantity.value for name, quantity in run.figures.items()}
+        events, tps, connecting_s = figures["events"], figures["tps"], figures.get("connecting_ms", 0.0) / 1000
+        load_s = events / tps if tps else 0.0
+        histogram, ended = _added(one.text)
+        values = {
+            # As old versions print it.
+            "tps_connecting": events / (load_s + connecting_s) if tps else 0.0,
+            "failed": 0.0,
+            "retries": 0.0,
+            **figures,
+            "threads": float(run.levels["threads"]),
+            "total_time_s": load_s,
+            **named_percentiles(histogram, _PERCENTILES),
+            **({"latency_max_ms": max(ms for ms, _ in histogram)} if histogram else {}),
+        }
+        lines = [(t, each) for t, each in run.seconds if t > connecting_s]
+        begin = (ended or one.ended.ended) - load_s - connecting_s
+        seconds = series(self.name, lines, one.client, self.name, begin=begin)
+        return Outcome(generator_output.quantities(values), seconds, histogram, ended=ended)
 
     # -- after it -------------------------------------------------------------------------------------------------
 
@@ -294,13 +273,11 @@ class Pgbench(LoadGenerator[PgbenchSize]):
     @classmethod
     def record_checks(cls, record: Record) -> list[Check]:
         """Little's law, failed transactions, and the books."""
-        events, failed = record.summary["events"].value, record.summary["failed"].value
-        share = failed / max(1.0, events + failed)
         books = record.proof.get("books", {})
         balanced = [f"{end}: {said['after']['rows']:,} rows of history add up" for end, said in books.items()]
         return [
             checks.little(_with_reconnecting(record), own_time=True),
-            Check(record.id, "errors", share <= MOST_FAILED, f"{failed:g} failed ({share:.2%})"),
+            failures(record),
             Check(record.id, "pgbench's books", bool(balanced), "; ".join(balanced) or "were not looked at"),
         ]
 
@@ -312,33 +289,3 @@ def _with_reconnecting(record: Record) -> Record:
     mean, again = record.summary["latency_mean_ms"], record.summary["reconnect_mean_ms"]
     both = mean.model_copy(update={"value": mean.value + again.value})
     return record.model_copy(update={"summary": {**record.summary, "latency_mean_ms": both}})
-
-
-def _summary(output: PgbenchOutput) -> dict[str, Quantity]:
-    values = {"failed": 0.0, "retries": 0.0, **output.figures, "total_time_s": output.total_time_s}
-    if output.histogram:
-        values |= named_percentiles(output.histogram, _PERCENTILES)
-        values["latency_max_ms"] = max(ms for ms, _ in output.histogram)
-    units = {"tps": "1/s", "tps_connecting": "1/s", "threads": "threads", "total_time_s": "s"}
-    units = {name: units.get(name, "ms" if name.endswith("_ms") else "1") for name in values}
-    return {name: Quantity(value=value, unit=units[name]) for name, value in values.items()}
-
-
-_PERCENTILES = ("p50_ms", "p95_ms", "p99_ms")
-
-
-def _series(ran: Ran, output: PgbenchOutput) -> pd.DataFrame:
-    """Return the lines of progress as rows of the long table. pgbench counts from when its clients begin to connect.
-
-    What it says of a time in which they still did is none of the load.
-    """
-    connecting_s = output.figures.get("connecting_ms", 0.0) / 1000
-    begin = (output.ended or ran.ended.ended) - output.total_time_s - connecting_s
-    units = generator_output.units("pgbench")
-    rows = [
-        (begin + t, ran.client, "pgbench", name, value, units[name])
-        for t, figures in output.seconds
-        if t > connecting_s
-        for name, value in figures.items()
-    ]
-    return pd.DataFrame(rows, columns=samples.COLUMNS) if rows else samples.empty()

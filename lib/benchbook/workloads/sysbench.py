@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from benchbook.analysis import checks
 from benchbook.analysis.checks import Check
 from benchbook.campaign.record import Record
 from benchbook.errors import HIDDEN, BadInput, HostUnusable, SystemFailed
-from benchbook.hosts.agent import Command, Job, remote_program
+from benchbook.hosts.agent import Command, remote_program
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
@@ -21,7 +21,8 @@ from benchbook.systems import sql
 from benchbook.systems.base import CONNECTIONS, STATEMENTS
 from benchbook.systems.statements import reading_s
 from benchbook.workloads import sysbench_output
-from benchbook.workloads.base import Load, LoadGenerator, Outcome, Ran, Store, one_port
+from benchbook.workloads.base import Load, Outcome, Ran, Store, one_port
+from benchbook.workloads.declared import PrintedLoad
 from benchbook.workloads.sysbench_output import QUEUE_FULL_AFTER_S
 
 # sysbench's name of the driver for each protocol that it speaks; its options of a connection begin like it.
@@ -242,7 +243,7 @@ def _written(endpoint: Endpoint) -> str:
 # -- the generator --------------------------------------------------------------------------------------------------
 
 
-class Sysbench(LoadGenerator[SysbenchSize]):
+class Sysbench(PrintedLoad[SysbenchSize]):
     """The workloads of sysbench's own Lua scripts; `options` are those of the published command line."""
 
     name = "sysbench"
@@ -296,26 +297,20 @@ class Sysbench(LoadGenerator[SysbenchSize]):
         say(f"preparing {self.dataset.tables} tables, {rows:,} rows, once for this dataset")
         program, threads = self.programs[client.name], self.size.prepare_threads
         commands = [prepare(program, end, self.dataset, threads=threads, seed=self.seed) for end in store.copies()]
-        with ExitStack() as filling:
-            for job in [filling.enter_context(session.following(client, "prepare", each)) for each in commands]:
-                self._await(job, say)
+        tables = 0
+
+        def count(data: bytes) -> None:
+            nonlocal tables
+            tables += data.count(b"Inserting")
+            say(f"preparing: table {tables} of {self.dataset.tables * len(commands)}")
+
+        self.fill(session, client, commands, count)
         store.lay_out(client, self.dataset.database, self._tables)
         self._count(client, store)
 
     @property
     def _tables(self) -> list[str]:
         return [f"sbtest{i}" for i in range(1, self.dataset.tables + 1)]
-
-    def _await(self, job: Job, say: Callable[[str], None]) -> None:
-        tables = [0]
-
-        def count(data: bytes) -> None:
-            tables[0] += data.count(b"Inserting")
-            say(f"preparing: table {tables[0]} of {self.dataset.tables}")
-
-        ended = job.wait(on_output=count)
-        printed = job.stdout().decode(errors="replace") + job.stderr()
-        sysbench_output.check_ended(ended, printed, f"sysbench prepare on {job.host.name}")
 
     def _count(self, client: Host, store: Store) -> None:
         """Raise SystemFailed unless every table of every server holds as many rows as were asked for."""
@@ -351,12 +346,6 @@ class Sysbench(LoadGenerator[SysbenchSize]):
         if options.get("db-ps-mode") == "disable":
             every = 0
         return {**held, STATEMENTS: held[CONNECTIONS] * self.dataset.tables * every}
-
-    def rate_in(self, line: str) -> tuple[float, float] | None:
-        return sysbench_output.rate_in(line)
-
-    def failure(self, text: str) -> str | None:
-        return sysbench_output.failure(text)
 
     def outcome(self, ran: Sequence[Ran]) -> Outcome:
         return sysbench_output.outcome(ran)

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 import pandas as pd
 
 from benchbook.analysis.checks import Check
-from benchbook.campaign.record import Quantity, Record
+from benchbook.campaign.record import Record
 from benchbook.errors import OutputNotParseable, WorkloadFailed
 from benchbook.hosts.agent import Ended
 from benchbook.hosts.host_models import Json
-from benchbook.probes import samples
 from benchbook.stats.latency import merge_histograms, named_percentiles
 from benchbook.workloads import generator_output
 from benchbook.workloads.base import Outcome, Ran, check_end
-from benchbook.workloads.generator_output import Seconds
+from benchbook.workloads.declared import series
+from benchbook.workloads.generator_output import Seconds, quantities
 
 # sysbench's histogram ends here, and what took longer is counted in its last bucket: a percentile that reads so is a
 # lower bound.
@@ -120,7 +120,8 @@ def outcome(ran: Sequence[Ran]) -> Outcome:
     """Return the outcome of a load that one or several clients have driven together. Raise as `parse`."""
     outputs = [parse(each.text) for each in ran]
     whole = merged(outputs)
-    return Outcome(quantities(whole), load_series(ran, outputs, whole), whole.histogram, clients_proof(ran, outputs))
+    series_of_all, proof = load_series(ran, outputs, whole), clients_proof(ran, outputs)
+    return Outcome(quantities(whole.summary), series_of_all, whole.histogram, proof)
 
 
 def queue_full(ran: Sequence[Ran]) -> Outcome | None:
@@ -144,7 +145,7 @@ def queue_full(ran: Sequence[Ran]) -> Outcome | None:
     threads, rate = sum(each.threads for each in outputs), sum(each.rate for each in outputs)
     whole = Output(threads, rate, _means(seconds), seconds, [])
     proof = {**clients_proof(ran, outputs), QUEUE_FULL_AFTER_S: whole.summary["total_time_s"]}
-    return Outcome(quantities(whole), load_series(ran, outputs, whole), [], proof)
+    return Outcome(quantities(whole.summary), load_series(ran, outputs, whole), [], proof)
 
 
 def _while_running(text: str) -> Output:
@@ -206,22 +207,10 @@ def latency_range(record: Record) -> list[Check]:
     return [Check(record.id, "latency range", False, beyond)] if capped else []
 
 
-def quantities(output: Output) -> dict[str, Quantity]:
-    units = {"tps": "1/s", "qps": "1/s", "total_time_s": "s"}
-    units = {name: units.get(name, "ms" if name.endswith("_ms") else "1") for name in output.summary}
-    return {name: Quantity(value=value, unit=units[name]) for name, value in output.summary.items()}
-
-
 def interval_series(output: Output, ended: Ended, client: str, source: str = "sysbench") -> pd.DataFrame:
     """Return the 1-s intervals as rows of the long table. The load ends when sysbench does: t is counted from there."""
     begin = ended.ended - output.summary["total_time_s"]
-    units = generator_output.units("sysbench")
-    rows = [
-        (begin + t, client, source, name, value, units[name])
-        for t, figures in output.seconds
-        for name, value in figures.items()
-    ]
-    return pd.DataFrame(rows, columns=samples.COLUMNS) if rows else samples.empty()
+    return series("sysbench", output.seconds, client, source, begin=begin)
 
 
 def load_series(ran: Sequence[Ran], outputs: Sequence[Output], whole: Output) -> pd.DataFrame:
