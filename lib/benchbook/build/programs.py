@@ -2,7 +2,7 @@
 
     benchbook/NAME/KEY/           in the cache (see paths.cache_dir); whole or absent, because it is renamed into place
         tidb-server ...           the programs that build.yaml names
-        build.json                what they were made of: Manifest
+        build.json                what they were made of: the recipe, Go's version, the platform
 
 KEY is a short SHA-256 of what build.yaml says but for its minutes, of go.mod, go.sum, our own sources, the Go version
 and the target platform: change one of them and the next build goes to another folder; a fresh clone finds what an older
@@ -11,7 +11,6 @@ one built.
 
 from __future__ import annotations
 
-import datetime as dt
 import errno
 import fcntl
 import hashlib
@@ -24,7 +23,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -169,20 +167,6 @@ class Recipe(BaseModel):
     inputs: list[str] = ["**/*.go"]  # our own sources, as globs: part of the key
 
 
-@dataclass(frozen=True)
-class Manifest:
-    """What a built folder was made of; `programs` maps the name of each program and file to its SHA-256."""
-
-    name: str
-    key: str
-    description: str
-    platform: dict[str, str]
-    ldflags: str
-    programs: dict[str, str]
-    built: str
-    seconds: float
-
-
 def systems() -> list[str]:
     """Return the names of all systems that are built from source, sorted."""
     return sorted(file.parent.name for file in _systems_dir().glob("*/build.yaml"))
@@ -205,11 +189,6 @@ def artefact(name: str) -> Path:
 
 def is_built(name: str) -> bool:
     return (folder_for(name) / MANIFEST).is_file()
-
-
-def manifest(name: str) -> Manifest:
-    """Return what the built programs of NAME were made of. Raise NotBuilt."""
-    return Manifest(**json.loads((artefact(name) / MANIFEST).read_text()))
 
 
 def folder_for(name: str) -> Path:
@@ -254,7 +233,8 @@ def _build_into(folder: Path, name: str, wanted: Recipe, say: Say) -> None:
         (scratch / "go.log").unlink()
         for file, source in wanted.files.items():
             shutil.copyfile(go_module_file(_systems_dir() / name, source), scratch / file)
-        _write_manifest(scratch, name, folder.name, wanted, time.monotonic() - start)
+        made_of = {**wanted.model_dump(), **go_platform(_systems_dir() / name)}
+        (scratch / MANIFEST).write_text(json.dumps(made_of, indent=2) + "\n")
     say(f"built {name} in {time.monotonic() - start:.0f} s: {folder}")
 
 
@@ -304,22 +284,6 @@ def _ended_with_us(process: subprocess.Popen[bytes]) -> Iterator[None]:
     finally:
         if process.poll() is None:
             process.terminate()
-
-
-def _write_manifest(scratch: Path, name: str, key: str, wanted: Recipe, seconds: float) -> None:
-    made_here = sorted(file for file in scratch.iterdir() if file.is_file())
-    programs = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in made_here}
-    made = Manifest(
-        name=name,
-        key=key,
-        description=wanted.description,
-        platform=go_platform(_systems_dir() / name),
-        ldflags=wanted.ldflags,
-        programs=programs,
-        built=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
-        seconds=round(seconds, 1),
-    )
-    (scratch / MANIFEST).write_text(json.dumps(asdict(made), indent=2) + "\n")
 
 
 def _systems_dir() -> Path:

@@ -15,12 +15,13 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_f
 from benchbook import paths
 from benchbook.build import programs
 from benchbook.errors import ConnectionLost, HostUnusable, OutputNotParseable, SystemFailed, WorkloadFailed
-from benchbook.hosts.agent import WITHOUT_SITE, Command, Job
+from benchbook.hosts.agent import Command, Job
 from benchbook.hosts.command_line import quote
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.fanout import in_parallel
 from benchbook.hosts.host import Host
 from benchbook.hosts.host_models import Json
+from benchbook.hosts.http import UNANSWERED, HttpServer
 from benchbook.hosts.session import Session
 from benchbook.hosts.timeouts import LONGEST_S
 from benchbook.systems import dm_config
@@ -171,13 +172,6 @@ def _short(message: str) -> str:
 
 
 MASTER, WORKER = "dm-master", "dm-worker"
-# The whole page is tens of kB, of which a few lines are wanted: they are chosen on the host.
-_FETCH = """
-import sys, urllib.request
-for line in urllib.request.urlopen(sys.argv[1], timeout=5).read().decode().splitlines(True):
-    if line.startswith(sys.argv[2]):
-        sys.stdout.write(line)
-"""
 # A worker that has just started is not reached by the master until gRPC has given up backing off.
 BACK_OFF_S = 15.0
 
@@ -292,11 +286,13 @@ class DM:
         return None
 
     def metrics(self, beginning: str) -> str:
-        """Return the lines of dm-worker's metrics that begin so, fetched on its host; "" while it does not answer."""
-        said = self.worker.run(
-            [self.worker.python, WITHOUT_SITE, "-c", _FETCH, self.metrics_url, beginning], check=False
-        )
-        return said.stdout
+        """Return the lines of dm-worker's metrics that begin so; "" while it does not answer."""
+        port = int(self.session.inventory.port(WORKER) or 0)
+        try:
+            page = HttpServer(self.worker, self.worker.address, port).ask("/metrics", timeout=5).body
+        except UNANSWERED:
+            return ""
+        return "".join(line for line in page.splitlines(keepends=True) if line.startswith(beginning))
 
     def stop(self) -> None:
         with ThreadPoolExecutor(max_workers=2, thread_name_prefix="dm") as pool:

@@ -58,14 +58,17 @@ _NOT_INITIALIZED = 94
 
 
 class MongoServer(Service):
-    """One side of a transfer; `side` is its role in the inventory. `host` is None for a server that exists already."""
+    """One side of a transfer; `side` is its role in the inventory. `host` is None for a server that exists already.
+
+    Such a one is its owner's: nothing is put on its host, and nothing is started, ended or watched there.
+    """
 
     name = "mongo"
     default_port = 27017
     ports_without_login = ("port",)
     builds = ("mongo",)
     takes = ()
-    host: Host | None
+    host: Host | None = None
 
     def __init__(self, session: Session, side: str) -> None:
         super().__init__(session)
@@ -85,23 +88,18 @@ class MongoServer(Service):
     @abstractmethod
     def about(self) -> About: ...
 
-    @abstractmethod
     def install(self) -> None:
         """Put its program on its host, where there is one to put."""
 
-    @abstractmethod
     def start(self, *, fresh: bool) -> None:
         """Start it and return once it serves; `fresh` = without any data."""
 
-    @abstractmethod
     def stop(self) -> None:
         """End it, its data written. Raise SystemFailed where it had to be killed."""
 
     def discard(self) -> None:
         """End it when nothing of what it holds is wanted: it is started without any data next."""
-        self.stop()
 
-    @abstractmethod
     def check_alive(self) -> None:
         """Raise SystemFailed when it has ended although nobody asked it to."""
 
@@ -253,8 +251,6 @@ class Ferret(OwnServer):
 class ExistingServer(MongoServer):
     """An endpoint of the inventory; its name is its side."""
 
-    host = None
-
     def __init__(self, session: Session, side: str) -> None:
         super().__init__(session, side)
         self.existing = session.inventory.endpoints[side]
@@ -271,28 +267,16 @@ class ExistingServer(MongoServer):
         s = self.existing
         return Endpoint(s.host, s.port, s.user, self.password, tls=s.tls, protocol="mongodb")
 
+    def about(self) -> About:
+        s = self.existing
+        title = f"{s.product or f'existing server at {s.host}:{s.port}'} ({self.side})"
+        return About(self.name, "not asked", title, None, ("an existing server: never restarted",))
+
     def command(self, host: Host) -> Command:
         raise SystemFailed(f"{self.name} is run by somebody else")
 
     def knock(self, host: Host) -> str | None:
         return None
-
-    def install(self) -> None:
-        """Nothing to install."""
-
-    def start(self, *, fresh: bool) -> None:
-        """Somebody else runs it; the copy of an earlier run is dropped before each trial."""
-
-    def stop(self) -> None:
-        """Somebody else runs it."""
-
-    def check_alive(self) -> None:
-        """Its owner's to watch: a transfer that cannot reach it says so."""
-
-    def about(self) -> About:
-        s = self.existing
-        title = f"{s.product or f'existing server at {s.host}:{s.port}'} ({self.side})"
-        return About(self.name, "not asked", title, None, ("an existing server: never restarted",))
 
 
 def check(inventory: Inventory, kind: str) -> list[str]:
