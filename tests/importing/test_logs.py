@@ -195,6 +195,7 @@ def test_of_rows_that_are_a_run_each_those_alone_are_left_out(tmp_path: Path, sa
         assert name in text
     (kept,) = benchbook.open_campaign("mine").records
     assert kept.proof[IMPORTED]["run"] == 2, "the second of its file"
+    assert benchbook.open_campaign("mine").trials().duration_s.isna().all(), "JMH does not say how long it ran"
 
 
 def test_runs_of_equal_levels_are_no_repetitions_unless_it_is_said(tmp_path: Path, said: Said) -> None:

@@ -691,3 +691,47 @@ def test_what_ab_d_lacks_is_named_with_its_fix() -> None:
     whole = (FIXTURES / "ab" / "success.txt").read_text().partition("\nPercentage of")[0]
     said = "the output of ApacheBench is cut: it has no end. Fix: if it ran with -d, put its command line above it"
     assert generator_output.runs(whole)[0].problem == said
+
+
+# -- ApacheBench, redis-benchmark -------------------------------------------------------------------------------------
+
+
+def test_reports_of_ab_without_first_lines_are_as_many_as_there_are() -> None:
+    """As an editor saves them: without the blanks behind `Server Software:`."""
+    (whole,) = generator_output.runs((FIXTURES / "ab" / "success.txt").read_text())
+    report = re.sub(" +$", "", whole.text[whole.text.index("Server Software:") :], flags=re.MULTILINE)
+    assert [run.figures for run in generator_output.runs(f"### Go\n\n{report}\n### Java\n\n{report}")] == [
+        whole.figures
+    ] * 2
+
+
+# As redis-benchmark 7 prints it of a server that has no CONFIG: a warning is no failure.
+NO_CONFIG = """redis-benchmark -p 26379 -n 1000000 -c 50 -P 100 -t set
+WARNING: Could not fetch server CONFIG
+====== SET ======
+  1000000 requests completed in 0.39 seconds
+  50 parallel clients
+  1024 bytes payload
+  keep alive: 1
+  multi-thread: no
+
+Summary:
+  throughput summary: 2557544.75 requests per second
+  latency summary (msec):
+          avg       min       p50       p95       p99       max
+        0.835     0.160     0.799     1.415     1.695     4.735
+"""
+
+
+def test_a_server_that_tells_no_configuration_was_measured_all_the_same() -> None:
+    (run,) = generator_output.runs(NO_CONFIG)
+    levels = {"workload": "SET", "threads": 50, "value_bytes": 1024, "pipeline": 100}
+    _check(
+        run,
+        levels,
+        {"tps": 2557544.75, "events": 1_000_000, "total_time_s": 0.39, "latency_mean_ms": 0.835, "p99_ms": 1.695},
+    )
+    refused = NO_CONFIG.replace(
+        "WARNING: Could not fetch server CONFIG", "Error from server: NOAUTH Authentication required."
+    )
+    assert "NOAUTH" in generator_output.runs(refused)[0].problem

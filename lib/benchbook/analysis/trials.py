@@ -127,7 +127,7 @@ def of_records(
             "repetition": record.repetition,
             "order": record.order,
             "started": pd.Timestamp(record.started, unit="s", tz="UTC"),
-            "duration_s": record.ended - record.started,
+            "duration_s": record.lasted_s,
             "client": record.client,
             "disturbed": record.status == "disturbed",
             "why": "; ".join(record.disturbed),

@@ -19,13 +19,15 @@ from typing import Final, Literal
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from benchbook.campaign.environment import Asked
+from benchbook.campaign.environment import IMPORTED, Asked
 from benchbook.errors import BadInput, NotWritten, writing
 from benchbook.hosts.host_models import Json
 
 VERSION: Final = 1
 # How the name of a folder ends that is not whole yet.
 PARTIAL: Final = ".partial"
+# What an imported run lasts that does not say how long it took, for a record has a duration: no run is so short.
+NOT_TOLD_S: Final = 0.001
 # A measurement that counts, an attempt that left none, one that was interfered with and does not count.
 Status = Literal["done", "failed", "disturbed"]
 
@@ -108,6 +110,12 @@ class Record(_Frozen):
         return f"<Record {self.id}, {self.status}: {first or self.failure}>"
 
     __str__ = __repr__
+
+    @property
+    def lasted_s(self) -> float:
+        """How long it took; NaN for an imported log that does not say it."""
+        lasted = self.ended - self.started
+        return math.nan if IMPORTED in self.proof and lasted < 2 * NOT_TOLD_S else lasted
 
     @property
     def load_began(self) -> float:

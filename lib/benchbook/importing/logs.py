@@ -76,7 +76,7 @@ class Log:
     @property
     def lasted(self) -> float:
         total = self.run.figures.get("total_time_s")
-        return max(total.value if total else 0.0, max((t for t, _ in self.run.seconds), default=0.0), 0.001)
+        return max(total.value if total else 0.0, max((t for t, _ in self.run.seconds), default=0.0), record.NOT_TOLD_S)
 
     def below(self, root: str) -> str:
         """Return its file's path below a folder, and of a file with several runs which one it is."""
