@@ -12,7 +12,7 @@ import shlex
 import signal
 import stat
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -101,29 +101,19 @@ def _extra(name: str) -> Iterator[None]:
         raise BadInput(said, key=str(problem.name), fix=installing(name)) from problem
 
 
-_ALL_REPORTS = "Reports (default: all)."
+ReportName = Annotated[str, typer.Argument(metavar="REPORT", help="Name of the report.", autocompletion=_known_reports)]
 Reports = Annotated[
-    list[str] | None, typer.Argument(metavar="REPORT", help=_ALL_REPORTS, autocompletion=_known_reports)
+    list[str] | None,
+    typer.Argument(metavar="REPORT", help="Reports (default: all).", autocompletion=_known_reports),
 ]
 Labs = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="INVENTORY",
-        help="Inventories of labs (default: all).",
-        autocompletion=known_inventories,
-    ),
+    typer.Argument(metavar="INVENTORY", help="Inventories of labs (default: all).", autocompletion=known_inventories),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-HowBig = Annotated[
-    str,
-    typer.Option(help="Profile, or a file: how much data, how long, how often.", autocompletion=known_profiles),
+Profile = Annotated[
+    str, typer.Option(help="Profile, or a file: how much data, how long, how often.", autocompletion=known_profiles)
 ]
-Where = Annotated[
-    str,
-    typer.Option(
-        help="Inventory, or a file: which hosts (default: the report's local lab).", autocompletion=known_inventories
-    ),
-]
+Inventory = Annotated[str, typer.Option(help="Inventory, or a file: which hosts.", autocompletion=known_inventories)]
 Pairs = Annotated[
     list[str] | None,
     typer.Option(
@@ -134,11 +124,22 @@ Pairs = Annotated[
         autocompletion=_known_parameters,
     ),
 ]
+_ADDRESS = "REPORT (its latest), REPORT~1 (the one before), an id or a folder"
+CampaignName = Annotated[str, typer.Argument(metavar="CAMPAIGN", help=f"{_ADDRESS}.", autocompletion=_known_campaigns)]
 Which = Annotated[
-    str,
-    typer.Option(help="Campaign: REPORT~1 or an id (default: the latest).", autocompletion=_known_campaigns),
+    str, typer.Option(help="Campaign: REPORT~1 or an id (default: the latest).", autocompletion=_known_campaigns)
 ]
 Metrics = Annotated[list[str] | None, typer.Option(help="Metric to show; repeatable (default: the published ones).")]
+Budget = Annotated[str, typer.Option(help="Wall time, such as 30min or 2h.")]
+Levels = Annotated[
+    str,
+    typer.Option(
+        help="Pattern that finds levels in a path, such as '{workload}/{threads}-{repetition}.txt' (* for the rest), "
+        "or a CSV with a column `file` and one per level."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AsPage = Annotated[bool, typer.Option("--page", help="Also write a page in site/.")]
 
 
 def _version(asked: bool) -> None:
@@ -235,13 +236,7 @@ def list_(
 
 
 @_command(START, "benchbook doctor --inventory mine")
-def doctor(
-    inventory: Annotated[
-        str,
-        typer.Option(help="Check the hosts of this inventory, too.", autocompletion=known_inventories),
-    ] = "",
-    as_json: AsJson = False,
-) -> None:
+def doctor(inventory: Inventory = "", as_json: AsJson = False) -> None:
     """Check this machine, and the hosts of an inventory: what is missing, and how to get it.
 
     Exit status: 0 ready, 1 something that a run needs is missing.
@@ -260,8 +255,8 @@ def report(
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Run all reports, one after another.")] = False,
-    profile: HowBig = "smoke",
-    inventory: Where = "",
+    profile: Profile = "smoke",
+    inventory: Inventory = "",
     parameter: Pairs = None,
     allow: Annotated[
         list[str] | None,
@@ -269,24 +264,21 @@ def report(
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for hosts that another driver uses.")] = False,
 ) -> None:
-    """Run reports: build, measure, and make their pages in site/.
+    """Run reports: build, measure, and make their pages in site/. Without an inventory, in the report's local lab.
 
     Exit status: 0 all measured, 1 failed trials, 2 bad input.
     """
-    from benchbook.pipeline import check_asked, reports, run_report
+    from benchbook.overview import lists
+    from benchbook.pipeline import check_asked, run_report
 
-    _check_names(names or [])
-    if not (names or every):
-        from benchbook.overview import lists
-
+    chosen = _checked(names)
+    if not chosen or not (names or every):
         lists.print_lists("reports", console)
         fix = "name one or more of them, or give --all (with make: REPORT=NAME or ALL=1)"
         raise BadInput("no report is named", key="REPORT", fix=fix)
-    said: dict[str, object] = {"profile": profile, **({"inventory": inventory} if inventory else {})}
-    said.update({"allow": allow} if allow else {})
-    said.update(_parameters(parameter or []))
+    said = _asked(profile, inventory, parameter) | ({"allow": allow} if allow else {})
     early: dict[str, int] = {}
-    if len(chosen := names or reports()) > 1:
+    if len(chosen) > 1:
         # What cannot run is said before the others take their minutes.
         early.update(zip(chosen, _each(chosen, lambda name: check_asked(name, said)), strict=True))
     raise typer.Exit(max(_each(chosen, lambda name: early.get(name) or run_report(name, said, console, wait=wait))))
@@ -294,24 +286,21 @@ def report(
 
 @_command(RUN, "benchbook plan tidb_v7_1_3_sysbench --inventory mine --profile paper --budget 2h")
 def plan(
-    name: Annotated[str, typer.Argument(metavar="REPORT", help="Report to forecast.", autocompletion=_known_reports)],
-    inventory: Where = "",
-    profile: HowBig = "smoke",
-    budget: Annotated[
-        str, typer.Option(help="Wall time for the run, such as 30min or 2h; shows which claims to spend it on.")
-    ] = "",
+    name: ReportName,
+    inventory: Inventory = "",
+    profile: Profile = "smoke",
+    budget: Budget = "",
     parameter: Pairs = None,
     as_json: AsJson = False,
 ) -> None:
     """Forecast a run: what these hosts can show of each claim, what would decide it, and how long it takes.
 
-    Asks the hosts for their cores; runs no load.
+    With a budget, also which claims to spend it on. Asks the hosts for their cores; runs no load.
     """
     from benchbook.overview import lists
 
-    _check_names([name])
-    said: dict[str, object] = {"profile": profile, **({"inventory": inventory} if inventory else {})}
-    made = lists.planned_run(name, {**said, **_parameters(parameter or [])}, budget)
+    _checked([name])
+    made = lists.planned_run(name, _asked(profile, inventory, parameter), budget)
     if as_json:
         print(made.model_dump_json(indent=1))
     else:
@@ -355,7 +344,7 @@ def runs(names: Reports = None, as_json: AsJson = False) -> None:
     """List recorded campaigns, the latest first."""
     from benchbook.overview import lists
 
-    _check_names(names or [])
+    _checked(names)
     lists.print_runs(names or [], console, as_json=as_json)
 
 
@@ -368,17 +357,11 @@ def site(names: Reports = None, campaign: Which = "") -> None:
 
 
 @_command(RESULTS, "benchbook publish tidb_v7_1_3_sysbench")
-def publish(
-    campaign: Annotated[
-        str,
-        typer.Argument(
-            metavar="CAMPAIGN",
-            help="REPORT (its latest), REPORT~1 (the one before) or an id (default: the latest of every report).",
-            autocompletion=_known_campaigns,
-        ),
-    ] = "",
-) -> None:
-    """Copy measured campaigns to public/, which the Pages workflow deploys; runs nothing again."""
+def publish(campaign: CampaignName = "") -> None:
+    """Copy measured campaigns to public/, which the Pages workflow deploys; runs nothing again.
+
+    Without a CAMPAIGN, the latest of every report.
+    """
     from benchbook.pipeline import publish_campaigns
 
     raise typer.Exit(publish_campaigns(campaign, console))
@@ -393,11 +376,11 @@ def import_campaign(
         str,
         typer.Argument(metavar="SOURCE", help="Folder of a campaign, data/runs or a checkout, here or as HOST:PATH."),
     ],
-    inventory: Annotated[str, typer.Option(help="Inventory that names HOST.", autocompletion=known_inventories)] = "",
+    inventory: Inventory = "",
 ) -> None:
     """Copy campaigns of another machine or checkout to data/runs, and check them.
 
-    Exit status: 2 if a campaign is refused.
+    The inventory names HOST. Exit status: 2 if a campaign is refused.
     """
     from benchbook.importing import import_command
 
@@ -409,13 +392,7 @@ def import_logs(
     paths_: Annotated[
         list[str], typer.Argument(metavar="PATH...", help="Files, or folders with everything below them.")
     ],
-    levels: Annotated[
-        str,
-        typer.Option(
-            help="Pattern that finds levels in a path, such as '{workload}/{threads}-{repetition}.txt' (* for the "
-            "rest), or a CSV with a column `file` and one per level."
-        ),
-    ] = "",
+    levels: Levels = "",
     system: Annotated[
         str, typer.Option(help="Measured system, as NAME:VERSION; a {system} in --levels takes precedence.")
     ] = "",
@@ -464,17 +441,14 @@ def build(
 ) -> None:
     """Build or fetch systems into the cache, once per version; one that fails does not stop the others."""
 
-    def provide(name: str) -> int:
+    def provide(name: str) -> None:
         artefacts.provide(name, console.print)
-        return 0
 
-    raise typer.Exit(max((_guarded(name, partial(provide, name)) for name in names or artefacts.names()), default=0))
+    raise typer.Exit(max(_each(names or artefacts.names(), provide)))
 
 
 @_command(OWN, "benchbook check my_report")
-def check(
-    names: Reports = None,
-) -> None:
+def check(names: Reports = None) -> None:
     """Check published tables, claims and your probes: shape, types, units, unused declarations.
 
     A report that can be run must also name a kind, workloads and options that Benchbook knows. Lists words that
@@ -484,14 +458,11 @@ def check(
     from benchbook import published
     from benchbook.probes import probe_file
 
-    reports = {name: partial(_check_report, name, bool(names)) for name in names or published.known_reports()}
-    probes = {name: partial(_check_probe, name) for name in probe_file.own()}
-    raise typer.Exit(
-        max((_guarded(name, step) for each in (reports, probes) for name, step in each.items()), default=0)
-    )
+    reports = _each(names or published.known_reports(), lambda name: _check_report(name, listed=bool(names)))
+    raise typer.Exit(max([*reports, *_each(probe_file.own(), _check_probe)], default=0))
 
 
-def _check_report(name: str, listed: bool) -> int:
+def _check_report(name: str, *, listed: bool) -> None:
     from benchbook import published
     from benchbook.audit import report_audit
     from benchbook.audit.unused_checks import refuse_dead
@@ -506,36 +477,29 @@ def _check_report(name: str, listed: bool) -> int:
     console.print(f"{name}: {counted(len(found.tables), 'table')}, {counted(rows, 'row')}, valid")
     _print_doubts(f"{name}: look again:", transcription.slips(found, known))
     audited = [one.sentence for one in report_audit.audit(found).findings if one.severity != "note"]
-    said = (
-        f"{name}: {counted(len(audited), 'finding')} of the audit, misprints or slips of yours: benchbook audit {name}"
-    )
-    _print_doubts(said, audited, most=10 if listed else 0)
+    said = f"{counted(len(audited), 'finding')} of the audit, misprints or slips of yours: benchbook audit {name}"
+    _print_doubts(f"{name}: {said}", audited, most=10 if listed else 0)
     for file, lines in planning.placeholders(name).items():
         console.print(f"{name}: {counted(lines, 'line')} of {file} still {'says' if lines == 1 else 'say'} PLACEHOLDER")
-    guesses = unconfirmed(name)
-    if guesses:
-        console.print(f"{name}: {counted(len(guesses), 'guess', 'guesses')} not confirmed, the least sure first:")
-    for guess in guesses:
-        said = f"  {guess.sure:4.0%}  {guess.file} {guess.key}: {guess.guess}, from line {guess.line}"
-        console.print(
-            said + (f" “{guess.printed[:80]}”" if guess.printed else ""), markup=False, highlight=False, soft_wrap=True
-        )
-    return 0
+    guesses = [
+        f"{one.sure:4.0%}  {one.file} {one.key}: {one.guess}, from line {one.line}"
+        + (f" “{one.printed[:80]}”" if one.printed else "")
+        for one in unconfirmed(name)
+    ]
+    said = f"{counted(len(guesses), 'guess', 'guesses')} not confirmed, the least sure first:"
+    _print_doubts(f"{name}: {said}", guesses, most=len(guesses))
 
 
 def _print_doubts(said: str, doubts: Sequence[str], most: int = 10) -> None:
-    if doubts:
-        console.print(said, markup=False, highlight=False, soft_wrap=True)
     more = [f"and {len(doubts) - most} more"] if len(doubts) > most > 0 else []
-    for doubt in [*doubts[:most], *more]:
-        console.print(f"  {doubt}", markup=False, highlight=False, soft_wrap=True)
+    for line in [said, *(f"  {doubt}" for doubt in [*doubts[:most], *more])] if doubts else []:
+        console.print(line, markup=False)
 
 
-def _check_probe(name: str) -> int:
+def _check_probe(name: str) -> None:
     from benchbook.probes import probe_file
 
     console.print(f"probe {name}: {counted(len(probe_file.find(name).metrics), 'metric')}, valid")
-    return 0
 
 
 @_command(OWN, "benchbook audit report.md --page findings.html")
@@ -561,9 +525,7 @@ def audit(
         list[str] | None,
         typer.Option(metavar="PATH", help="Documents: compare their figures with these outputs of load generators."),
     ] = None,
-    levels: Annotated[
-        str, typer.Option(help="With --logs: pattern that finds levels in a path, as for import logs.")
-    ] = "",
+    levels: Levels = "",
 ) -> None:
     """Find contradictions in a document or a published report, with the arithmetic.
 
@@ -577,16 +539,12 @@ def audit(
         raise typer.Exit(_against_logs(sources or [], logs, levels, as_json=as_json))
 
     if not sources or all(re.fullmatch(r"\w+", source) and not Path(source).exists() for source in sources):
-        raise typer.Exit(_audit_reports(sources, strict=strict, as_json=as_json))
+        from benchbook.audit import report_audit
+
+        found = report_audit.audits(sources)
+        (report_audit.show_json if as_json else report_audit.show)(found, console)
+        raise typer.Exit(int(strict and any(one.findings for one in found)))
     raise typer.Exit(_audit_documents(sources, page, as_json=as_json, as_sarif=as_sarif))
-
-
-def _audit_reports(names: list[str] | None, *, strict: bool, as_json: bool) -> int:
-    from benchbook.audit import report_audit
-
-    found = report_audit.audits(names)
-    (report_audit.show_json if as_json else report_audit.show)(found, console)
-    return int(strict and any(one.findings for one in found))
 
 
 def _audit_documents(sources: list[str], page: Path | None, *, as_json: bool, as_sarif: bool) -> int:
@@ -666,17 +624,14 @@ def new(
     written = create_report(name, kind, source)
     for path in written:
         console.print(f"wrote {path}", markup=False)
-    runs = paths.notebook(name) in written
+    guesses = unconfirmed(name) if source else []
+    for guess in guesses:
+        if guess.key == SYSTEM:
+            said = f"{guess.guess} stands in for {guess.printed} (line {guess.line}): benchbook list shows what else"
+            console.print(f"{said} there is; write it as `system` in {guess.file}", markup=False)
     if source:
-        for guess in unconfirmed(name):
-            if guess.key == SYSTEM:
-                console.print(
-                    f"{guess.guess} stands in for {guess.printed} (line {guess.line}): benchbook list shows what else "
-                    f"there is; write it as `system` in {guess.file}",
-                    markup=False,
-                )
-        console.print(f"{counted(len(unconfirmed(name)), 'guess', 'guesses')} to confirm: benchbook check {name}")
-    if runs:
+        console.print(f"{counted(len(guesses), 'guess', 'guesses')} to confirm: benchbook check {name}")
+    if paths.notebook(name) in written:
         console.print(f"run it: benchbook report {name}" + ("" if source else "    then replace what says PLACEHOLDER"))
     else:
         console.print(
@@ -688,14 +643,7 @@ def new(
 
 @_command(RESULTS, "benchbook compare tidb_v7_1_3_sysbench~1 tidb_v7_1_3_sysbench --subject system.version")
 def compare(  # noqa: PLR0913, PLR0917 - an option each
-    a: Annotated[
-        str,
-        typer.Argument(
-            metavar="A",
-            help="Baseline: REPORT, REPORT~1 (the one before its latest), an id or a folder.",
-            autocompletion=_known_campaigns,
-        ),
-    ],
+    a: Annotated[str, typer.Argument(metavar="A", help=f"Baseline: {_ADDRESS}.", autocompletion=_known_campaigns)],
     b: Annotated[
         str,
         typer.Argument(
@@ -715,7 +663,7 @@ def compare(  # noqa: PLR0913, PLR0917 - an option each
     metric: Metrics = None,
     margin: Annotated[float, typer.Option(help="Relative difference that does not matter.")] = 0.05,
     as_json: AsJson = False,
-    page: Annotated[bool, typer.Option("--page", help="Also write a page in site/.")] = False,
+    page: AsPage = False,
     history: Annotated[
         bool, typer.Option("--history", help="Only list the campaigns that repeat A, and how they differ.")
     ] = False,
@@ -725,9 +673,10 @@ def compare(  # noqa: PLR0913, PLR0917 - an option each
         typer.Option(help="Relative difference assumed between campaigns of one system, until a history shows it."),
     ] = 0.02,
     confirm: Annotated[
-        bool, typer.Option("--confirm", help="Run both again, in turns on the same hosts, until it is decided.")
+        bool,
+        typer.Option("--confirm", help="Run both again, in turns on the same hosts, until decided or over budget."),
     ] = False,
-    budget: Annotated[str, typer.Option(help="Wall time that --confirm may take, such as 30min or 2h.")] = "30min",
+    budget: Budget = "30min",
 ) -> None:
     """Compare two campaigns.
 
@@ -765,14 +714,7 @@ def compare(  # noqa: PLR0913, PLR0917 - an option each
 
 @_command(RESULTS, "benchbook archive tidb_v7_1_3_sysbench --out crate.zip")
 def archive(
-    campaign: Annotated[
-        str,
-        typer.Argument(
-            metavar="CAMPAIGN",
-            help="REPORT (its latest), REPORT~1 (the one before), an id or a folder.",
-            autocompletion=_known_campaigns,
-        ),
-    ],
+    campaign: CampaignName,
     out: Annotated[str, typer.Option(help="Zip file to write (default: crate.zip beside the campaign's page).")] = "",
     license: Annotated[str, typer.Option(help="URL of your data's licence (default: the kit's).")] = "",
 ) -> None:
@@ -785,22 +727,17 @@ def archive(
 
 @_command(RESULTS, "benchbook history tidb_v7_1_3_sysbench --page")
 def history(
-    report: Annotated[str, typer.Argument(metavar="REPORT", help="Report to show.", autocompletion=_known_reports)],
-    inventory: Annotated[
-        str,
-        typer.Option(
-            help="Inventory of the campaigns (default: that of the latest).", autocompletion=known_inventories
-        ),
-    ] = "",
-    profile: Annotated[
-        str,
-        typer.Option(help="Profile of the campaigns (default: that of the latest).", autocompletion=known_profiles),
-    ] = "",
+    report: ReportName,
+    inventory: Inventory = "",
+    profile: Profile = "",
     metric: Metrics = None,
     as_json: AsJson = False,
-    page: Annotated[bool, typer.Option("--page", help="Also write a page in site/.")] = False,
+    page: AsPage = False,
 ) -> None:
-    """Show where a report's results changed from campaign to campaign, and what else changed there."""
+    """Show where a report's results changed from campaign to campaign, and what else changed there.
+
+    By default of the inventory and profile of the latest campaign.
+    """
     from benchbook.compare import command
     from benchbook.compare.report_history import HistoryParameters
 
@@ -873,15 +810,15 @@ def _recorded(names: list[str] | None, campaign: str) -> tuple[list[str], str]:
     """
     from benchbook.campaign import store
     from benchbook.compare import address
-    from benchbook.pipeline import has_records, reports
+    from benchbook.pipeline import has_records
 
     if names and len(names) == 1 and not campaign and _is_address(names[0]):
         campaign, names = names[0], None
-    _check_names(names or [])
+    known = _checked(names)
     if campaign:
         meant = address.find(campaign)
         return names or [meant.report], meant.id
-    found = names or [name for name in reports() if has_records(name)]
+    found = names or [name for name in known if has_records(name)]
     if not found:
         sample = sorted({folder.parent.name for folder in store.recorded()})
         shown = f"; for the sample that the kit brings, name its report: {', '.join(sample)}" if sample else ""
@@ -894,43 +831,38 @@ def _is_address(name: str) -> bool:
     return "~" in name or "/" in name or name[:8].isdigit()
 
 
-def _check_names(names: list[str]) -> None:
-    """Raise BadInput for the first name that is no report, before any report begins."""
+def _checked(names: list[str] | None) -> list[str]:
+    """Return these reports, or all. Raise BadInput for the first name that is none, before any report begins."""
     from benchbook.pipeline import begun_reports, reports
 
     known = reports()
     # One that is there by half is refused for what it lacks, which says more.
     passed = {*known, *begun_reports()}
-    for name in names:
+    for name in names or ():
         if name not in passed:
             one_of(name, known, "report", problem="unknown report")
+    return names or known
 
 
-def _each(names: list[str] | None, step: Callable[[str], int]) -> list[int]:
-    """Return the exit status of each report: one that cannot run does not keep the others from it."""
-    from benchbook.pipeline import reports
-
-    found = names or reports()
-    if not found:
-        fix = "run it in a checkout, or let BENCHBOOK_HOME name one"
-        raise BadInput("there is no report here", file="data/published", key="report", value=found, fix=fix)
-    return [_guarded(name, partial(step, name)) for name in found]
+def _each(names: Iterable[str], step: Callable[[str], int | None]) -> list[int]:
+    """Return the exit status of each: one that is refused does not keep the others from it."""
+    return [
+        guard.status_of(partial(step, name), partial(_say, f"{one_line(name[:100])}: "), guard.in_lines)
+        for name in names
+    ]
 
 
-def _guarded(name: str, step: Callable[[], int]) -> int:
-    return guard.status_of(step, partial(_say, f"{one_line(name[:100])}: "), guard.in_lines)
-
-
-def _parameters(pairs: list[str]) -> dict[str, object]:
-    said: dict[str, object] = {}
-    for pair in pairs:
+def _asked(profile: str, inventory: str, pairs: list[str] | None) -> dict[str, object]:
+    """Return what a run is asked for, by the parameters' names."""
+    given: dict[str, object] = {}
+    for pair in pairs or ():
         name, equals, value = pair.partition("=")
         if not equals or not name.isidentifier():
             raise BadInput("a parameter needs a name and a value", key="-p", value=pair, fix="write NAME=VALUE")
-        if name in said:
+        if name in given:
             raise BadInput("it is given twice", key=f"-p {name}", value=value, fix="give it once")
-        said[name] = _value(name, value)
-    return said
+        given[name] = _value(name, value)
+    return {"profile": profile, **({"inventory": inventory} if inventory else {}), **given}
 
 
 def _value(name: str, text: str) -> object:

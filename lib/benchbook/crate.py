@@ -123,12 +123,10 @@ class CampaignCrate:
         ]
         self._workflow["input"] = [parameter for parameter, _, _ in given]
         left = [*self._outputs(), *self._searches()]
-        trials = [self._trial(record, plan) for record in self._records]
-        self._no_results(self.campaign, plan)
+        trials = self._attempts(self.campaign, plan)
         began, ended = self._span
         about = {"name": f"campaign {self.campaign.id}", "startTime": began, "endTime": ended, "actionStatus": _DONE}
-        result = [*left, *trials]
-        used = [plan, printed, *values]
+        used, result = [plan, printed, *values], [*left, *trials]
         run = self._crate.add_action(self._workflow, "#campaign", object=used, result=result, properties=about)
         self._crate.root_dataset["mentions"] = [run, *self._actions]
         self._crate.root_dataset["keywords"] = f"benchmark, {', '.join(self._environment.systems)}"
@@ -152,45 +150,46 @@ class CampaignCrate:
         return [self._file(name, name=what, exampleOfWork=formal[name]) for name, what in there.items()]
 
     def _searches(self) -> list[Entity]:
-        """Return the searches for the knee: a folder for each, an action for each of their loads."""
+        """Return the searches for the knee: the plan and the environment of each, and the folders of its loads."""
         begun = [search for search in max_rate.of(self.campaign) if search.records()]
         return [entity for search in begun for entity in self._search(search)]
 
     def _search(self, search: Campaign) -> list[Entity]:
-        """Return the plan and the environment of a search, and the folders of its loads."""
         below = f"{FOLDER}/{search.id}"
         keeps = f"the search for the highest rate with a p99 of {search.asked['slo']['p99_ms']:g} ms"
         plan = self._file(f"{below}/plan.json", name=f"{keeps}: all its loads, in their order")
         about = [self._file(f"{below}/environment.json", name=f"{keeps}: hosts and systems")]
-        self._no_results(search, plan, f"{below}/")
-        return [plan, *about, *(self._trial(record, plan, f"{below}/trials") for record in search.records())]
+        return [plan, *about, *self._attempts(search, plan, f"{below}/")]
 
     def _file(self, file: str, **said: object) -> Entity:
         """One of the campaign's own."""
         path = self.campaign.folder / file
         return self._crate.add_file(path, file, properties={"encodingFormat": _FORMATS[path.suffix], **said})
 
-    def _trial(self, record: Record, plan: Entity, below: str = "trials") -> Entity:
-        """A trial's folder, and the action that filled it; returns the folder."""
-        return self._action(record, plan, below, f"trial {record.id}", {"actionStatus": _DONE})
+    def _attempts(self, campaign: Campaign, plan: Entity, below: str = "") -> list[Entity]:
+        """Add an action for each attempt at a trial, and return the folders of those that count.
 
-    def _no_results(self, campaign: Campaign, plan: Entity, below: str = "") -> None:
-        """Every failed attempt and every measurement that does not count: there with its reason, and no result."""
+        A failed one, and a measurement that does not count, is there with its reason, and is no result.
+        """
         for record in campaign.attempts():
-            self._no_result(record, plan, f"{below}failed", record.failure.message if record.failure else "")
+            self._attempt(record, plan, f"{below}failed", record.failure.message if record.failure else "")
         for record in campaign.disturbed():
-            self._no_result(record, plan, f"{below}disturbed", "; ".join(record.disturbed))
+            self._attempt(record, plan, f"{below}disturbed", "; ".join(record.disturbed))
+        return [self._attempt(record, plan, f"{below}trials") for record in campaign.records()]
 
-    def _no_result(self, record: Record, plan: Entity, below: str, why: str) -> None:
-        self._action(record, plan, below, f"attempt {record.id}", {"actionStatus": _FAILED, "error": why})
-
-    def _action(self, record: Record, plan: Entity, below: str, name: str, more: Mapping[str, object]) -> Entity:
+    def _attempt(self, record: Record, plan: Entity, below: str, why: str | None = None) -> Entity:
+        """Add the folder of an attempt, and the action that filled it; return the folder."""
         where = f"{below}/{record.id}"
+        name = f"trial {record.id}" if why is None else f"attempt {record.id}"
         said = {"name": name, "description": "record.json, series.parquet (a row per sample), output.txt"}
         _refuse_broken(self.campaign.folder / where)
         folder = self._crate.add_dataset(self.campaign.folder / where, f"{where}/", properties=said)
-        times = {"startTime": _moment(record.started), "endTime": _moment(record.ended)} if record.started else {}
-        about = {"name": name, **times, **more, **({"description": record.command} if record.command else {})}
+        about = {
+            "name": name,
+            **({"startTime": _moment(record.started), "endTime": _moment(record.ended)} if record.started else {}),
+            **({"actionStatus": _DONE} if why is None else {"actionStatus": _FAILED, "error": why}),
+            **({"description": record.command} if record.command else {}),
+        }
         tool = self._tools.get("load", self._tools["benchbook"])
         # By its name, so that the same campaign has the same identifiers in every crate.
         name = f"#action-{below.replace('/', '-')}-{record.id}"
@@ -261,15 +260,16 @@ def archive(campaign: str, out: str, license: str, console: Console) -> Path:
 
 
 def _check(out: str, license: str) -> None:
+    def refused(said: str, fix: str) -> BadInput:
+        return BadInput(said, key="out", value=out, fix=fix)
+
     if not _ADDRESS.fullmatch(license):
         fix = f"give its address, such as {LICENSE}"
         raise BadInput("is no address of a licence", key="license", value=license, fix=fix)
     if out and Path(out).is_dir():
-        fix = f"name the zip that is to stand there: {shlex.quote(str(Path(out) / CRATE))}"
-        raise BadInput("is a folder", key="out", value=out, fix=fix)
+        raise refused("is a folder", f"name the zip that is to stand there: {shlex.quote(str(Path(out) / CRATE))}")
     if out and Path(out).exists() and not Path(out).is_file():
-        fix = "name a file: the zip would replace this device or pipe"
-        raise BadInput("is no file", key="out", value=out, fix=fix)
+        raise refused("is no file", "name a file: the zip would replace this device or pipe")
     if out and not Path(out).parent.is_dir():
         fix = f"make the folder first: mkdir -p {shlex.quote(str(Path(out).parent))}"
-        raise BadInput("the folder that the zip is to stand in is not there", key="out", value=out, fix=fix)
+        raise refused("the folder that the zip is to stand in is not there", fix)

@@ -18,7 +18,7 @@ from benchbook.drafting.guesses import GUESSES, SYSTEM, Guess
 from benchbook.errors import BadInput, NotWritten, writing
 from benchbook.hosts.inventory import known_inventories
 from benchbook.reports.kind import known
-from benchbook.site.addresses import BATCHES, COMPARISON, HISTORY
+from benchbook.site.addresses import COMPARISON, HISTORY
 from benchbook.site.page import TEMPLATES
 from benchbook.user_input import user_file
 from benchbook.user_input.atomic_file import replace_text
@@ -92,7 +92,7 @@ TABLES = ("oltp_point_select", "oltp_update_non_index")
 LAYOUTS = {"sysbench": "new", "versions": "new_versions"}
 _NAME = re.compile(r"[a-z][a-z0-9_]{1,59}")
 # A report's page is site/NAME.html, its records are in data/runs/NAME: these are taken.
-_PAGES = ("index", "glossary", "faults", BATCHES)
+_PAGES = ("index", "glossary", "faults", "batches")
 # Loopback networks for labs: 127.0.100.x and on; the inventories of the kit and its tests are below.
 _NETS = range(100, 255)
 

@@ -22,8 +22,8 @@ from rich.console import Console
 
 from benchbook.batch import cell as cell_process
 from benchbook.batch import cluster, command, display
-from benchbook.batch.dispatch import InventoryQueues
 from benchbook.batch.plan import BatchCell, BatchPlan, cells_of, load_plan
+from benchbook.campaign.progress import duration
 from benchbook.campaign.store import latest
 from benchbook.errors import BadInput, NotWritten
 from benchbook.user_input import atomic_file
@@ -54,42 +54,52 @@ def cells(home: Home, plan: dict[str, Any]) -> list[str]:
 # -- the plan ---------------------------------------------------------------------------------------------------------
 
 
-def test_every_combination_less_those_excluded(home: Home) -> None:
-    plan = {
-        "reports": [TIDB, DM],
-        "inventories": [LAB, GA],
-        "profiles": ["smoke", "lab"],
-        "exclude": [
-            {"report": TIDB, "inventory": GA},
-            {"inventory": LAB, "report": DM},
-            {"profile": "lab", "report": DM},
-        ],
-    }
-    assert cells(home, plan) == [f"{TIDB} {LAB} smoke", f"{TIDB} {LAB} lab", f"{DM} {GA} smoke"]
-
-
-def test_a_report_runs_on_its_own_inventory_where_none_is_named(home: Home) -> None:
-    assert cells(home, {"reports": [TIDB, DM]}) == [f"{TIDB} {LAB} smoke", f"{DM} {GA} smoke"]
-
-
-def test_a_parameter_goes_to_the_reports_that_know_it(home: Home) -> None:
-    plan = {"reports": [TIDB, "ddt_full_scale"], "parameters": {"system": ["tidb", "mariadb"], "repetitions": [3]}}
-    assert cells(home, plan) == [
-        f'{TIDB} {LAB} smoke system="tidb" repetitions=3',
-        f'{TIDB} {LAB} smoke system="mariadb" repetitions=3',
-        "ddt_full_scale lab_ddt smoke repetitions=3",
-    ]
-
-
-def test_a_parameter_can_be_excluded_with_its_value(home: Home) -> None:
-    plan = {
-        "reports": [TIDB],
-        "parameters": {"systems": [["tidb"], ["tidb", "mariadb"]], "seed": [1, 2]},
-        "exclude": [{"parameters": {"systems": ["tidb"], "seed": 2}}],
-    }
-    assert [cell.partition("smoke ")[2] for cell in cells(home, plan)] == [
-        'systems=["tidb"] seed=1', 'systems=["tidb", "mariadb"] seed=1', 'systems=["tidb", "mariadb"] seed=2',
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("plan", "expected"),
+    [
+        (
+            {
+                "reports": [TIDB, DM],
+                "inventories": [LAB, GA],
+                "profiles": ["smoke", "lab"],
+                "exclude": [
+                    {"report": TIDB, "inventory": GA},
+                    {"inventory": LAB, "report": DM},
+                    {"profile": "lab", "report": DM},
+                ],
+            },
+            [f"{TIDB} {LAB} smoke", f"{TIDB} {LAB} lab", f"{DM} {GA} smoke"],
+        ),
+        # Without an inventory, a report runs on its own one.
+        ({"reports": [TIDB, DM]}, [f"{TIDB} {LAB} smoke", f"{DM} {GA} smoke"]),
+        # A parameter goes to the reports that know it.
+        (
+            {
+                "reports": [TIDB, "ddt_full_scale"],
+                "parameters": {"system": ["tidb", "mariadb"], "repetitions": [3]},
+            },
+            [
+                f'{TIDB} {LAB} smoke system="tidb" repetitions=3',
+                f'{TIDB} {LAB} smoke system="mariadb" repetitions=3',
+                "ddt_full_scale lab_ddt smoke repetitions=3",
+            ],
+        ),
+        (
+            {
+                "reports": [TIDB],
+                "parameters": {"systems": [["tidb"], ["tidb", "mariadb"]], "seed": [1, 2]},
+                "exclude": [{"parameters": {"systems": ["tidb"], "seed": 2}}],
+            },
+            [
+                f"{TIDB} {LAB} smoke {chosen}"
+                for chosen in ('systems=["tidb"] seed=1', 'systems=["tidb", "mariadb"] seed=1',
+                               'systems=["tidb", "mariadb"] seed=2')
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_a_plan_is_every_combination_less_those_excluded(home: Home, plan: dict[str, Any], expected: list[str]) -> None:
+    assert cells(home, plan) == expected
 
 
 def test_the_command_of_a_cell_is_what_a_user_would_type(home: Home) -> None:
@@ -177,8 +187,8 @@ def test_machine_time_is_forecast_by_the_latest_campaign_of_the_kind(home: Home,
     # One system, five workloads by three numbers of threads, as the notebook has it.
     lines = said(home, {**plan, "parameters": {"repetitions": [2], "systems": [["tidb"]]}}).splitlines()
     [row] = [line.split() for line in lines if TIDB in line]
-    assert (row[-3], row[-2:]) == ("30", [f"{30 * each / 60:.1f}", "min"])
-    assert lines[-1] == f"1 cell on 1 inventory, machine time: {30 * each / 60:.1f} min"
+    assert " ".join(row).endswith(f"30 {duration(30 * each)}")
+    assert lines[-1] == f"1 cell on 1 inventory, machine time: {duration(30 * each)}"
 
 
 def test_loads_of_another_length_take_so_much_longer(home: Home, runs: Path) -> None:
@@ -188,31 +198,63 @@ def test_loads_of_another_length_take_so_much_longer(home: Home, runs: Path) -> 
     each = campaign.spent_s / len(campaign.done()) + 60
     plan = {"reports": [TIDB], "inventories": [campaign.inventory], "profiles": [campaign.profile]}
     lines = said(home, {**plan, "parameters": {"repetitions": [2], "systems": [["tidb"]], "time_s": [62]}}).splitlines()
-    assert lines[-1] == f"1 cell on 1 inventory, machine time: {30 * each / 60:.1f} min"
+    assert lines[-1] == f"1 cell on 1 inventory, machine time: {duration(30 * each)}"
 
 
 def test_machine_time_of_what_was_never_run_is_not_known(home: Home) -> None:
     assert said(home, {"reports": [TIDB, DM]}).count("not known yet") == 3
 
 
-# -- the queues -------------------------------------------------------------------------------------------------------
-
-
 def cell(number: int, report: str, inventory: str) -> BatchCell:
     return BatchCell(number, report, inventory, "smoke", (), f"env/hosts/{inventory}.yaml")
 
 
-def test_an_inventory_has_a_capacity_of_one() -> None:
-    a1, a2, b1 = cell(1, "x", "a"), cell(2, "y", "a"), cell(3, "x", "b")
-    queues = InventoryQueues([a1, a2, b1])
-    assert list(queues.ready()) == [a1, b1]
-    assert list(queues.ready()) == []
-    queues.ended(b1)
-    assert list(queues.ready()) == []
-    queues.ended(a1, again=True)
-    assert list(queues.ready()) == [a2]
-    queues.ended(a2)
-    assert list(queues.ready()) == [a1]
+# -- what its cells say of themselves ----------------------------------------------------------------------------------
+
+
+def test_what_a_campaign_came_to_is_read_where_it_ran(runs: Path) -> None:
+    campaign = latest(TIDB)
+    found = cell_process.found_by(f"  1/1  done x\ncampaign: {campaign.folder}\npage: site/x.html\n")
+    assert found is not None
+    assert (found.campaign, found.done, found.planned) == (campaign.id, len(campaign.done()), len(campaign.trials))
+    assert cell_process.found_by("hosts.db1: does not answer") is None
+    assert cell_process.found_by(f"campaign: {runs / 'nowhere'}") is None
+
+
+def test_the_terminal_s_table_says_of_each_cell_how_it_ended(home: Home) -> None:
+    """The cells of a batch, in their order: their state before, what becomes of them, and their line."""
+    found = cell_process.CellFound(campaign="c1", planned=6, done=5, failed=1, verdicts={"holds": 2, "open": 1})
+
+    def ran(status: int, said: str) -> cell_process.CellRan:
+        times = {"began": 100.0, "ended": 225.0}
+        return cell_process.CellRan(status=status, **times, host="h", home="/", log="/1.log", said=said, found=found)
+
+    known = "5 of 6, 1 failed 2 holds, 1 open 2 min 05 s site/x.html"
+    ends: list[tuple[dict[str, Any], str]] = [
+        ({"status": 0, "ran": ran(0, "page: site/x.html")}, f"well {known}"),
+        ({"status": 1, "ran": ran(1, "  5/6  done x\nno disk\npage: site/x.html")}, f"failed trials: no disk {known}"),
+        ({"status": 130, "problem": "no worker had taken it"}, "interrupted: no worker had taken it"),
+        ({"status": 1, "problem": "KilledWorker: 3 times"}, "lost: KilledWorker: 3 times"),
+    ]
+    console = Console(file=io.StringIO(), width=250)
+    made = [cell(number, TIDB, "a") for number in range(1, 6)]
+    with display.BatchDisplay("b1", BatchPlan(reports=[TIDB]), made, console) as shown:
+        for number, (changes, _) in enumerate(ends, 1):
+            state = shown.states[number]
+            state.runs = True
+            shown.changed(state)
+            vars(state).update(changes, runs=False)
+            shown.changed(state)
+        shown.states[5].runs = True
+        shown.changed(shown.states[5])
+        shown.states[5].runs = False
+        shown.changed(shown.states[5])
+        shown.print_ends()
+    lines = [" ".join(line.split()) for line in console.file.getvalue().splitlines() if line.strip()]
+    assert lines[-len(ends) :] == [f"{number} {TIDB} a smoke {said}" for number, (_, said) in enumerate(ends, 1)]
+    assert f"lost: {TIDB} a smoke (KilledWorker: 3 times)" in lines
+    assert f"hosts in use, queued again: {TIDB} a smoke" in lines
+    assert [one["status"] for one in results(home)["cells"]] == [0, 1, 130, 1, None]
 
 
 # -- on a cluster of this machine -------------------------------------------------------------------------------------
@@ -291,9 +333,7 @@ def test_cells_on_a_cluster_of_two_processes(home: Home, watches_itself: set[obj
 
 
 @pytest.mark.real
-def test_a_page_and_results_that_cannot_be_written_meanwhile_end_no_cell(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_that_cannot_be_written_meanwhile_end_no_cell(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """The disk is full once the first has ended, and has room again when the last has."""
     write = atomic_file.replace_text
 
@@ -303,7 +343,6 @@ def test_a_page_and_results_that_cannot_be_written_meanwhile_end_no_cell(
         return write(path, text)
 
     monkeypatch.setattr(display, "replace_text", on_a_full_disk)
-    monkeypatch.setattr(command, "replace_text", on_a_full_disk)
     status, found, periods = run(home, [cell(number, "well", "a") for number in (1, 2, 3)])
     assert status == 0
     assert len(periods) == 3
@@ -372,19 +411,24 @@ NO_WORKER = f"""
 if __name__ == "__main__":
     import io, signal
     from distributed import Client, LocalCluster
-    from benchbook.batch.plan import BatchCell
+    from rich.console import Console
     from benchbook.batch.dispatch import Dispatch
-    from benchbook.batch.dispatch import InventoryQueues
+    from benchbook.batch.display import BatchDisplay
+    from benchbook.batch.plan import BatchCell
+    from benchbook.batch.plan import BatchPlan
 
-    class CtrlC:
-        began = lambda self, cell: CTRL_C
-        said = again = lambda self, *told: None
-        ended = lambda self, result: print(result.cell.number, result.status, result.problem, flush=True)
+    class CtrlC(BatchDisplay):
+        def changed(self, state):
+            if state.runs:
+                CTRL_C
+            else:
+                print(state.cell.number, state.status, state.problem, flush=True)
 
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as made, Client(made) as client:
-        queues = InventoryQueues([BatchCell(1, "goes_on", "a", "smoke", (), "a")])
-        Dispatch("b1", client, queues, CtrlC(), lambda results: None, ({sys.executable!r}, {FAKE!r})).run()
+        cells = [BatchCell(1, "goes_on", "a", "smoke", (), "a")]
+        shown = CtrlC("b1", BatchPlan(reports=["x"]), cells, Console(file=io.StringIO()))
+        Dispatch("b1", client, shown, ({sys.executable!r}, {FAKE!r})).run()
 """
 
 

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
@@ -55,25 +56,15 @@ def found_by(output: str) -> CellFound | None:
         return None
     folder = Path(named[-1])
     try:
-        return _judged(folder) if (folder / paths.RESULTS).is_file() else _recorded(folder)
+        counts = results.counted(Campaign(folder))
+        # A run that broke off before it had results has left its records.
+        judged = results.read(folder / paths.RESULTS) if (folder / paths.RESULTS).is_file() else None
     except BenchbookError:
         # The cell's own output says what is wrong with it.
         return None
-
-
-def _judged(folder: Path) -> CellFound:
-    said = results.read(folder / paths.RESULTS)
-    verdicts = Counter(claim.verdict for claim in said.claims)
-    return CellFound(
-        campaign=folder.name, **said.trials.model_dump(), verdicts=dict(verdicts), problem=said.failed or ""
-    )
-
-
-def _recorded(folder: Path) -> CellFound:
-    """A run that broke off before it had results has left its records."""
-    campaign = Campaign(folder)
-    counts = {"planned": len(campaign.trials), "done": len(campaign.done()), "failed": len(campaign.failures())}
-    return CellFound(campaign=folder.name, **counts)
+    verdicts = Counter(claim.verdict for claim in judged.claims) if judged else {}
+    problem = (judged.failed if judged else None) or ""
+    return CellFound(campaign=folder.name, **counts.model_dump(), verdicts=dict(verdicts), problem=problem)
 
 
 # What a report may take to end what it runs on its hosts: its lease, and the time to say so.
@@ -151,34 +142,20 @@ def run_cell(order: CellOrder, tell: Callable[[str], None]) -> CellRan:
     began = time.time()
     with _only_one(order, folder / f"{order.number:03}.lock") as held, log.open("ab") as output:
         # What an earlier try said stands before it.
-        said = _Said(log, output.tell())
-        status = INTERRUPTED if held is None else _to_its_end(order, held, output.fileno(), said, tell)
-    ran = _ran(status, began, said)
+        tail = partial(_tail, log, output.tell())
+        status = INTERRUPTED if held is None else _to_its_end(order, held, output.fileno(), tail, tell)
+    where = {"host": socket.gethostname(), "home": str(paths.home()), "log": str(log)}
+    said = tail()
+    ran = CellRan(status=status, began=began, ended=time.time(), **where, said=said, found=found_by(said))
     replace_text(kept, ran.model_dump_json())
     return ran
 
 
-@dataclass(frozen=True)
-class _Said:
-    """What one try of a cell says: its log from `since` on, in bytes."""
-
-    log: Path
-    since: int
-
-    @property
-    def tail(self) -> str:
-        with self.log.open("rb") as source:
-            source.seek(max(self.since, source.seek(0, os.SEEK_END) - _TAIL_BYTES))
-            return source.read().decode(errors="replace")
-
-    @property
-    def last_line(self) -> str:
-        return self.tail.strip().rpartition("\n")[2].strip()
-
-
-def _ran(status: int, began: float, tried: _Said) -> CellRan:
-    said, where = tried.tail, {"host": socket.gethostname(), "home": str(paths.home()), "log": str(tried.log)}
-    return CellRan(status=status, began=began, ended=time.time(), **where, said=said, found=found_by(said))
+def _tail(log: Path, since: int) -> str:
+    """Return the end of what one try of a cell said: its log from `since` on, in bytes."""
+    with log.open("rb") as source:
+        source.seek(max(since, source.seek(0, os.SEEK_END) - _TAIL_BYTES))
+        return source.read().decode(errors="replace")
 
 
 def end_cells(batch: str) -> None:
@@ -202,7 +179,7 @@ def _only_one(order: CellOrder, path: Path) -> Iterator[int | None]:
         yield None
 
 
-def _to_its_end(order: CellOrder, held: int, output: int, tried: _Said, tell: Callable[[str], None]) -> int:
+def _to_its_end(order: CellOrder, held: int, output: int, tail: Callable[[], str], tell: Callable[[str], None]) -> int:
     process = _start(order, held, output)
     if process is None:
         return INTERRUPTED
@@ -210,7 +187,7 @@ def _to_its_end(order: CellOrder, held: int, output: int, tried: _Said, tell: Ca
     try:
         while process.poll() is None:
             time.sleep(_LOOK_EVERY_S)
-            line = tried.last_line
+            line = tail().strip().rpartition("\n")[2].strip()
             if line != said:
                 said = line
                 tell(line)

@@ -2,50 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
-from benchbook import paths, pipeline
-from benchbook.batch import display
-from benchbook.batch import plan as plans
-from benchbook.batch.cell import batches_dir
+from benchbook import pipeline
 from benchbook.batch.cluster import opened
-from benchbook.batch.dispatch import CellResult, Dispatch, InventoryQueues, new_batch
-from benchbook.batch.plan import BatchCell, BatchPlan, Planned, cells_of, load_plan, load_s
+from benchbook.batch.dispatch import Dispatch, new_batch
+from benchbook.batch.display import BatchDisplay
+from benchbook.batch.plan import BatchCell, BatchPlan, Planned, cells_of, forecast_s, load_plan, load_s
+from benchbook.campaign.progress import duration
 from benchbook.errors import BadInput, counted
 from benchbook.overview.lists import print_table
 from benchbook.reports import planning
-from benchbook.site import publish
-from benchbook.user_input.atomic_file import replace_text
 from benchbook.user_input.guard import INTERRUPTED
-
-
-def write_results(batch: str, plan: BatchPlan, cells: Sequence[BatchCell], results: Sequence[CellResult]) -> Path:
-    """Write `data/runs/batches/ID.json` in one step; return its path. Raise NotWritten.
-
-    `status` of a cell is null until it is over: a killed batch leaves one, too.
-    """
-    by_number = {result.cell.number: result for result in results}
-    said = {
-        "batch": batch,
-        "plan": plan.model_dump(exclude_defaults=True),
-        "cells": [_cell(cell, by_number.get(cell.number)) for cell in cells],
-    }
-    return replace_text(batches_dir() / f"{batch}.json", json.dumps(said, indent=1))
-
-
-def _cell(cell: BatchCell, result: CellResult | None) -> dict[str, object]:
-    asked = {**asdict(cell), "parameters": dict(cell.parameters)}
-    if result is None:
-        return {**asked, "status": None}
-    ran = {**result.ran.model_dump(), "page": result.ran.page} if result.ran else {"problem": result.problem}
-    return {**asked, "attempts": result.attempts, **ran, "status": result.status}
-
 
 _HEADS = ("cell", "report", "inventory", "profile", "parameters", "trials", "machine time")
 
@@ -92,7 +63,7 @@ def _planned(plan: BatchPlan, cell: BatchCell, *, first: bool) -> Planned:
 
 def _print(cells: Sequence[BatchCell], asked: Mapping[int, Planned], console: Console) -> None:
     """The cells with their forecast, and what they come to."""
-    expected = {cell.number: plans.forecast_s(cell, asked[cell.number]) for cell in cells}
+    expected = {cell.number: forecast_s(cell, asked[cell.number]) for cell in cells}
     print_table(console, _HEADS, [_row(cell, asked[cell.number].trials, expected[cell.number]) for cell in cells])
     console.print("\n".join(_sums(cells, expected)))
 
@@ -105,19 +76,23 @@ def _sums(cells: Sequence[BatchCell], expected: Mapping[int, float | None]) -> l
     by_place: dict[str, float] = {}
     for cell in cells:
         by_place[cell.place] = by_place.get(cell.place, 0.0) + known.get(cell.number, 0.0)
-    whole = plans.machine_time(sum(known.values()) if known else None)
+    whole = _machine_time(sum(known.values()) if known else None)
     where = counted(len(by_place), "inventory", "inventories")
     said = [f"{counted(len(cells), 'cell')} on {where}, machine time: {whole}{more}"]
     if known and len(by_place) > 1:
-        longest = plans.machine_time(max(by_place.values()))
+        longest = _machine_time(max(by_place.values()))
         said.append(f"side by side, one cell at a time on each inventory: {longest}{more}")
     return said
+
+
+def _machine_time(seconds: float | None) -> str:
+    return "not known yet" if seconds is None else duration(seconds)
 
 
 def _row(cell: BatchCell, trials: int, seconds: float | None) -> tuple[str, ...]:
     pairs = ", ".join(f"{name}={value}" for name, value in cell.parameters)
     where = (str(cell.number), cell.report, Path(cell.inventory).stem, Path(cell.profile).stem)
-    return (*where, pairs, str(trials), plans.machine_time(seconds))
+    return (*where, pairs, str(trials), _machine_time(seconds))
 
 
 def run_cells(
@@ -133,17 +108,14 @@ def run_cells(
 
     `workers` 0: as many processes as there are inventories. Raise NotWritten, before any begins or when all are over.
     """
-    batch, queues = new_batch(), InventoryQueues(cells)
-    keep = partial(write_results, batch, plan, cells)
+    batch, places = new_batch(), {cell.place for cell in cells}
     with (
-        opened(scheduler, workers or len(queues)) as client,
-        display.BatchDisplay(batch, plan.file, cells, console) as shown,
+        opened(scheduler, workers or len(places)) as client,
+        BatchDisplay(batch, plan, cells, console) as shown,
     ):
-        console.print(f"page of all cells: {shown.write()}", markup=False)
-        dispatch = Dispatch(batch, client, queues, shown, keep, tuple(program))
-        results = dispatch.run()
-    print_table(console, display.HEADS, display.rows(results))
-    console.print(f"results: {keep(results)}", markup=False)
-    shown.write(over=True)
-    publish.build_index(paths.site_dir())
-    return INTERRUPTED if dispatch.interrupted else max(result.status for result in results)
+        shown.write()
+        dispatch = Dispatch(batch, client, shown, tuple(program))
+        dispatch.run()
+    shown.print_ends()
+    console.print(f"results: {shown.write()}", markup=False)
+    return INTERRUPTED if dispatch.interrupted else max(state.status or 0 for state in shown.states.values())

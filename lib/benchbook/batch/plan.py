@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, JsonValue
 
@@ -146,32 +146,27 @@ def _fits(rule: Excluded, cell: BatchCell) -> bool:
 
 
 def _check_names(plan: BatchPlan) -> None:
-    known = reports()
-    _each_known(plan, "reports", plan.reports, known)
-    _each_known(plan, "inventories", plan.inventories, known_inventories())
-    _each_known(plan, "profiles", plan.profiles, known_profiles())
-    _each_once(plan, "reports", plan.reports, plan.reports)
-    _each_once(plan, "inventories", plan.inventories, [_place(name) for name in plan.inventories])
-    _each_once(
-        plan, "profiles", plan.profiles, [str(Path(load_profile(name).file).resolve()) for name in plan.profiles]
-    )
-    for name, values in plan.parameters.items():
-        _each_once(plan, f"parameters.{name}", values, [json.dumps(value) for value in values])
+    """Raise BadInput for a name that nobody knows, or that stands there twice, perhaps as a file beside its name."""
+    named = {
+        "reports": (plan.reports, reports(), str),
+        "inventories": (plan.inventories, known_inventories(), _place),
+        "profiles": (plan.profiles, known_profiles(), lambda name: Path(load_profile(name).file).resolve()),
+    }
+    for key, (names, known, meant) in named.items():
+        for position, name in enumerate(names):
+            if key == "reports" or not name.endswith((".yaml", ".yml")):
+                _known(plan, f"{key}.{position}", name, known)
+        _each_once(plan, key, names, meant)
     fields = {name for report in plan.reports for name in kind_of(report).Parameters.model_fields}
-    for name in plan.parameters:
+    for name, values in plan.parameters.items():
         _known(plan, f"parameters.{name}", name, sorted(fields))
+        _each_once(plan, f"parameters.{name}", values, json.dumps)
 
 
-def _each_known(plan: BatchPlan, key: str, names: Sequence[str], known: Sequence[str]) -> None:
-    for position, name in enumerate(names):
-        if not name.endswith((".yaml", ".yml")) or key == "reports":
-            _known(plan, f"{key}.{position}", name, known)
-
-
-def _each_once(plan: BatchPlan, key: str, said: Sequence[object], meant: Sequence[str]) -> None:
-    """Raise BadInput for what stands there before, perhaps in other words: a file beside its name in env/."""
-    for position, each in enumerate(meant):
-        if each in meant[:position]:
+def _each_once(plan: BatchPlan, key: str, said: Sequence[Any], meant: Callable[[Any], object]) -> None:
+    every = [meant(each) for each in said]
+    for position, each in enumerate(every):
+        if each in every[:position]:
             fix = "name it once"
             raise BadInput("it is named twice", file=plan.file, key=f"{key}.{position}", value=said[position], fix=fix)
 
@@ -196,10 +191,3 @@ def forecast_s(cell: BatchCell, planned: Planned) -> float | None:
 
 def _alike(campaign: Campaign, cell: BatchCell) -> bool:
     return (campaign.profile, campaign.inventory) == (Path(cell.profile).stem, Path(cell.inventory).stem)
-
-
-def machine_time(seconds: float | None) -> str:
-    """Return "12 min", or that nobody knows."""
-    if seconds is None:
-        return "not known yet"
-    return f"{seconds / 3600:.1f} h" if seconds >= 5400 else f"{seconds / 60:.1f} min"

@@ -3,7 +3,6 @@
 site/<report>/<campaign>/index.html   every campaign that was published, for good: page, results.json, downloads
 site/<report>.html, <report>.json     the latest one that is complete; until there is one, the latest of all
 site/<report>.svg, <report>.xml       its badge, and an Atom feed of the report's campaigns
-site/batches/<batch>.html             a batch: all its cells
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from benchbook.paths import RESULTS
 from benchbook.site.downloads import Download
 
 PAGE = "index.html"
-COMPARISON, HISTORY, BATCHES = "compare_", "history_", "batches"
+COMPARISON, HISTORY = "compare_", "history_"
 
 
 @dataclass(frozen=True)
@@ -150,9 +149,3 @@ def history(site: Path, report: str) -> list[str]:
     """Return the page of the report's history by name, if there is one."""
     name = f"{HISTORY}{report}.html"
     return [name] if (site / name).exists() else []
-
-
-def batches(site: Path) -> list[tuple[str, str]]:
-    """(address, name) of the pages of batches, the latest first."""
-    found = sorted((site / BATCHES).glob("[!.]*.html"), reverse=True)
-    return [(f"{BATCHES}/{path.name}", path.stem) for path in found]

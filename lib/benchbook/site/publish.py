@@ -131,7 +131,6 @@ def _write_index(site: Path) -> Path:
         others=others,
         # Every page is reached from the index, that of a comparison too whose report has no page here.
         several=[found for found in fronts.several if f"{found.report}.html" not in listed],
-        batches=addresses.batches(site),
         now=datetime.now(UTC),
     )
     replace_text(site / "glossary.html", rendered("glossary.html.j2"))
