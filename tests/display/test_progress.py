@@ -64,12 +64,6 @@ def test_a_button_ends_the_run_and_leaves_nothing_dead(monkeypatch: pytest.Monke
     assert (button.pressed, button._widget.disabled) == (True, True)
 
 
-def test_the_line_of_rates_is_between_zero_and_the_highest() -> None:
-    assert live_progress.sparkline([0.0, 50.0, 100.0]) == "▁▅█"
-    assert live_progress.sparkline([0.0, 0.0]) == "▁▁"
-    assert live_progress.sparkline([]) == ""
-
-
 @pytest.mark.parametrize(
     ("now", "line"),
     [
@@ -101,7 +95,7 @@ def test_the_command_line_hears_it_through_a_file(tmp_path: Path, monkeypatch: p
 
 def test_the_notebook_s_bar_counts_and_lists_failures_as_text() -> None:
     html = fragment(
-        "progress", progress=Progress(total=4, done=1, failed=1), failures=["FAILED r02: <dead>"], rates="▁█", note=""
+        "progress", progress=Progress(total=4, done=1, failed=1), failures=["FAILED r02: <dead>"], note=""
     ).data
     assert '<progress max="4" value="2" style="width:100%"></progress>' in html
     assert "<div>1/4 done, 2 left, 1 FAILED</div>" in html

@@ -15,15 +15,12 @@ from benchbook.display.show import Shown, fragment
 
 # Seconds from an update to a rate that is shown: more often, nobody could read them.
 UPDATE_EVERY_S = 0.2
-# Of a trial's rates, so many of the latest make the line.
-MOST_RATES = 60
 # A page that is opened anew hears of no cell that is running, and JupyterLab then draws no button for it.
 ELSEWHERE = (
     "This moves, and the button works, only in the page that began the run. After a reload the run goes on unseen: "
     "`benchbook runs` in a terminal counts its trials, and interrupting the kernel ends it. After a restart of the "
     "kernel it has ended: run this cell again, and it goes on."
 )
-BARS = "▁▂▃▄▅▆▇█"
 
 
 class LiveView:
@@ -89,7 +86,7 @@ class StopButton:
 
 
 class ProgressBar:
-    """One display that is updated in place: counts, phase, the current trial's rates; failures stay listed below.
+    """One display that is updated in place: counts, phase, the current trial's rate; failures stay listed below.
 
     `note` stands beneath it while the run goes on.
     """
@@ -99,12 +96,11 @@ class ProgressBar:
         self._shown: Progress | None = None
         self._handle: DisplayHandle | None = None
         self._failures: list[str] = []
-        self._rates: list[float] = []
-        self._trial = ""
         self._last = 0.0
 
     def __call__(self, progress: Progress) -> None:
-        self._hear(progress)
+        if progress.news.startswith("FAILED"):
+            self._failures.append(progress.news)
         # Another rate follows soon; a step, or the next trial, may be the last that is said for minutes.
         is_rate = progress.rate is not None and not progress.step
         if is_rate and time.monotonic() - self._last < UPDATE_EVERY_S:
@@ -120,24 +116,9 @@ class ProgressBar:
 
     def _show(self, progress: Progress) -> None:
         self._shown = progress
-        rates, failures = sparkline(self._rates), self._failures
-        content = fragment("progress", progress=progress, failures=failures, rates=rates, note=self._note)
+        content = fragment("progress", progress=progress, failures=self._failures, note=self._note)
         if self._handle is None:
             self._handle = DisplayHandle()
             self._handle.display(content)
         else:
             self._handle.update(content)
-
-    def _hear(self, progress: Progress) -> None:
-        if progress.trial != self._trial:
-            self._trial, self._rates = progress.trial, []
-        if progress.rate is not None:
-            self._rates = [*self._rates, progress.rate][-MOST_RATES:]
-        if progress.news.startswith("FAILED"):
-            self._failures.append(progress.news)
-
-
-def sparkline(values: list[float]) -> str:
-    """Return a bar per value, between zero and the highest; nothing without values."""
-    top = max(values, default=0.0)
-    return "".join(BARS[round(max(value, 0.0) / top * (len(BARS) - 1))] if top else BARS[0] for value in values)

@@ -13,7 +13,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
+from matplotlib.ticker import Locator, LogLocator, MaxNLocator, MultipleLocator, NullLocator, StrMethodFormatter
 
 from benchbook.analysis.formatting import number
 from benchbook.plots.output import described, nothing
@@ -28,7 +28,6 @@ _APART = 0.15
 # Ratios beyond these are off the picture: a published value would stand at a place that is not its own.
 _LEAST, _MOST = 1 / 1024, 1024.0
 _MOST_TICKS = 11
-_RATIO_TICKS = (0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 5.0, 10.0)
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class Scale:
 
     label: str
     limits: tuple[float, float]
-    ticks: Sequence[float] | None = None
+    ticks: Locator | None = None
     log: bool = True
     at: float = 1.0
     band: tuple[float, float] | None = None
@@ -100,15 +99,12 @@ def claims(frame: pd.DataFrame, *, smoke: bool = False) -> Figure:
 def _claim_scale(unit: str, part: pd.DataFrame) -> Scale:
     """Return a scale wide enough for effects, claimed ranges and published values; intervals may end in an arrow."""
     if unit == "tau":
-        quarters = [-1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0]
-        return Scale("Kendall's tau (1: the same order)", (-1.05, 1.05), ticks=quarters, log=False, at=0.0)
+        quarters = MultipleLocator(0.25)
+        return Scale("Kendall's tau (1: the same order)", (-1.05, 1.05), quarters, log=False, at=0.0)
     known = part[["value", "printed", "claimed_low", "claimed_high"]].to_numpy(float)
     known = known[np.isfinite(known) & (known > 0)]
     low, high = max(_LEAST, min([0.5, *known / 2])), min(_MOST, max([2.0, *known * 2]))
-    powers = range(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)
-    step = math.ceil(len(powers) / _MOST_TICKS)
-    ticks = [2.0**power for power in powers if power % step == 0]
-    return Scale("effect (ratio, log scale)", (low, high), ticks=ticks)
+    return Scale("effect (ratio, log scale)", (low, high), LogLocator(base=2, numticks=_MOST_TICKS))
 
 
 def ratios(frame: pd.DataFrame, *, margin: float = 0.05) -> Figure:
@@ -136,13 +132,10 @@ def _ratio_scale(part: pd.DataFrame, margin: float) -> Scale:
     wide = max(1.25, part.ratio.max(), 1 / part.ratio.min())
     reach = min(max(wide, part.high.max(), 1 / part.low.min()) if part.low.notna().any() else wide, 4 * wide)
     low, high = max(0.1, 1 / (1.05 * reach)), min(10.0, 1.05 * reach)
-    ticks = [1.0]
-    # At most one per eighth of the axis.
-    for tick in sorted((t for t in _RATIO_TICKS if low <= t <= high), key=lambda t: abs(math.log(t))):
-        if all(abs(math.log(tick / other)) >= math.log(high / low) / 8 for other in ticks):
-            ticks.append(tick)
+    # On a short log scale no power of ten has a place.
+    ticks = LogLocator(subs=(1, 2, 5)) if high / low > 10 else MaxNLocator(8)
     band, title = (1 - margin, 1 / (1 - margin)), str(part.panel.iloc[0])
-    return Scale("ratio B / A, log scale", (low, high), ticks=sorted(ticks), band=band, title=title)
+    return Scale("ratio B / A, log scale", (low, high), ticks, band=band, title=title)
 
 
 def _cell_names(part: pd.DataFrame) -> list[str]:
@@ -220,7 +213,7 @@ def _scale(axis: Axes, scale: Scale) -> None:
         axis.xaxis.set_minor_locator(NullLocator())
     axis.set_xlim(*scale.limits)
     if scale.ticks is not None:
-        axis.xaxis.set_major_locator(FixedLocator(list(scale.ticks)))
+        axis.xaxis.set_major_locator(scale.ticks)
     axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.axvline(scale.at, color="#888888", linewidth=0.9, zorder=1)
     if scale.band:

@@ -50,7 +50,7 @@ def levels(beside: pd.DataFrame, metric: str, *, x: str, panel: str, normalised:
     what = f"{what} {_levels_here(beside, x)}".strip()
     absolute = described(
         _lines(points, x=x, label=label, log=True),
-        f"{label} against {x} (absolute, log scale). {ends_in_words(points, x)}.",
+        f"{label} against {x} (absolute, log scale). {in_words(points, x, ends=True)}.",
         f"{label} against {x}, absolute, log scale. {what}",
     )
     if not normalised:
@@ -58,7 +58,7 @@ def levels(beside: pd.DataFrame, metric: str, *, x: str, panel: str, normalised:
     points = normalise(points, x)
     return described(
         _lines(points, x=x, label=f"{metric}, relative", log=False),
-        f"{label} against {x} (relative to the value at the lowest {x}). {ends_in_words(points, x)}.",
+        f"{label} against {x} (relative to the value at the lowest {x}). {in_words(points, x, ends=True)}.",
         f"{label} against {x}, each curve relative to its value at the lowest {x}. {what}",
         absolute=absolute,
     )
@@ -82,7 +82,7 @@ def measures(beside: pd.DataFrame, metrics: Sequence[str], *, x: str) -> Figure:
     points = points[points.value > 0]
     return described(
         _lines(points, x=x, label="", log=True),
-        f"Against {x}. {points_in_words(points, x)}.",
+        f"Against {x}. {in_words(points, x, ends=False)}.",
         "Dashed: published. Solid: measured, mean with 95% interval over repetitions (none with one). "
         f"On other hardware compare shapes. {_levels_here(beside, x)}".strip(),
     )
@@ -206,26 +206,14 @@ def _intervals(axis: Axes, part: pd.DataFrame, x: str, colours: dict[str, Any]) 
                 axis.plot(at, [edge] * len(at), arrow, color=colour, markersize=5, clip_on=False, label=NO_VALUE)
 
 
-def ends_in_words(points: pd.DataFrame, x: str) -> str:
-    """Say what the curves show: first and last value of each; a lone point once."""
+def in_words(points: pd.DataFrame, x: str, *, ends: bool) -> str:
+    """Say what the curves show: every value, or with `ends` the first and the last; a lone point once."""
     parts = []
     for (name, who), line in points.groupby(["panel", "who"], sort=False):
-        ordered = line.sort_values(x)
-        ends = ordered.iloc[[0, -1]] if len(ordered) > 1 else ordered
-        parts.append(f"{name}, {who}: {' to '.join(_values(ends, x))}")
+        shown = line.sort_values(x).iloc[[0, -1]] if ends and len(line) > 1 else line
+        values = [f"{number(value)} at {at:g}" for at, value in zip(shown[x], shown.value, strict=True)]
+        parts.append(f"{name}, {who}: {(' to ' if ends else ', ').join(values)}")
     return "; ".join(parts)
-
-
-def points_in_words(points: pd.DataFrame, x: str) -> str:
-    """Say what the curves show: every value."""
-    parts = []
-    for (name, who), line in points.groupby(["panel", "who"], sort=False):
-        parts.append(f"{name}, {who}: {', '.join(_values(line, x))}")
-    return "; ".join(parts)
-
-
-def _values(line: pd.DataFrame, x: str) -> list[str]:
-    return [f"{number(value)} at {at:g}" for at, value in zip(line[x], line.value, strict=True)]
 
 
 @styled()

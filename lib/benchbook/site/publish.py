@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from nbformat import NotebookNode
@@ -48,30 +48,25 @@ def publish(report: str, executed_notebook: Path, results_path: Path | None, sit
     the page shows how it failed, beside minimal results. Raise PageTooLarge, or BadInput for results that do not fit.
     """
     notebook = page.load(executed_notebook)
-    more = ""
-    if results_path is not None and results_path.exists():
-        more = other_runs.beside(results.read(results_path), addresses.editions(site, report))
-    built = page.build(notebook, more)
-    found = _results(report, executed_notebook, notebook, built, results_path)
-    if (campaign := _campaign(results_path)) is not None:
+    campaign = results_path.parent if results_path and (results_path.parent / "plan.json").is_file() else None
+    known = results.read(results_path) if results_path and results_path.exists() else None
+    built = page.build(notebook, other_runs.beside(known, addresses.editions(site, report)) if known else "")
+    found = known or _without_results(report, executed_notebook, notebook, built, results_path)
+    found = found.model_copy(update={"failed": built.failure.text if built.failure else None})
+    recorded = Campaign(campaign) if campaign else None
+    if recorded:
         # A run that broke off before it had results does not know its campaign, nor what that has measured.
-        known = {} if results_path and results_path.exists() else _so_far(campaign)
-        found = found.model_copy(update={"campaign": campaign.id, **known})
+        so_far = {"profile": recorded.profile, "inventory": recorded.inventory, "trials": results.counted(recorded)}
+        found = found.model_copy(update={"campaign": recorded.id, **({} if known else so_far)})
     with _alone(site):
         if addresses.of_several(report):
             target = _write_page(notebook, built, found, site / f"{report}.html")
             results.write(found, site / f"{report}.json")
         else:
-            downloads.write(campaign, found, executed_notebook, addresses.folder_of(site, found))
-            target = _write_edition(notebook, built, found, site)
-            target = _write_front(notebook, built, found, site) or target
+            downloads.write(recorded, found, executed_notebook, addresses.folder_of(site, found))
+            target = _write_editions(notebook, built, found, site)
         _write_index(site)
     return target
-
-
-def _so_far(campaign: Campaign) -> dict[str, object]:
-    """Return what holds of a campaign whatever became of its notebook."""
-    return {"profile": campaign.profile, "inventory": campaign.inventory, "trials": results.counted(campaign)}
 
 
 @contextmanager
@@ -83,29 +78,21 @@ def _alone(site: Path) -> Iterator[None]:
         yield
 
 
-def _write_edition(notebook: NotebookNode, built: page.Page, found: Results, site: Path) -> Path:
+def _write_editions(notebook: NotebookNode, built: page.Page, found: Results, site: Path) -> Path:
+    """Write the campaign's page, and the same under the report's own name unless one that is worth more stands there.
+
+    Return the path of the one in front.
+    """
     folder = addresses.folder_of(site, found)
     results.write(found, folder / RESULTS)
-    place = PagePlace(root="../../", files=downloads.there(folder), left_out=downloads.left_out(folder))
-    return _write_page(notebook, built, found, folder / addresses.PAGE, place)
-
-
-def _write_front(notebook: NotebookNode, built: page.Page, found: Results, site: Path) -> Path | None:
-    """The same under the report's own name, unless a campaign that is worth more stands there."""
-    if not addresses.takes_front(found, addresses.standing(site, found.report)):
-        return None
-    folder = addresses.folder_of(site, found)
-    own, left_out = f"{folder.relative_to(site)}/", downloads.left_out(folder)
-    place = PagePlace(own=own, files=downloads.there(folder), left_out=left_out)
-    target = _write_page(notebook, built, found, site / f"{found.report}.html", place)
-    results.write(found, site / f"{found.report}.json")
+    files, left_out = downloads.there(folder), downloads.left_out(folder)
+    place = PagePlace(root="../../", files=files, left_out=left_out)
+    target = _write_page(notebook, built, found, folder / addresses.PAGE, place)
+    if addresses.takes_front(found, addresses.standing(site, found.report)):
+        place = PagePlace(own=f"{folder.relative_to(site)}/", files=files, left_out=left_out)
+        target = _write_page(notebook, built, found, site / f"{found.report}.html", place)
+        results.write(found, site / f"{found.report}.json")
     return target
-
-
-def _campaign(results_path: Path | None) -> Campaign | None:
-    """Return the campaign whose results these are; None for results that stand elsewhere."""
-    folder = results_path.parent if results_path else None
-    return Campaign(folder) if folder and (folder / "plan.json").is_file() else None
 
 
 def build_index(site: Path) -> Path:
@@ -167,13 +154,22 @@ def _write_page(
     html = _page_html(built, found, place)
     if (size := len(html.encode())) <= LIMIT:
         return replace_text(out, html)
-    biggest = f"Its biggest outputs: {'; '.join(_heaviest(notebook))}."
+    outputs = [
+        (len(json.dumps(cell.get("outputs", []))), f"cell [{cell.get('execution_count') or ' '}] `{_last_line(cell)}`")
+        for cell in notebook.cells
+    ]
+    heaviest = [f"{weight / 1e6:.2f} MB of {cell}" for weight, cell in sorted(outputs, reverse=True)[:3]]
+    biggest = f"Its biggest outputs: {'; '.join(heaviest)}."
     if size > MOST:
         raise PageTooLarge(
             f"{out.name} would be {size / 1e6:.1f} MB, over the {MOST / 1e6:.1f} MB that a page may have. {biggest}"
         )
     print(f"benchbook: {out.name} is {size / 1e6:.1f} MB, which takes long to open on a phone. {biggest}")
     return replace_text(out, html)
+
+
+def _last_line(cell: NotebookNode) -> str:
+    return (cell.source.strip().splitlines() or [""])[-1][:60]
 
 
 def _page_html(built: page.Page, found: Results, place: PagePlace | None) -> str:
@@ -192,64 +188,29 @@ def _page_html(built: page.Page, found: Results, place: PagePlace | None) -> str
     )
 
 
-def _heaviest(notebook: NotebookNode) -> list[str]:
-    """Return the three outputs that weigh most, as '1.2 MB of text/html in cell [7] `show(figure)`'."""
-    weighed = [
-        (len(str(content)), kind, cell)
-        for cell in notebook.cells
-        for output in cell.get("outputs", [])
-        for kind, content in _contents(output)
-    ]
-    heaviest = sorted(weighed, key=lambda item: item[0], reverse=True)[:3]
-    return [f"{size / 1e6:.2f} MB of {kind} in {_cell_name(cell)}" for size, kind, cell in heaviest]
+def _without_results(
+    report: str, path: Path, notebook: NotebookNode, built: page.Page, results_path: Path | None
+) -> Results:
+    """Return what is known of a run that broke off early: papermill's own notes on its parameters and times.
 
-
-def _contents(output: NotebookNode) -> list[tuple[str, Any]]:
-    if output.output_type == "stream":
-        return [(output.name, output.text)]
-    about = output.get("metadata", {})
-    found = list(output.get("data", {"traceback": output.get("traceback", "")}).items())
-    more = {"a phone": about.get("phone"), "absolute values": about.get("absolute", {}).get("svg")}
-    return [*found, *((f"the figure for {what}", drawn) for what, drawn in more.items() if drawn)]
-
-
-def _cell_name(cell: NotebookNode) -> str:
-    source = cell.source.strip().splitlines() or [""]
-    return f"cell [{cell.get('execution_count') or ' '}] `{source[-1][:60]}`"
-
-
-def _results(report: str, path: Path, notebook: NotebookNode, built: page.Page, results_path: Path | None) -> Results:
-    reason = built.failure.text if built.failure else None
-    if results_path is not None and results_path.exists():
-        return results.read(results_path).model_copy(update={"failed": reason})
-    if reason is None:
+    Raise BadInput for a run that ended well.
+    """
+    if built.failure is None:
         fix = f"let its last cell write {results_path or 'the results'}"
         raise BadInput("the notebook ran to its end but left no results", file=path, fix=fix)
-    return _without_results(report, notebook, built.title, reason)
-
-
-def _without_results(report: str, notebook: NotebookNode, title: str | None, reason: str) -> Results:
-    """Return what is known of a run that broke off early: papermill's own notes on its parameters and times."""
     noted = notebook.metadata.get("papermill", {})
     given = noted.get("parameters", {})
     now = datetime.now(UTC).isoformat()
     return results.parse(
         {
             "report": report,
-            "title": title or report,
+            "title": built.title or report,
             **{key: str(given.get(key) or "unknown") for key in ("profile", "inventory", "campaign")},
-            "started": _utc(noted.get("start_time") or now),
-            "finished": _utc(noted.get("end_time") or now),
+            "started": noted.get("start_time") or now,
+            "finished": noted.get("end_time") or now,
             "trials": Trials(planned=0, done=0, failed=0),
-            "failed": reason,
         }
     )
-
-
-def _utc(moment: str) -> datetime:
-    """papermill notes its times in UTC, in older versions without saying so."""
-    parsed = datetime.fromisoformat(moment)
-    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
 
 @cache
@@ -291,16 +252,13 @@ def _clock(moment: datetime) -> str:
 
 
 def _spent(found: Results) -> str:
-    """Wall time of the run, in words; empty while it is not known."""
-    seconds = _wall_s(found)
-    return "" if seconds is None else duration(seconds)
+    """Wall time of the run, in words; empty while it is not known.
 
-
-def _wall_s(found: Results) -> float | None:
-    """Seconds of wall time. From the first trial to the last, without what prepares them, where no more is recorded."""
+    From the first trial to the last, without what prepares them, where no more is recorded.
+    """
     if found.machine_time and found.machine_time.wall_s:
-        return found.machine_time.wall_s
-    return (found.finished - found.started).total_seconds() if found.finished else None
+        return duration(found.machine_time.wall_s)
+    return duration((found.finished - found.started).total_seconds()) if found.finished else ""
 
 
 def _states(found: Results) -> list[tuple[str, int, str]]:
