@@ -312,9 +312,7 @@ def batch(
     plan: Annotated[
         str, typer.Argument(metavar="PLAN", help="YAML file with reports, inventories, profiles, parameters, exclude.")
     ],
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the runs and their forecast machine time, and exit.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the runs and their trials, and exit.")] = False,
     scheduler: Annotated[
         str,
         typer.Option(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from IPython.display import DisplayHandle
 from jupyter_client.manager import KernelManager
-from kit import PATIENCE_S, ROOT, Home
+from kit import PATIENCE_S, Home
 
 import benchbook
 from benchbook import plots
@@ -159,12 +159,3 @@ def test_a_typo_in_a_metric_says_which_there_are(runs: Path) -> None:
         report.trial_series("tsp", source="sysbench", row="workload", column="threads", label="")
     with pytest.raises(BadInput, match=r"no such source \(got 'sysbensh'\)\. Fix: did you mean sysbench"):
         report.trial_series("tps", source="sysbensh", row="workload", column="threads", label="")
-
-
-def test_jupyter_opens_the_project_for_root_as_well() -> None:
-    (line,) = [
-        line for line in (ROOT / "Makefile").read_text().split("\n\n") if "jupyter:" in line and "jupyter lab" in line
-    ]
-    assert "--allow-root" in line
-    assert 'root_dir="$(CURDIR)"' in line
-    assert Path(ROOT / "notebooks" / "explore.ipynb").exists()

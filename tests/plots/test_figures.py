@@ -299,14 +299,10 @@ def test_a_phone_gets_the_panels_below_each_other_and_the_figure_stays_as_it_was
     assert (figure.get_size_inches().tolist(), places(), output.svg(figure)) == before
     figure.add_axes((0.1, 0.1, 0.2, 0.2))
     assert output.phone(figure) == ("", ""), "an inset has no place in an order of panels"
-
-
-def test_claims_and_percentiles_have_a_drawing_for_a_phone() -> None:
-    """Their axes are labelled by what can be copied: a function without a name cannot."""
+    # Axes are labelled by what can be copied: a function without a name cannot.
     latencies = pd.DataFrame({"workload": "w", "threads": 1, "latency_ms": [1.0, 2.0, 4.0], "count": [90, 9, 1]})
-    for figure in (plots.claims(CLAIMS), plots.ecdf(latencies)):
-        drawn = ElementTree.fromstring(b64decode(output.phone(figure)[0]))
-        assert float(drawn.attrib["width"].removesuffix("pt")) < 72 * 4.2
+    for other in (plots.claims(CLAIMS), plots.ecdf(latencies)):
+        assert float(ElementTree.fromstring(b64decode(output.phone(other)[0])).attrib["width"].rstrip("pt")) < 72 * 4.2
 
 
 def test_a_figure_that_shows_nothing_is_a_sentence_and_no_file(tmp_path: Path) -> None:
@@ -330,28 +326,9 @@ def test_a_figure_tells_its_values_where_they_stand() -> None:
     # To the right and higher up, inside of the picture.
     assert 0 < first[0] < second[0] < 1000
     assert 0 < second[1] < first[1] < 1000
-    relative = values.values(plots.levels(frame, "tps", x="threads", panel="workload", normalised=True))
-    assert [[mark[3] for mark in each["marks"]] for each in relative] == [[1.0, 3.0], [1.0, 2.0]]
-
-
-def test_rows_and_percentiles_are_told_by_their_names() -> None:
-    """Of 100 requests 98 took 1 ms, 2 took 8 ms: 99% took at most 8 ms, half of them 1 ms."""
-    histograms = pd.DataFrame({
-        "workload": "oltp", "threads": [1, 1], "system": "tidb", "latency_ms": [1.0, 8.0], "count": [98, 2],
-    })  # fmt: skip
-    (line,) = values.values(plots.ecdf(histograms))
-    assert [mark[2:] for mark in line["marks"]] == [["p50", 1.0], ["p90", 1.0], ["p99", 8.0]]
-    frame = pd.DataFrame({
-        "panel": "a", "row": ["one", "two"], "who": "open", "value": [1.0, 2.0], "low": np.nan, "high": np.nan,
-    })  # fmt: skip
-    drawn = forest(frame, {"a": Scale("effect", (0.5, 4.0))}, {"open": ("red", "o")})
-    (dots,) = values.values(drawn.figure)
-    assert [mark[2:] for mark in dots["marks"]] == [[1.0, "one"], [2.0, "two"]]
-
-
-def test_the_words_of_relative_values_go_with_those_of_the_values_themselves() -> None:
-    figure = plots.levels(beside((1, 100.0, 10.0, 8.0, 12.0)), "tps", x="threads", panel="workload", normalised=True)
-    _, about = output.bundle(figure)
+    relative = plots.levels(frame, "tps", x="threads", panel="workload", normalised=True)
+    assert [[mark[3] for mark in each["marks"]] for each in values.values(relative)] == [[1.0, 3.0], [1.0, 2.0]]
+    _, about = output.bundle(relative)
     assert ("relative to" in about["caption"], "absolute" in about["absolute"]["caption"]) == (True, True)
 
 
@@ -399,10 +376,20 @@ def test_intervals_are_told_of_bands_of_points_and_of_rows() -> None:
     assert told(drawn) == [("open", [[1.0, "one", 0.8, 1.25], [2.0, "two"], [3.0, "three"]])]
 
 
-def test_a_percentile_is_the_least_latency_that_so_many_took() -> None:
-    """Of 100 requests 99 took 1 ms, none 4 and one 8: p50 was told as 4, and p99 as 8, where 1 - 0.99 > 0.01."""
-    histograms = pd.DataFrame({"workload": "a", "threads": 1, "latency_ms": [1.0, 4.0, 8.0], "count": [99, 0, 1]})
-    assert told(plots.ecdf(histograms)) == [("", [["p50", 1.0], ["p90", 1.0], ["p99", 1.0]])]
+@pytest.mark.parametrize(
+    ("latencies", "counts", "expected"),
+    [
+        # Of 100 requests 98 took 1 ms, 2 took 8 ms: 99% took at most 8 ms, half of them 1 ms.
+        ([1.0, 8.0], [98, 2], [["p50", 1.0], ["p90", 1.0], ["p99", 8.0]]),
+        # 99 took 1 ms, none 4 and one 8: p50 was told as 4, and p99 as 8, where 1 - 0.99 > 0.01.
+        ([1.0, 4.0, 8.0], [99, 0, 1], [["p50", 1.0], ["p90", 1.0], ["p99", 1.0]]),
+    ],
+)
+def test_a_percentile_is_the_least_latency_that_so_many_took(
+    latencies: list[float], counts: list[int], expected: list[list[object]]
+) -> None:
+    histograms = pd.DataFrame({"workload": "a", "threads": 1, "latency_ms": latencies, "count": counts})
+    assert told(plots.ecdf(histograms)) == [("", expected)]
 
 
 def test_rows_of_one_colour_are_told_by_their_marks_and_none_at_an_edge_has_a_value() -> None:
@@ -423,7 +410,7 @@ def test_every_panel_has_its_own_labels() -> None:
         "panel": ["times", "tau"], "row": ["a", "b"], "who": "open", "value": [2.0, -0.5], "low": np.nan,
         "high": np.nan,
     })  # fmt: skip
-    scales = {"times": Scale("effect", (0.5, 4.0)), "tau": Scale("tau", (-1, 1), ticks=[-0.5, 0.5], log=False)}
+    scales = {"times": Scale("effect", (0.5, 4.0)), "tau": Scale("tau", (-1, 1), log=False)}
     found = values.values(forest(frame, scales, {"open": ("red", "o")}).figure)
     assert [(each["x"], each["marks"][0][2:]) for each in found] == [("effect", [2.0, "a"]), ("tau", [-0.5, "b"])]
     # An inner panel shows no label and has one.

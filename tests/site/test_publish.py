@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections import Counter
 from collections.abc import Callable
@@ -28,7 +27,6 @@ from benchbook.errors import BadInput
 from benchbook.hosts.host_models import HostFacts
 from benchbook.published.tables import load
 from benchbook.site import addresses, downloads, page, publish, summary
-from benchbook.site.page import TEMPLATES
 
 # One white pixel.
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mP8/x8AAwMCAO+ip1sAAAAASUVORK5CYII="
@@ -615,39 +613,6 @@ def test_a_report_has_a_badge_a_feed_and_words_to_cite(tmp_path: Path, profile: 
     cited = BeautifulSoup((page.parent / "tidb/c1/index.html").read_text(), "html.parser").select_one("footer pre")
     assert r"title = {A \& B, restaged}" in text(cited)
     assert "note = {Benchbook campaign c1, 11 trials, run on 2025-06-12" in text(cited)
-
-
-def luminance(colour: str) -> float:
-    """Relative luminance by WCAG 2.2, https://www.w3.org/TR/WCAG22/#dfn-relative-luminance."""
-    digits = colour[1:] if len(colour) == 7 else "".join(digit * 2 for digit in colour[1:])
-    channels = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
-    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def contrast(one: str, other: str) -> float:
-    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def test_text_has_the_contrast_of_level_aa_in_both_colour_schemes() -> None:
-    assert contrast("#fff", "#000000") == pytest.approx(21)
-    light, dark = re.findall(r":root \{(.*?)\}", (TEMPLATES / "style.css").read_text(), re.DOTALL)
-    for scheme in (light, dark):
-        colour = dict(re.findall(r"--([\w-]+): (#\w+);", scheme))
-        pairs = [
-            (name, ground)
-            for name in ("ink", "soft", "accent")
-            for ground in ("paper", "band", "card", "stripe", "code")
-        ]
-        pairs += [(name, f"{name}-bg") for name in ("good", "bad", "warn", "none")] + [
-            ("ink", "bad-bg"),
-            ("soft", "bad-bg"),
-        ]
-        pairs += [(name, "code") for name in ("k", "s", "c", "n", "f", "bad", "good", "warn")]
-        assert {
-            pair: contrast(colour[pair[0]], colour[pair[1]]) for pair in pairs if contrast(*map(colour.get, pair)) < 4.5
-        } == {}
 
 
 @pytest.mark.slow

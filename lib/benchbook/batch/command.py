@@ -1,4 +1,4 @@
-"""`benchbook batch`: read the plan, refuse what cannot run, forecast, run all cells, say the worst."""
+"""`benchbook batch`: read the plan, refuse what cannot run, run all cells, say the worst."""
 
 from __future__ import annotations
 
@@ -11,14 +11,11 @@ from benchbook import pipeline
 from benchbook.batch.cluster import opened
 from benchbook.batch.dispatch import Dispatch, new_batch
 from benchbook.batch.display import BatchDisplay
-from benchbook.batch.plan import BatchCell, BatchPlan, Planned, cells_of, forecast_s, load_plan, load_s
-from benchbook.campaign.progress import duration
+from benchbook.batch.plan import BatchCell, BatchPlan, cells_of, load_plan
 from benchbook.errors import BadInput, counted
 from benchbook.overview.lists import print_table
 from benchbook.reports import planning
 from benchbook.user_input.guard import INTERRUPTED
-
-_HEADS = ("cell", "report", "inventory", "profile", "parameters", "trials", "machine time")
 
 
 def run(file: str, console: Console, *, dry: bool, scheduler: str = "", workers: int = 0) -> int:
@@ -33,15 +30,17 @@ def run(file: str, console: Console, *, dry: bool, scheduler: str = "", workers:
     plan = load_plan(Path(file))
     cells = cells_of(plan)
     firsts = {cell.report: cell for cell in reversed(cells)}
-    asked = {cell.number: _planned(plan, cell, first=cell is firsts[cell.report]) for cell in cells}
+    trials = {cell.number: _planned(plan, cell, first=cell is firsts[cell.report]) for cell in cells}
     if dry:
-        _print(cells, asked, console)
+        _print(cells, trials, console)
         return 0
     return run_cells(plan, cells, console, scheduler=scheduler, workers=workers)
 
 
-def _planned(plan: BatchPlan, cell: BatchCell, *, first: bool) -> Planned:
-    """What a cell plans at first: checked as its report would, no host is touched. Raise BadInput naming the cell.
+def _planned(plan: BatchPlan, cell: BatchCell, *, first: bool) -> int:
+    """How many trials a cell plans at first, checked as its report would: no host is touched.
+
+    Raise BadInput naming the cell.
 
     What is the same for all cells of a report, its claims and figures, is checked with the `first` of them.
     """
@@ -54,45 +53,21 @@ def _planned(plan: BatchPlan, cell: BatchCell, *, first: bool) -> Planned:
             # Which hosts it would take: an inventory that lacks a role says so here.
             request.kind.experiment(request.published, request.parameters, request.profile, request.inventory).hosts()
         # Scaling them to the cores of its hosts makes no cell more or less.
-        design = planning.at_published_levels(request)
-        return Planned(len(planning.trials(request, design)), load_s(design.asked))
+        return len(planning.trials(request, planning.at_published_levels(request)))
     except BadInput as problem:
         fix, key = "mend that, or leave the cell out under `exclude`", f"cell {cell.number}"
         raise BadInput(f"{cell} cannot run: {problem}", file=plan.file, key=key, fix=fix) from problem
 
 
-def _print(cells: Sequence[BatchCell], asked: Mapping[int, Planned], console: Console) -> None:
-    """The cells with their forecast, and what they come to."""
-    expected = {cell.number: forecast_s(cell, asked[cell.number]) for cell in cells}
-    print_table(console, _HEADS, [_row(cell, asked[cell.number].trials, expected[cell.number]) for cell in cells])
-    console.print("\n".join(_sums(cells, expected)))
-
-
-def _sums(cells: Sequence[BatchCell], expected: Mapping[int, float | None]) -> list[str]:
-    """Machine time of all cells, and how long they take side by side."""
-    known = {number: seconds for number, seconds in expected.items() if seconds is not None}
-    missing = len(cells) - len(known)
-    more = f" (not known yet for {missing} of them)" if known and missing else ""
-    by_place: dict[str, float] = {}
+def _print(cells: Sequence[BatchCell], trials: Mapping[int, int], console: Console) -> None:
+    rows = []
     for cell in cells:
-        by_place[cell.place] = by_place.get(cell.place, 0.0) + known.get(cell.number, 0.0)
-    whole = _machine_time(sum(known.values()) if known else None)
-    where = counted(len(by_place), "inventory", "inventories")
-    said = [f"{counted(len(cells), 'cell')} on {where}, machine time: {whole}{more}"]
-    if known and len(by_place) > 1:
-        longest = _machine_time(max(by_place.values()))
-        said.append(f"side by side, one cell at a time on each inventory: {longest}{more}")
-    return said
-
-
-def _machine_time(seconds: float | None) -> str:
-    return "not known yet" if seconds is None else duration(seconds)
-
-
-def _row(cell: BatchCell, trials: int, seconds: float | None) -> tuple[str, ...]:
-    pairs = ", ".join(f"{name}={value}" for name, value in cell.parameters)
-    where = (str(cell.number), cell.report, Path(cell.inventory).stem, Path(cell.profile).stem)
-    return (*where, pairs, str(trials), _machine_time(seconds))
+        pairs = ", ".join(f"{name}={value}" for name, value in cell.parameters)
+        where = (str(cell.number), cell.report, Path(cell.inventory).stem, Path(cell.profile).stem)
+        rows.append((*where, pairs, str(trials[cell.number])))
+    print_table(console, ("cell", "report", "inventory", "profile", "parameters", "trials"), rows)
+    places = counted(len({cell.place for cell in cells}), "inventory", "inventories")
+    console.print(f"{counted(len(cells), 'cell')} on {places}, one at a time on each")
 
 
 def run_cells(

@@ -1,18 +1,17 @@
-"""The plan of a batch: the file, the cells that it makes, and how long each will take."""
+"""The plan of a batch: the file, and the cells that it makes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
 
 from benchbook import parameters
-from benchbook.campaign.store import Campaign, begun, readable
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import known_inventories, load_inventory
 from benchbook.parameters import Words
@@ -96,19 +95,6 @@ def _from_anywhere(name: str) -> str:
     return str(Path(name).absolute()) if name.endswith((".yaml", ".yml")) else name
 
 
-class Planned(NamedTuple):
-    """What a cell plans at first: how many trials, and seconds that a load lasts (0 where it is not said)."""
-
-    trials: int
-    load_s: float
-
-
-def load_s(asked: Mapping[str, object]) -> float:
-    """Return how long a load is to last (s); 0 where what was asked for does not say it."""
-    found = asked.get("time_s")
-    return float(found) if isinstance(found, int | float) else 0.0
-
-
 def cells_of(plan: BatchPlan) -> list[BatchCell]:
     """The cells in the plan's order. Raise BadInput for an unknown name and an exclusion that excludes nothing."""
     _check_names(plan)
@@ -173,21 +159,3 @@ def _each_once(plan: BatchPlan, key: str, said: Sequence[Any], meant: Callable[[
 
 def _known(plan: BatchPlan, key: str, name: str, known: Sequence[str]) -> None:
     one_of(name, known, key, problem="there is none of this name", file=plan.file, key=key)
-
-
-def forecast_s(cell: BatchCell, planned: Planned) -> float | None:
-    """Wall seconds of its trials at what one took, preparation included; None where nothing is recorded.
-
-    Loads that are to last longer or shorter than the recorded ones take so much more or less. Left out is what comes
-    before and after a campaign (building, the notebook's start, the page), and repetitions that a claim may still need.
-    """
-    for campaign in readable(reversed(begun(cell.report))):
-        done = len(campaign.done())
-        if _alike(campaign, cell) and done and campaign.spent_s:
-            longer_s = planned.load_s - load_s(campaign.asked) if planned.load_s else 0.0
-            return max(planned.load_s, campaign.spent_s / done + longer_s) * planned.trials
-    return None
-
-
-def _alike(campaign: Campaign, cell: BatchCell) -> bool:
-    return (campaign.profile, campaign.inventory) == (Path(cell.profile).stem, Path(cell.inventory).stem)
