@@ -103,11 +103,10 @@ class Cells:
         self.tables = [table for table in read.tables if table.id in self.points]
         self.titles = {one.id: _words(one.heading) for one in self.tables}
         self.around: dict[str, str] = {}
-        section = ""
         for block in read.blocks:
-            section = block.text.strip() if block.kind == "heading" else section
             if block.kind in {"paragraph", "item"}:
-                self.around[section] = f"{self.around.get(section, '')} {block.text}"[:2000]
+                heading = block.section.rpartition(" > ")[2]
+                self.around[heading] = f"{self.around.get(heading, '')} {block.text}"[:2000]
 
     def near(self, text: str, section: str) -> list[Table]:
         """Return the tables of a section; without any, those whose section the text names, or of the nearest section around."""

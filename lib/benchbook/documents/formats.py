@@ -19,6 +19,7 @@ from lxml import etree
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from benchbook.documents.numerals import is_cjk
 from benchbook.errors import BadInput, installing
 from benchbook.user_input import user_file
 
@@ -45,10 +46,28 @@ class Block:
     rows: list[list[str]] = field(default_factory=list)
     header: int = 0
     lines: list[int] = field(default_factory=list)
+    section: str = ""
+    """The headings that it stands under; without the document's title, where there are others."""
+
+
+def table_block(rows: list[list[str]], lines: list[int], header: int = 1, text: str = "") -> Block:
+    """Return a table of rows, each with its line, the header first."""
+    return Block("table", text, lines[0], rows=rows, header=header, lines=lines)
 
 
 def read(source: str) -> tuple[str, list[Block]]:
     """Return the text and the blocks of a file, an http(s) address, or "-" for standard input. Raise BadInput."""
+    text, blocks = _blocks(source)
+    sections: dict[int, str] = {}
+    for block in blocks:
+        if block.kind == "heading":
+            sections = {level: words for level, words in sections.items() if level < block.level}
+            sections[block.level] = block.text.strip()
+        block.section = " > ".join(words for level, words in sections.items() if level > 1 or len(sections) == 1)
+    return text, blocks
+
+
+def _blocks(source: str) -> tuple[str, list[Block]]:
     raw, name = _content(source)
     if not raw.strip():
         raise BadInput(
@@ -99,9 +118,7 @@ def decoded(raw: bytes, source: str) -> str:
     try:
         text = raw.decode("gb18030")
         foreign = [c for c in text if ord(c) > 127]
-        if sum(
-            "\u4e00" <= c <= "\u9fa5" or "\u3000" <= c <= "\u303f" or "\uff00" <= c <= "\uffef" for c in foreign
-        ) > 0.9 * len(foreign):
+        if sum(map(is_cjk, foreign)) > 0.9 * len(foreign):
             return text
     except UnicodeDecodeError:
         pass
@@ -142,13 +159,17 @@ def markdown_blocks(text: str) -> list[Block]:  # noqa: PLR0912 - a branch for e
     """Return the blocks of Markdown, or of plain text, which is Markdown without marks."""
     text = re.sub(r"\A---\n.*?\n---\n", lambda m: "\n" * m[0].count("\n"), text, count=1, flags=re.S)
     text = re.sub(r"<!--.*?-->", lambda m: re.sub(r"[^\n]", " ", m[0]), text, flags=re.S)
+    # A blank line would end the HTML of a table; one with code in it is no table of figures.
+    text = re.sub(
+        r"<table(?:(?!```).)*?</table", lambda m: re.sub(r"(?m)^[ \t]*$", "<!-- -->", m[0]), text, flags=re.DOTALL
+    )
     tokens = _PARSER.parse(text)
     source = text.split("\n")
     found: list[Block] = []
     kind: BlockKind = "paragraph"
     items = level = 0
     table: Block | None = None
-    for place, token in enumerate(tokens):
+    for token in tokens:
         line = token.map[0] + 1 if token.map else (found[-1].line if found else 1)
         if token.type in {"list_item_open", "list_item_close"}:
             items += token.nesting
@@ -184,29 +205,8 @@ def markdown_blocks(text: str) -> list[Block]:  # noqa: PLR0912 - a branch for e
                 )
             )
         elif token.type == "html_block":
-            block = _html_end(tokens, place)
-            found += [_moved(one, line - 1) for one in html_blocks(block, "HTML in Markdown")] if block else []
+            found += [_moved(one, line - 1) for one in html_blocks(token.content, "HTML in Markdown")]
     return [block for one in found for block in _drawn(one)]
-
-
-def _html_end(tokens: list[Token], place: int) -> str:
-    """Return an HTML block with the ones that follow while its table is open: blank lines cut a table in pieces."""
-    text = tokens[place].content
-    if place and tokens[place - 1].type == "html_block" and _open(tokens, place):
-        return ""
-    following = place + 1
-    while text.count("<table") > text.count("</table") and following < len(tokens):
-        if tokens[following].type in {"html_block", "inline", "code_block"}:
-            start = tokens[following].map
-            text += "\n" * max(1, (start[0] if start else 0) - (tokens[place].map or [0])[0] - text.count("\n"))
-            text += tokens[following].content
-        following += 1
-    return text
-
-
-def _open(tokens: list[Token], place: int) -> bool:
-    before = "".join(token.content for token in tokens[:place] if token.type == "html_block")
-    return before.count("<table") > before.count("</table")
 
 
 def _moved(block: Block, lines: int) -> Block:
@@ -275,30 +275,12 @@ def _from_drawing(lines: list[str], line: int) -> Block | None:
     after_header = [frame for frame in frames if frame > rows[0][0]]
     header = sum(number < after_header[0] for number, _ in rows) if after_header else 1
     header = 1 if header in {0, len(rows)} else header
-    return Block(
-        "table", "\n".join(lines), line, rows=cells, header=header, lines=[line + number for number, _ in rows]
-    )
+    return table_block(cells, [line + number for number, _ in rows], header, "\n".join(lines))
 
 
 # -- HTML -------------------------------------------------------------------------------------------------------------
 
-_TEXTS = {
-    "p",
-    "li",
-    "dd",
-    "dt",
-    "blockquote",
-    "figcaption",
-    "caption",
-    "summary",
-    "td",
-    "th",
-    "div",
-    "section",
-    "article",
-    "center",
-    "span",
-}
+_TEXTS = set("p li dd dt blockquote figcaption caption summary td th div section article center span".split())
 _SKIPPED = {"script", "style", "noscript", "template", "svg", "nav", "head", "iframe", "button", "form"}
 
 
@@ -407,7 +389,7 @@ def _html_table(element: Any) -> Block | None:  # noqa: PLR0912 - the rules of a
     words = _words(caption) if caption is not None else ""
     if not rows or max(map(len, rows)) < 2:
         return None
-    return Block("table", words, lines[0], rows=rows, header=min(header or 1, len(rows) - 1), lines=lines)
+    return table_block(rows, lines, min(header or 1, len(rows) - 1), words)
 
 
 def _span(cell: Any, name: str) -> int:
@@ -430,16 +412,7 @@ def _pdf(raw: bytes, source: str) -> tuple[str, list[Block]]:
                 for rows in page.extract_tables():
                     cells = [[" ".join((cell or "").split()) for cell in row] for row in rows]
                     if len(cells) > 1 and len(cells[0]) > 1:
-                        found.append(
-                            Block(
-                                "table",
-                                "",
-                                page.page_number,
-                                rows=cells,
-                                header=1,
-                                lines=[page.page_number] * len(cells),
-                            )
-                        )
+                        found.append(table_block(cells, [page.page_number] * len(cells)))
                 outside = page.filter(_outside([table.bbox for table in page.find_tables()]))
                 found += [
                     _moved(one, page.page_number - one.line) for one in markdown_blocks(outside.extract_text() or "")
@@ -485,10 +458,7 @@ def _spreadsheet(raw: bytes, source: str) -> tuple[str, list[Block]]:
                     rows.append(cells)
                     lines.append(number)
             if len(rows) > 1:
-                found += [
-                    Block("heading", sheet.title, 1, 2),
-                    Block("table", "", lines[0], rows=rows, header=1, lines=lines),
-                ]
+                found += [Block("heading", sheet.title, 1, 2), table_block(rows, lines)]
     except BadInput:
         raise
     except Exception as error:  # a damaged file makes its library raise errors of any kind
@@ -516,4 +486,4 @@ def _separated(text: str, source: str) -> list[Block]:
         raise BadInput("is not CSV", file=source, value=str(error), fix="save it as CSV") from error
     if len(rows) < 2 or len(rows[0]) < 2:
         raise BadInput("has no table", file=source, fix="give a header and rows")
-    return [Block("table", "", lines[0], rows=rows, header=1, lines=lines)]
+    return [table_block(rows, lines)]

@@ -6,23 +6,7 @@ import pandas as pd
 
 from benchbook.documents.tables import Reading
 
-FRAME = [
-    "document",
-    "table",
-    "section",
-    "row",
-    "label",
-    "column",
-    "quantity",
-    "role",
-    "value",
-    "unit",
-    "low",
-    "high",
-    "printed",
-    "kind",
-    "line",
-]
+FRAME = "document table section row label column quantity role value unit low high printed kind line".split()
 
 
 def frame(read: Reading) -> pd.DataFrame:

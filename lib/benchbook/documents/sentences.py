@@ -169,17 +169,12 @@ def by_sentence(read: Reading) -> Iterator[tuple[Sentence, list[Outcome]]]:
 
 def split(read: Reading) -> list[Sentence]:
     """Return the sentences of paragraphs and list items, each with the section that it stands in."""
-    found: list[Sentence] = []
-    sections: dict[int, str] = {}
-    for block in read.blocks:
-        if block.kind == "heading":
-            sections = {level: words for level, words in sections.items() if level < block.level} | {
-                block.level: block.text.strip()
-            }
-        elif block.kind in {"paragraph", "item"}:
-            where = " > ".join(words for level, words in sorted(sections.items()) if level > 1 or len(sections) == 1)
-            found += [Sentence(text, line, where) for text, line in _cut(block)]
-    return found
+    return [
+        Sentence(text, line, block.section)
+        for block in read.blocks
+        if block.kind in {"paragraph", "item"}
+        for text, line in _cut(block)
+    ]
 
 
 _LONGEST = 2000

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from benchbook.documents.columns import Better, Column, column, rule_of, scale_of, unit_of
-from benchbook.documents.formats import MOST_CELLS, Block, pipes, read
+from benchbook.documents.formats import MOST_CELLS, Block, pipes, read, table_block
 from benchbook.documents.numerals import UNITS, Figure, Style, figures, is_empty, style_of
 from benchbook.documents.tool_output import tables_of
 from benchbook.errors import counted
@@ -94,28 +94,21 @@ class Reading:
 
 
 def reading(source: str) -> Reading:
-    """Return a document as blocks and tables. Raise BadInput where it cannot be read."""
+    """Return a document as blocks and tables; a heading, a caption and a bold line before a table belong to it.
+
+    Raise BadInput where it cannot be read.
+    """
     text, blocks = read(source)
-    return of_blocks(source, text, blocks)
-
-
-def of_blocks(source: str, text: str, blocks: list[Block]) -> Reading:
-    """Return the tables that stand in blocks; a heading, a caption and a bold line before a table belong to it."""
     style = style_of(cell for block in blocks for row in block.rows for cell in row)
-    sections: dict[int, str] = {}
     tables: list[Table] = []
     notes: list[str] = []
     caption = ""
     left = MOST_CELLS
     for block in _with_lists(blocks):
         if block.kind == "heading":
-            sections = {level: words for level, words in sections.items() if level < block.level} | {
-                block.level: block.text.strip()
-            }
             caption = ""
         elif block.kind in {"paragraph", "item"} and block.text.strip():  # a picture has no words
             caption = block.text.strip() if len(block.text) < 400 else ""
-        where = " > ".join(words for level, words in sorted(sections.items()) if level > 1 or len(sections) == 1)
         for drawn in (
             [block] if block.kind == "table" else tables_of(block) if block.kind in {"code", "paragraph"} else []
         ):
@@ -126,9 +119,8 @@ def of_blocks(source: str, text: str, blocks: list[Block]) -> Reading:
                     f"line {drawn.line}: {counted(beyond, 'row')} left out: the document has more than {MOST_CELLS:,} cells"
                 )
             left -= len(drawn.rows) * width
-            table = _table(
-                drawn, f"table {len(tables) + 1}", where, (drawn.text if drawn is not block else "") or caption, style
-            )
+            about = (drawn.text if drawn is not block else "") or caption
+            table = _table(drawn, f"table {len(tables) + 1}", block.section, about, style)
             if table is not None:
                 tables.append(table)
                 notes += [*_short_rows(drawn), *_unread(table)]
@@ -145,21 +137,17 @@ SAID = re.compile(
 def table_in_sentences(read: Reading) -> Table | None:
     """Return figures that three paragraphs or more give under the same two names or more: a row per paragraph, else None."""
     rows: list[tuple[str, int, dict[str, str]]] = []
-    section = ""
     for block in read.blocks:
-        if block.kind == "heading":
-            section = block.text.strip()
-        elif block.kind in {"paragraph", "item"}:
-            said = SAID.findall(" ".join(block.text.split()))
-            rows.append((section, block.line, {name: number for name, number in said if _is_metric(name)}))
+        if block.kind in {"paragraph", "item"}:
+            said = {name: number for name, number in SAID.findall(" ".join(block.text.split())) if _is_metric(name)}
+            rows.append((block.section.rpartition(" > ")[2], block.line, said))
     names = [name for name, count in Counter(name for *_, said in rows for name in said).items() if count >= 3]
     kept = [row for row in rows if len(row[2].keys() & set(names)) >= 2]
     if len(kept) < 3:
         return None
     texts = [["passage", *names], *([where, *(said.get(name, "") for name in names)] for where, _, said in kept)]
     lines = [line for _, line, _ in kept]
-    block = Block("table", "", lines[0], rows=texts, header=1, lines=[lines[0], *lines])
-    return _table(block, "told in words", "", "", read.style)
+    return _table(table_block(texts, [lines[0], *lines]), "told in words", "", "", read.style)
 
 
 def _is_metric(heading: str) -> bool:
@@ -329,7 +317,7 @@ _PAIR = re.compile(r"^([^:：=\n]{2,60}?)\s*[:：]\s+(\S.{0,60})$")
 def _with_lists(blocks: list[Block]) -> list[Block]:
     """Return the blocks, with a table behind each list of two and more `key: value` items that are measurements."""
     found: list[Block] = []
-    run: list[tuple[str, str, int]] = []
+    run: list[_Pair] = []
     for block in [*blocks, Block("paragraph", "", 0)]:
         pair = _PAIR.match(block.text.strip()) if block.kind == "item" else None
         rule = rule_of(pair[1]) if pair else None
@@ -337,21 +325,20 @@ def _with_lists(blocks: list[Block]) -> list[Block]:
             run.append((pair[1], pair[2], block.line))
         else:
             if len(run) >= 2:
-                found.append(
-                    Block(
-                        "table",
-                        "",
-                        run[0][2],
-                        rows=[[one[0] for one in run], [one[1] for one in run]],
-                        header=1,
-                        lines=[run[0][2]] * 2,
-                    )
-                )
+                found.append(_of_pairs(run, found[-1].section))
             run = []
         found.append(block)
         if block.kind == "paragraph":
             found += _lines(block)
     return found[:-1]
+
+
+_Pair = tuple[str, str, int]
+
+
+def _of_pairs(pairs: list[_Pair], section: str) -> Block:
+    heads, cells, lines = zip(*pairs, strict=True)
+    return replace(table_block([[*heads], [*cells]], [lines[0]] * 2), section=section)
 
 
 def _begins_with_figure(text: str) -> bool:
@@ -369,16 +356,7 @@ def _lines(block: Block) -> list[Block]:
             pairs.append((match[1], match[2], block.line + number))
     if len(pairs) < 2 or not any((rule := rule_of(pair[0])) and rule.role == "metric" for pair in pairs):
         return []
-    return [
-        Block(
-            "table",
-            "",
-            pairs[0][2],
-            rows=[[p[0] for p in pairs], [p[1] for p in pairs]],
-            header=1,
-            lines=[pairs[0][2]] * 2,
-        )
-    ]
+    return [_of_pairs(pairs, block.section)]
 
 
 def _short_rows(block: Block) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from textwrap import dedent
 from typing import NamedTuple
 
-from benchbook.documents.formats import Block
+from benchbook.documents.formats import Block, table_block
 from benchbook.generators.generator_file import FigurePattern, Form, LevelPattern, matches, programs, reports_in
 
 
@@ -89,7 +89,7 @@ def _drawn(title: str, rows: list[_Row]) -> Iterator[Block]:
         first = ["operation"] if rows[0].operation else []
         cells = [[row.operation][: len(first)] + [row.cells.get(name, "") for name in heads] for row in rows]
         lines = [rows[0].line, *(row.line for row in rows)]
-        yield Block("table", title, lines[0], rows=[[*first, *heads], *cells], header=1, lines=lines)
+        yield table_block([[*first, *heads], *cells], lines, text=title)
 
 
 def _rows(tool: Tool, block: Block) -> list[_Row]:
@@ -151,7 +151,7 @@ def _aligned(block: Block) -> list[Block]:
         elif line.strip() or not rows:
             if len(rows) > 1 or (rows and head.startswith("_")):
                 header = next(cut(head) for cut in _CUTS if len(cut(head)) == len(rows[0]))
-                found.append(Block("table", "", at, rows=[header, *rows], header=1, lines=[at, *lines]))
+                found.append(table_block([header, *rows], [at, *lines]))
             head, at, rows, lines = line, block.line + number, [], []
     return found
 
