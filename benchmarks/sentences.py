@@ -11,8 +11,9 @@ from typing import Any
 from rich.console import Console
 
 from benchbook.documents.findings import Finding
+from benchbook.documents.passages import NotBound
 from benchbook.documents.relations import relations
-from benchbook.documents.sentences import NotBound, by_sentence
+from benchbook.documents.sentences import by_sentence
 from benchbook.documents.tables import reading
 
 DOCUMENTS = Path(__file__).parent / "sentences"

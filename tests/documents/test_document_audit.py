@@ -102,7 +102,7 @@ def test_a_sentence_that_is_true_or_says_nothing_is_no_finding(tmp_path: Path, t
     assert found(tmp_path, text) == []
 
 
-@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.name)
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern.example)
 def test_each_pattern_matches_its_example(pattern) -> None:
     assert pattern.pattern.search(pattern.example)
 

@@ -15,6 +15,7 @@ relations    what the figures of a table say of each other, each kind in a modul
   repeats      the same figures twice
 named_cells  cells by the words that name them
 comparisons  sentences that compare such cells, order them, set them a limit, or quote one
+passages     the sentences of a document, and what an audit says of one
 sentences    sentences held against tables and against themselves
 setups       commands, hosts, versions and levels of a document
 findings     what an audit says of one thing

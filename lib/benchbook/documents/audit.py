@@ -13,8 +13,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from benchbook.documents.findings import SEVERITIES, Finding, Kind, Passed, by_severity
+from benchbook.documents.passages import NotBound
 from benchbook.documents.relations import relations
-from benchbook.documents.sentences import NotBound, sentences
+from benchbook.documents.sentences import by_sentence
 from benchbook.documents.setups import setups
 from benchbook.documents.tables import Reading
 from benchbook.errors import BadInput, counted
@@ -44,7 +45,8 @@ class DocumentAudit(BaseModel):
 
 def audit_document(read: Reading) -> DocumentAudit:
     """Return every finding in a document, gravest first, and how many single checks of each kind passed."""
-    outcomes = [*relations(read), *sentences(read), *setups(read)]
+    said = (one for _, outcomes in by_sentence(read) for one in outcomes)
+    outcomes = [*relations(read), *said, *setups(read)]
     passed: Counter[Kind] = Counter()
     for outcome in outcomes:
         if isinstance(outcome, Passed) and outcome.checks:

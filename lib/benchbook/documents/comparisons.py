@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise, permutations
 from statistics import median
-from typing import NamedTuple
 
 from benchbook.documents.amounts import APART, DOWN, UP, Gap, gaps, in_figures, way_of
+from benchbook.documents.findings import Finding, Passed, Severity
+from benchbook.documents.findings import figure as shown
 from benchbook.documents.named_cells import (
     BY_SPEED,
     GENERAL,
@@ -30,7 +32,8 @@ from benchbook.documents.named_cells import (
     short_name,
     speaks_of_others,
 )
-from benchbook.documents.numerals import Figure, figures
+from benchbook.documents.numerals import figures
+from benchbook.documents.passages import NotBound, Outcome, Sentence, sentence_finding
 from benchbook.documents.tables import Reading, Table
 from benchbook.documents.units import factor, is_rate, is_time
 
@@ -53,41 +56,16 @@ FAR = 1.2
 Pair = tuple[Point, Point]
 
 
-class Compared(NamedTuple):
-    """A gap that a sentence tells, the pairs of cells that it is about, and whether it holds; else it is wrong for all of them."""
-
-    gap: Gap
-    holds: bool
-    pairs: list[Pair]
-
-
-class Ordered(NamedTuple):
+@dataclass
+class _Order:
     """Two things that a sentence puts in order; the pairs of cells in which it is right, and those in which it is wrong."""
 
     first: str
     last: str
-    right: list[Pair]
-    wrong: list[Pair]
-    every: bool
-    """Whether it says so of all of them."""
-    sure: bool
-    """Whether every word of it is the table's, or says nothing of what is compared."""
-
-
-class Bounded(NamedTuple):
-    """A limit that a sentence sets to the cells that it names, and those that are beyond it."""
-
-    said: str
-    cells: list[Point]
-    wrong: list[Point]
-
-
-class Quoted(NamedTuple):
-    """A figure that a sentence gives for the one cell that its words name."""
-
-    figure: Figure
-    cell: Point
-    holds: bool
+    right: list[Pair] = field(default_factory=list)
+    wrong: list[Pair] = field(default_factory=list)
+    sure: bool = True
+    """Whether every word of the sentence is the table's, or says nothing of what is compared."""
 
 
 def _clause(text: str, gap: Gap) -> str:
@@ -147,29 +125,29 @@ class Cells:
         )
         return column.better or ("less" if is_time(column.unit) or said else "more" if is_rate(column.unit) else "")
 
-    def compared(self, text: str, section: str) -> list[Compared]:
-        """Return the gaps that a sentence tells and that its words bind to cells."""
-        text = in_figures(text)
-        said = gaps(text)
-        groups = self.groups(text, section) if said and len(text) < 600 else []
-        own = any(table.section == section for table in self.tables)
-        found = []
-        for gap in said:
-            bound = [
-                one
-                for group in groups
-                if group and (one := self._bound(group, text, gap, own=own, single=len(said) == 1))
-            ]
-            holding = [one for one in bound if one.holds]
-            found += holding[:1] or (bound if len(bound) == 1 else [])
-        return found
+    def outcomes(self, sentence: Sentence) -> Iterator[Outcome]:
+        """Yield what comes of the cells that a sentence's words name: how far they are apart, their order, a limit, a figure."""
+        if self.points:
+            yield from self._compared(sentence)
+            yield from self._ordered(sentence)
+            yield from self._bounded(sentence)
+            yield from self._quoted(sentence)
 
-    def has_gap(self, text: str, section: str) -> bool:
-        """Return whether a sentence says how far two things are apart, of a metric or of names that tables have."""
-        text = in_figures(text)
-        return bool(gaps(text)) and any(
-            metric_of(text, group) or said_names(text, group) for group in self.groups(text, section)
-        )
+    def _compared(self, sentence: Sentence) -> Iterator[Outcome]:
+        """Hold the gaps that a sentence tells against the cells that its words bind them to."""
+        text = in_figures(sentence.text)
+        said = gaps(text) if len(text) < 600 else []
+        groups = self.groups(text, sentence.section) if said else []
+        found = False
+        for gap in said:
+            bound = [one for group in groups if (one := self._bound(group, text, gap, sentence, single=len(said) == 1))]
+            if holding := [one for one in bound if isinstance(one, Passed)]:
+                bound = holding[:1]
+            if len(bound) == 1:
+                found = True
+                yield bound[0]
+        if not found and any(metric_of(text, group) or said_names(text, group) for group in groups):
+            yield NotBound(sentence)
 
     def _is_name_elsewhere(self, cell: Point) -> bool:
         """Return whether a word of a cell's metric names other columns: "writes" of "Write p99" beside "Write TPS"."""
@@ -181,7 +159,10 @@ class Cells:
             for dimension, name in one.names.items()
         )
 
-    def _bound(self, group: list[Point], text: str, gap: Gap, *, own: bool, single: bool) -> Compared | None:
+    def _bound(
+        self, group: list[Point], text: str, gap: Gap, sentence: Sentence, *, single: bool
+    ) -> Passed | Finding | None:
+        own = any(table.section == sentence.section for table in self.tables)
         names = said_names(text, group)
         metric = metric_of(text, group)
         kept = metric or group
@@ -190,7 +171,7 @@ class Cells:
             right = [(a, b) for a, b in pairs if not sure or self._is_right(gap, a, b)]
             sides = [_apart(gap, a, b) for a, b in right]
             if any(_fits(gap, a, b) for a, b in right):
-                return Compared(gap, True, pairs)
+                return Passed("sentence", 1)
             flat = [value for way in sides for value in way]
             # Of many pairs their mean may be meant, or by a round figure all that lie about it.
             means = [sum(way) / len(way) for way in zip(*sides, strict=True)]
@@ -204,7 +185,7 @@ class Cells:
                 and min(flat) <= gap.high
                 and gap.low <= max(flat)
             ):
-                return Compared(gap, True, pairs)
+                return Passed("sentence", 1)
         if len(ways) != 1:
             return self._changed(cells_at(kept, names), gap) if metric and not ways else None
         pairs, sure, dimension = ways[0]
@@ -228,7 +209,16 @@ class Cells:
             and (score >= 2 or not self._is_name_elsewhere(pairs[0][0]))
             and (not (nearest := metric_of(_clause(text, gap), group)) or any(one in metric for one in nearest))
         )
-        return Compared(gap, False, pairs) if strict and _is_far(gap, right) else None
+        if not strict or not _is_far(gap, right):
+            return None
+        a = pairs[0][0]
+        more = f", and in no pair of the {len(pairs)} rows" if len(pairs) > 1 else ""
+        what = f"The sentence says {gap.printed}; that is not what {a.table.columns[a.place].heading} of {a.table.name} gives{more}."
+        lines = [
+            f"{a.table.label(a.row)}: {a.number.printed}; {b.table.label(b.row)}: {b.number.printed}; {shown(a.number.value / b.number.value)} times"
+            for a, b in pairs[:5]
+        ]
+        return sentence_finding(sentence, "sentence", "suspicious", what, lines, 0.7)
 
     @staticmethod
     def _elsewhere(gap: Gap, kept: list[Point], pairs: list[Pair]) -> bool:
@@ -267,7 +257,7 @@ class Cells:
         return not gap.way or self._is_way(gap.way, a, b)
 
     @staticmethod
-    def _changed(kept: list[Point], gap: Gap) -> Compared | None:
+    def _changed(kept: list[Point], gap: Gap) -> Passed | None:
         """Hold a gap against the changes that are printed beside its cells."""
         changes = [abs(one.change) for one in kept if one.change is not None]
         if not changes or gap.times:
@@ -275,10 +265,11 @@ class Cells:
         room = gap.place + (ROUND * gap.high if gap.about else 0)
         fits = len(set(changes)) <= 2 or gap.about or gap.place < 1
         near = any(gap.low - room <= one <= gap.high + room for one in changes if fits)
-        return Compared(gap, True, []) if near or gap.low - room <= median(changes) <= gap.high + room else None
+        return Passed("sentence", 1) if near or gap.low - room <= median(changes) <= gap.high + room else None
 
-    def ordered(self, text: str, section: str) -> list[Ordered]:
-        """Return the orders that a sentence gives: "A > B > C", "A outperforms B", "A has the lowest latency"."""
+    def _ordered(self, sentence: Sentence) -> Iterator[Outcome]:
+        """Hold the orders that a sentence gives against its cells: "A > B > C", "A outperforms B", "A has the lowest latency"."""
+        text = sentence.text
         beats, most = _BEATS.search(text), _MOST.search(text)
         if (
             (not beats and not most and len(_CHAIN.findall(text)) < 2)
@@ -288,14 +279,16 @@ class Cells:
                 r"\b(?:not|cannot|never|mostly|most of|some|except|unless|almost|nearly|nor|can)\b|n['’]t\b", text
             )
         ):
-            return []
+            return
         word = beats or most
         way = way_of(word[0].lower()) if word else "better"
-        found: dict[tuple[str, str, str], Ordered] = {}
-        for group in self.groups(text, section):
+        is_superlative = most is not None and not beats
+        every = bool(_EVERY.search(text)) and not is_superlative
+        found: dict[tuple[str, str, str], _Order] = {}
+        for group in self.groups(text, sentence.section):
             candidates = [one for one in group if way in {"more", "less"} or self.better(one)]
             metric = [one for one in metric_of(text, candidates) if metric_score(text, one) > BY_SPEED]
-            candidates = metric or ([] if most and not beats else candidates)
+            candidates = metric or ([] if is_superlative else candidates)
             names = said_names(text, candidates)
             orders = {
                 dimension: _orders(text, said, beats, most, candidates, dimension) for dimension, said in names.items()
@@ -304,11 +297,9 @@ class Cells:
             alone = sum(any(first != last for first, last in each) for each in orders.values()) == 1
             for dimension, each in orders.items():
                 for first, last in each:
-                    both = (
-                        _pairs(cells_among(candidates, names, dimension), dimension, first, last)
-                        if first != last
-                        else []
-                    )
+                    both = _pairs(cells_among(candidates, names, dimension), dimension, first, last)
+                    if first == last or not both:
+                        continue
                     right = [(a, b) for a, b in both if a.number.value == b.number.value or self._is_way(way, a, b)]
                     # Faster by one metric is faster; where all metrics of a row say the reverse, it is not.
                     rows = {(a.table.id, a.row, b.row, a.rest, a.table.columns[a.place].unit) for a, b in right}
@@ -322,23 +313,37 @@ class Cells:
                         )
                     ]
                     # The lowest of all is below each of the others.
-                    key = (dimension, first, last if beats or not most else "")
-                    old = found.get(key, Ordered(first, last, [], [], every=False, sure=True))
-                    if both:
-                        every = bool(_EVERY.search(text)) and not (most and not beats)
-                        sure = old.sure and alone and not speaks_of_others(text, both[0][0].table, names)
-                        found[key] = Ordered(first, last, old.right + right, old.wrong + wrong, every=every, sure=sure)
-        if most and not beats:
+                    order = found.setdefault((dimension, first, "" if is_superlative else last), _Order(first, last))
+                    order.right += right
+                    order.wrong += wrong
+                    order.sure &= alone and not speaks_of_others(text, both[0][0].table, names)
+        orders_told = list(found.values())
+        if is_superlative:
             # "A is highest with 8 threads": of all threads A has, or of all that have 8 threads.
-            return [one for one in found.values() if not one.wrong] or list(found.values())
-        return list(found.values())
+            orders_told = [one for one in orders_told if not one.wrong] or orders_told
+        for order in orders_told:
+            if not order.wrong:
+                yield Passed("sentence", len(order.right))
+            elif not order.sure or not (every or (len(order.wrong) > 1 and not order.right)):
+                yield NotBound(sentence)
+            else:
+                a = order.wrong[0][0]
+                words = (
+                    f"The sentence speaks of all rows, but the figures of {a.table.label(a.row)} say the opposite ({a.table.name})."
+                    if every
+                    else f"The sentence puts {order.first} before {order.last}; all {len(order.wrong)} pairs of cells say the opposite ({a.table.name})."
+                )
+                lines = [_beside(a, b) for a, b in order.wrong[:5]]
+                severity: Severity = "contradiction" if every else "suspicious"
+                yield sentence_finding(sentence, "sentence", severity, words, lines, 0.75 if every else 0.7)
 
-    def bounded(self, text: str, section: str) -> Bounded | None:
-        """Return the limit that a sentence sets to a metric: "p95 latency stays below 10 ms up to 256 threads"."""
+    def _bounded(self, sentence: Sentence) -> Iterator[Outcome]:
+        """Hold the limit that a sentence sets to a metric against its cells: "p95 latency stays below 10 ms up to 256 threads"."""
+        text, section = sentence.text, sentence.section
         limit = _LIMIT.search(text)
         printed = figures(text[limit.start("limit") :])[:1] if limit else []
         if limit is None or not printed or not printed[0].unit or _MOOD.search(text):
-            return None
+            return
         denied = re.search(r"\b(?:never|not)\b|n['’]t\b", limit[0], re.IGNORECASE)
         below = bool(re.search(r"below|under|less|most|low", limit["way"], re.IGNORECASE)) != bool(denied)
         bounds = []
@@ -384,15 +389,25 @@ class Cells:
                 and not all(any(NO_NAME.fullmatch(name) for name in one.names.values()) for one in wrong)
             )
             if not wrong or (strict and len(wrong) < len(kept)):
-                bounds.append(Bounded(limit[0][:-1] + printed[0].printed, kept, wrong))
-        holding = [one for one in bounds if not one.wrong]
-        return holding[0] if holding else bounds[0] if len(bounds) == 1 else None
+                bounds.append((kept, wrong))
+        if holding := [kept for kept, wrong in bounds if not wrong]:
+            yield Passed("sentence", len(holding[0]))
+        elif len(bounds) == 1:
+            kept, wrong = bounds[0]
+            said = limit[0][:-1] + printed[0].printed
+            what = f"The sentence sets a limit, {said!r}; {len(wrong)} of the {len(kept)} cells that it names lie beyond ({wrong[0].table.name})."
+            lines = [
+                f"{one.table.label(one.row)}, {one.table.columns[one.place].heading}: {one.number.printed}"
+                for one in wrong[:5]
+            ]
+            yield sentence_finding(sentence, "sentence", "suspicious", what, lines, 0.7)
 
-    def quoted(self, text: str, section: str) -> Quoted | None:
-        """Return the one figure of a sentence that calls one cell by two names or more: its product, and its load."""
+    def _quoted(self, sentence: Sentence) -> Iterator[Outcome]:
+        """Hold the one figure of a sentence against the few cells that its words name."""
+        text, section = sentence.text, sentence.section
         tables = [one for one in self.tables if one.section == section]
         if len(tables) != 1 or not re.search(r"\d", text):
-            return None
+            return
         all_told = [
             one for one in figures(re.sub(r"\bto\b", ";", text)) if one.exact and one.unit not in {"", "x", "1"}
         ]
@@ -407,36 +422,36 @@ class Cells:
             for cell in cells_at(of_metric, names)[:4]:
                 scale = factor(one.unit, tables[0].columns[cell.place].unit)
                 if scale and one.low * scale <= cell.number.high and cell.number.low <= one.high * scale:
-                    return Quoted(one, cell, holds=True)
+                    yield Passed("quoted figure", 1)
+                    return
         if (
             len(told) != 1
             or len([one for one in all_told if one.unit == told[0].unit]) != 1
             or _MOOD.search(text)
-            or re.search(r"\bfrom \d|average|平均", text)
-        ):
-            return None
-        differs = re.search(rf"\b(?:{UP}|{DOWN}|{APART})", text, re.IGNORECASE)
-        if (
-            differs
+            or re.search(rf"\bfrom \d|average|平均|\b(?:{UP}|{DOWN}|{APART})", text, re.IGNORECASE)
+            or not names
             or speaks_of_others(text, tables[0], names)
-            or len(names) + bool(metric) < 2
             or any(len({name for _, name in said}) > 1 for said in names.values())
         ):
-            return None
+            return
+        number, unit = told[0], told[0].unit
         kept = [
             one
             for one in metric or cells
             if all(short_name(one.names[each]) == said[0][1] for each, said in names.items())
+            and tables[0].columns[one.place].unit in ({unit, ""} if len(names) > 1 else {unit})
         ]
-        unit = tables[0].columns[kept[0].place].unit if kept else ""
-        if (
-            len(kept) != 1
-            or (unit or ("" if len(names) > 1 else "none")) not in {"", told[0].unit}
-            or not 0.1 < told[0].value / (kept[0].number.value or 1) < 10
-        ):
-            return None
-        number = kept[0].number
-        return Quoted(told[0], kept[0], number.low <= told[0].high and told[0].low <= number.high)
+        # What is of another order is of something else; of one cell alone that two names call, it may be far off.
+        most = 10 if len(kept) == 1 and len(names) + bool(metric) > 1 else 2
+        if not kept or not all(1 / most < number.value / one.number.value < most for one in kept):
+            return
+        if any(one.number.low <= number.high and number.low <= one.number.high for one in kept):
+            yield Passed("quoted figure", 1)
+            return
+        what = f"The text says {number.printed} of {kept[0].table.label(kept[0].row)}; {kept[0].table.name} does not have it there."
+        there = [f"{one.table.columns[one.place].heading}: {one.number.printed}" for one in kept]
+        lines = [f"{number.printed} in the text; in the table {', '.join(there)}"]
+        yield sentence_finding(sentence, "quoted figure", "suspicious", what, lines, 0.7)
 
     def _is_way(self, way: str, a: Point, b: Point) -> bool:
         """Return whether one cell is more than, less than, better or worse than another, as it is said to be."""
@@ -561,6 +576,13 @@ def _pairs(kept: Sequence[Point], dimension: str, subject: str, base: str) -> li
         if found:
             break
     return found
+
+
+def _beside(a: Point, b: Point) -> str:
+    """Return two cells as printed, with what tells them apart."""
+    columns = [f"{one.table.columns[one.place].heading} {one.number.printed}" for one in (a, b)]
+    rows = [f"{one.table.label(one.row)}, " if a.row != b.row else "" for one in (a, b)]
+    return f"{rows[0]}{columns[0]} against {rows[1]}{columns[1]}"
 
 
 def _apart(gap: Gap, a: Point, b: Point) -> list[float]:

@@ -441,24 +441,18 @@ def _spreadsheet(raw: bytes, source: str) -> tuple[str, list[Block]]:
         import openpyxl
     except ImportError as error:
         raise BadInput("is a spreadsheet, which is not read without openpyxl", file=source, fix=_READER) from error
+    found: list[Block] = []
     try:
         if sum(part.file_size for part in zipfile.ZipFile(io.BytesIO(raw)).infolist()) > MOST_UNPACKED:
             raise BadInput("is too large once it is unpacked", file=source, fix="save the tables of the report as CSV")
-        book = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True)
-        found: list[Block] = []
-        for sheet in book.worksheets:
-            rows, lines = [], []
-            for number, row in enumerate(
-                sheet.iter_rows(values_only=True, max_col=MOST_COLUMNS, max_row=20_000), start=1
-            ):
-                cells = [
-                    "" if cell is None else f"{cell:.15g}" if isinstance(cell, float) else str(cell) for cell in row
-                ]
+        for sheet in openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True).worksheets:
+            rows: dict[int, list[str]] = {}
+            for number, row in enumerate(sheet.iter_rows(values_only=True, max_row=20_000), start=1):
+                cells = ["" if one is None else f"{one:.15g}" if isinstance(one, float) else str(one) for one in row]
                 if any(cells):
-                    rows.append(cells)
-                    lines.append(number)
+                    rows[number] = cells[:MOST_COLUMNS]
             if len(rows) > 1:
-                found += [Block("heading", sheet.title, 1, 2), table_block(rows, lines)]
+                found += [Block("heading", sheet.title, 1, 2), table_block([*rows.values()], [*rows])]
     except BadInput:
         raise
     except Exception as error:  # a damaged file makes its library raise errors of any kind

@@ -18,28 +18,11 @@ MINUS = "−–—‐‑‒﹣－-"  # the hyphen last: they stand in character 
 # Those that are of no width stand in cells that were copied from a page.
 _BLANKS = " \u00a0\u202f\u2009\u2007\u2005\u2006\u2008\u200a\u3000\u200b\u200c\u200d\u2060\ufeff"
 _APOSTROPHES = "'’‘ʼ′˙٬"
-MAGNITUDES = {
-    "k": 1e3,
-    "K": 1e3,
-    "M": 1e6,
-    "m": 1e6,
-    "mn": 1e6,
-    "G": 1e9,
-    "B": 1e9,
-    "bn": 1e9,
-    "Ki": 2.0**10,
-    "Mi": 2.0**20,
-    "Gi": 2.0**30,
-    "万": 1e4,
-    "亿": 1e8,
-    "千": 1e3,
-    "百万": 1e6,
-    "thousand": 1e3,
-    "million": 1e6,
-    "billion": 1e9,
-    "mil": 1e6,
-    "lakh": 1e5,
-    "crore": 1e7,
+MAGNITUDES: dict[str, float] = {
+    **dict.fromkeys(["k", "K", "thousand", "千"], 1e3),
+    **dict.fromkeys(["M", "m", "mn", "mil", "million", "百万"], 1e6),
+    **dict.fromkeys(["G", "B", "bn", "billion"], 1e9),
+    **{"万": 1e4, "lakh": 1e5, "crore": 1e7, "亿": 1e8, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30},
 }
 
 # What follows a numeral, to the unit that it is kept in. Longest first; the first that fits counts.

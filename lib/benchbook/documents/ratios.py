@@ -12,7 +12,7 @@ from benchbook.documents.cell_findings import CONSTANT, MOST_ROWS, Outcome, cell
 from benchbook.documents.columns import Column
 from benchbook.documents.findings import Kind, Passed, Severity
 from benchbook.documents.findings import figure as shown
-from benchbook.documents.tables import Table
+from benchbook.documents.tables import Reading, Table, table_in_sentences
 from benchbook.documents.units import SECONDS, factor, is_rate, is_time
 
 # Of 120 errors planted in benchmarks/documents, 100 are found; beside each, what other values find.
@@ -233,18 +233,30 @@ def multiples(table: Table) -> Iterator[Outcome]:
         ]
         for name in ("qps", "tps")
     )
-    if len(qps) != 1 or len(tps) != 1:
-        return
-    rows = _products(table, (qps[0], tps[0]), lambda x, y: x / y)
+    if len(qps) == len(tps) == 1:
+        yield from _multiples(table, qps[0], tps[0], 0.01, "ratio", "suspicious")
+
+
+def multiples_in_words(read: Reading) -> Iterator[Outcome]:
+    """Yield the passages in which one figure is not a whole multiple of another, as it is in all passages like it."""
+    if table := table_in_sentences(read):
+        for whole, part in permutations(range(1, len(table.columns)), 2):
+            yield from _multiples(table, whole, part, 0.0, "identity", "contradiction")
+
+
+def _multiples(table: Table, whole: int, part: int, room: float, kind: Kind, severity: Severity) -> Iterator[Outcome]:
+    rows = _products(table, (whole, part), lambda x, y: x / y)
     sharp = [one for one in rows if one[3] - one[1] < 0.1 and one[2] > 1.5]
-    off = [one for one in sharp if abs(one[2] - round(one[2])) > max(0.01 * one[2], (one[3] - one[1]) / 2)]
+    off = [one for one in sharp if abs(one[2] - round(one[2])) > max(room * one[2], (one[3] - one[1]) / 2)]
     if len(sharp) - len(off) < CONSTANT - 1 or len(off) > max(1, len(sharp) // 5) or len(sharp) < len(rows):
         return
-    yield Passed("ratio", len(sharp) - len(off))
+    yield Passed(kind, len(sharp) - len(off))
+    one, other = table.columns[whole].heading, table.columns[part].heading
     for row, _, value, _ in off:
-        sentence = f"{table.columns[qps[0]].heading} is a whole multiple of {table.columns[tps[0]].heading} in {len(sharp) - len(off)} rows, but {shown(value)} times it for {table.label(row)}."
-        lines = [f"{table.rows[row][qps[0]].text} / {table.rows[row][tps[0]].text} = {shown(value)}"]
-        yield cell_finding(table, row, qps[0], "ratio", "suspicious", sentence, lines, 0.75)
+        sentence = f"{one} is a whole multiple of {other} in {len(sharp) - len(off)} rows, but {shown(value)} times it for {table.label(row)}."
+        printed = [number.printed for place in (whole, part) if (number := table.number(row, place))]
+        lines = [f"{' / '.join(printed)} = {shown(value)}"]
+        yield cell_finding(table, row, whole, kind, severity, sentence, lines, 0.75)
 
 
 def swapped(table: Table) -> Iterator[Outcome]:

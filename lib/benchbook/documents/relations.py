@@ -13,7 +13,7 @@ from benchbook.documents.cell_findings import Outcome
 from benchbook.documents.changes import percentages
 from benchbook.documents.curves import curves, percentiles, shares
 from benchbook.documents.findings import Finding
-from benchbook.documents.ratios import constants, multiples, swapped
+from benchbook.documents.ratios import constants, multiples, multiples_in_words, swapped
 from benchbook.documents.repeats import repeated
 from benchbook.documents.sums import rates, sums, totals
 from benchbook.documents.tables import Reading, Table, together, with_rows_as_columns
@@ -45,6 +45,7 @@ def relations(read: Reading) -> Iterator[Outcome]:
                 *multiples(table),
             ],
         )
+    yield from multiples_in_words(read)
     yield from repeated(read)
 
 

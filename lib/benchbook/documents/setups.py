@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from benchbook.documents.findings import Finding, Passed
 from benchbook.documents.numerals import figures
-from benchbook.documents.sentences import Sentence, sentence_finding, split
+from benchbook.documents.passages import Sentence, sentence_finding, split
 from benchbook.documents.tables import Reading, Table
 
 

@@ -12,7 +12,7 @@ from benchbook.documents.columns import Column
 from benchbook.documents.findings import Passed
 from benchbook.documents.findings import figure as shown
 from benchbook.documents.numerals import Figure, figures
-from benchbook.documents.sentences import split
+from benchbook.documents.passages import split
 from benchbook.documents.tables import Reading, Table
 from benchbook.documents.units import SECONDS, factor, is_rate
 from benchbook.errors import counted

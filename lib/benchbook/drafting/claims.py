@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from benchbook.documents.sentences import Sentence, split
+from benchbook.documents.passages import Sentence, split
 from benchbook.documents.tables import Reading
 from benchbook.drafting.column_names import slug
 from benchbook.drafting.guesses import Guesses

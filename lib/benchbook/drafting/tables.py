@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+import pandas as pd
 
 from benchbook.documents.columns import Column, concurrency_of
 from benchbook.documents.numerals import Figure, is_empty
@@ -100,11 +100,7 @@ class LongTable:
         }
 
     def text(self) -> str:
-        out = io.StringIO()
-        writer = csv.DictWriter(out, self.names, restval="", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.rows)
-        return out.getvalue()
+        return pd.DataFrame(self.rows, columns=self.names).to_csv(index=False)
 
     def level(self, row: dict[str, str], column: _Column) -> str | int | float:
         """Return a level as report.yaml has it."""
