@@ -48,15 +48,19 @@ class Versions(RootModel[dict[str, str]]):
     root: dict[str, str] = Field(min_length=1)
 
 
-def find(name: str, inventory: Inventory) -> type[System]:
-    """Return the class of the system that a notebook's parameter `systems` names. Raise BadInput for an unknown one."""
+def find(name: str, inventory: Inventory, protocols: Sequence[str] = ()) -> type[System]:
+    """Return the class of the system that a notebook's parameter `systems` names.
+
+    Raise BadInput for an unknown one, with a list of those that speak one of `protocols`, where any is named.
+    """
     kind, _, which = name.partition(":")
     if kind == EndpointSystem.name:
         EndpointSystem.choose(inventory, which)
         return EndpointSystem
     found = _under_test(kind)
     if found is None:
-        known = [known for known in plugins.names(GROUP) if _under_test(known)]
+        systems = {each: _under_test(each) for each in plugins.names(GROUP)}
+        known = [each for each, its in systems.items() if its and (not protocols or its.protocol in protocols)]
         known += [f"{EndpointSystem.name}:{end}" for end in inventory.endpoints]
         raise BadInput("unknown system", key="systems", value=name, fix=f"use one of {', '.join(known)}")
     chosen = at_version(found, which, inventory) if which else found
@@ -83,7 +87,7 @@ def check_names(names: Sequence[str], inventory: Inventory) -> list[str]:
 def check_protocols(names: Sequence[str], inventory: Inventory, load: str, protocols: Sequence[str]) -> None:
     """Raise BadInput for a system that the load generator named `load` cannot drive."""
     for name in names:
-        system = find(name, inventory)
+        system = find(name, inventory, protocols)
         if system.protocol not in protocols:
             said = f"{load} cannot drive this system, which speaks {system.protocol}"
             fix = f"name systems that speak {' or '.join(protocols)}, or another load generator"
