@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import threading
 import time
@@ -166,19 +165,6 @@ def test_a_driver_stalled_for_longer_loses_jobs_and_hosts_and_says_so_when_it_co
     until(lambda: not loads(first), "nothing of it is left")
     assert len(loads(second)) == 1, "the other goes on"
     assert taking.leave() == 0
-
-
-def test_a_driver_stalled_for_longer_is_told_that_it_stood_still(first: Home, drive: Callable[..., Driver]) -> None:
-    stalled = drive(first, SHORT, "db1").loading()
-    stalled.tell("wait")
-    os.kill(stalled.pid, signal.SIGSTOP)
-    until(lambda: not loads(first), "its job has ended")
-    os.kill(stalled.pid, signal.SIGCONT)
-    said = stalled.hear()
-    assert re.search(
-        r"its lease had run out, for no driver renewed it \(this driver stood still for \d+\.\d s\)$", said
-    )
-    assert stalled.leave() == 0
 
 
 def test_a_killed_driver_frees_its_hosts_at_once_on_its_machine_and_after_its_lease_elsewhere(

@@ -308,19 +308,6 @@ def test_a_probe_that_is_slow_to_begin_has_looked_before_the_load_begins(session
     assert watched.failed == {}
 
 
-@pytest.mark.real
-def test_samples_of_a_host_whose_clock_is_ahead_stand_in_the_time_of_the_client(
-    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, host = tmp_path / "mine.py", session.hosts["db1"]
-    path.write_text(GOOD)
-    monkeypatch.setattr(host, "ahead_s", 1000.0)
-    began = host.now()
-    with watching(session, [of_file(read(path, "mine"), host)]) as watched:
-        pass
-    assert began - 1001 < watched.series.t.min() <= watched.series.t.max() <= host.now() - 1000
-
-
 def test_a_psql_that_ended_with_its_server_is_begun_anew_at_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

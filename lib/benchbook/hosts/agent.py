@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from benchbook.errors import ConnectionLost, HostUnreachable, RemoteFailed
 from benchbook.hosts.host import Host, host_retrying, with_retry
@@ -26,7 +27,8 @@ WITHOUT_SITE = "-S"
 UNSUPERVISED = "unsupervised"
 # Why a job has ended that did not end by itself. The last three are said of a supervisor that left no word.
 _FROM_OUTSIDE = {
-    "lease": "{} was ended by its host: its lease had run out, for no driver renewed it",
+    "lease": "{} was ended by its host: its lease had run out, for no driver renewed it "
+    "(this driver stood still, or the network was cut)",
     "reservation": "{} was ended by its host: another driver has reserved it since",
     "timeout": "{} was ended by its host: it took longer than it may",
     "stopped": "{} was stopped from outside",
@@ -84,22 +86,19 @@ class Ended:
     `reason`: exited (by itself), stopped (asked to), lease (driver gone), reservation (another driver has taken the
     host over), timeout, or one of which nothing else is known: no space, read-only (the disk took no word of its end)
     and unsupervised. `cpu_s`: user and system time that the command used, with those of its children that it waited
-    for. `silence`: of a lease that ran out, why, as far as the driver saw it.
+    for.
     """
 
     reason: str
     exit: int | None
     signal: int | None
-    started: float
-    ended: float
+    started: float = 0.0
+    ended: float = 0.0
     cpu_s: float = 0.0
-    silence: str = ""
 
     def from_outside(self, who: str) -> str | None:
         """Return what ended the job, whose name is `who`, in words; None where it ended by itself."""
-        if self.reason not in _FROM_OUTSIDE:
-            return None
-        return _FROM_OUTSIDE[self.reason].format(who) + (f" ({self.silence})" if self.silence else "")
+        return _FROM_OUTSIDE[self.reason].format(who) if self.reason in _FROM_OUTSIDE else None
 
 
 class Job:
@@ -161,19 +160,19 @@ class Job:
         if ended := self.status():
             return ended
         ending = self.host.read(f"{self.folder}/ending")
-        return self._checked(Ended(json.loads(ending), None, None, 0, 0)) if ending else None
+        return self._said({"reason": json.loads(ending), "exit": None, "signal": None}) if ending else None
 
     def _recorded(self) -> Ended | None:
         text = self.host.read(f"{self.folder}/status.json")
-        return self._checked(Ended(**json.loads(text))) if text else None
+        return self._said(json.loads(text)) if text else None
 
-    def _checked(self, ended: Ended) -> Ended:
-        if ended.reason in ("lease", "reservation"):
+    def _said(self, about: Mapping[str, Any]) -> Ended:
+        if about["reason"] in ("lease", "reservation"):
             self.host.still_ours()
-        return replace(ended, silence=self.host.lease.silence) if ended.reason == "lease" and self.host.lease else ended
+        return Ended(**about)
 
     def _unrecorded(self) -> Ended:
-        return Ended(self.host.disk_refuses(self.folder) or UNSUPERVISED, None, None, 0, 0)
+        return Ended(self.host.disk_refuses(self.folder) or UNSUPERVISED, None, None)
 
     def _supervisor_runs(self) -> bool:
         """Whether the process of this number began when the supervisor did (proc(5): state, and field 22 of `stat`)."""
@@ -271,16 +270,16 @@ def stops(host: Host, session: str) -> list[Stop]:
     data = host.read(host.path("jobs", f"{session}.stops"))
     # Of a line that is being written, or that a full disk cut short, only a part is there.
     whole = [line for line in data.decode().splitlines() if line.endswith("}")]
-    return stops_in(host.name, whole, ahead_s=host.ahead_s)
+    return stops_in(host.name, whole)
 
 
-def stops_in(host: str, lines: Iterable[str], *, ahead_s: float = 0.0) -> list[Stop]:
+def stops_in(host: str, lines: Iterable[str]) -> list[Stop]:
     """Return the lines of one host's file, each command's "stopped" and "continued" put together."""
     found: list[Stop] = []
     standing: dict[str, int] = {}
     for line in lines:
         event = json.loads(line)
-        folder, at = event["job"], event["t"] - ahead_s
+        folder, at = event["job"], event["t"]
         job = folder.rpartition("-")[0]
         if event["state"] == "late":
             found.append(Stop(host, job, folder, "supervisor", at - event["late_s"], at))

@@ -7,8 +7,6 @@ import time
 from types import TracebackType
 
 BEATS_EVERY_S = 0.25
-# A beat that is late by less is no stand, and is not kept: a stand counts from a second on (validity.LEAST_S).
-LEAST_S = 0.5
 
 
 def monotonic_s() -> float:
@@ -20,9 +18,7 @@ class DriverHeartbeat:
     """A context in which a thread of its own, which waits for no host, notices that this process stood still."""
 
     def __init__(self) -> None:
-        self._last = monotonic_s()
-        # When each stand was over, and how long it was.
-        self._stands: list[tuple[float, float]] = []
+        self._last, self._longest_s = monotonic_s(), 0.0
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
 
@@ -35,16 +31,15 @@ class DriverHeartbeat:
         self._over.set()
         self._thread.join()
 
-    def stood_s(self, since: float = 0.0) -> float:
-        """Return the longest stand that ended after `since`, or that still lasts (s)."""
+    def stood_s(self) -> float:
+        """Return the longest stand (s), one that still lasts too."""
         # In this order: a stand is noted before the next beat.
         late_s = monotonic_s() - self._last - BEATS_EVERY_S if self._thread.is_alive() else 0.0
-        return max(0.0, late_s, *(seconds for until, seconds in list(self._stands) if until > since))
+        return max(late_s, self._longest_s)
 
     def _beat(self) -> None:
         over = False
         while not over:
             over, woke = self._over.wait(BEATS_EVERY_S), monotonic_s()
-            if (late_s := woke - self._last - BEATS_EVERY_S) > LEAST_S:
-                self._stands.append((woke, late_s))
+            self._longest_s = max(self._longest_s, woke - self._last - BEATS_EVERY_S)
             self._last = woke

@@ -75,8 +75,6 @@ class Host:
         self.root = inventory.workdir(name)
         # Set by the session that has reserved this host: whether it still is its own is asked before anything is done.
         self.lease: Any = None
-        # So much its clock is ahead of the one in whose time its samples are put, in s; 0 = in its own.
-        self.ahead_s = 0.0
         self._lock, self._sftp_lock = threading.RLock(), threading.RLock()
         self._sessions = threading.BoundedSemaphore(_SESSIONS)
         self._connection: fabric.Connection | None = None

@@ -55,7 +55,7 @@ def preflight(
     be laid beside what the hosts did meanwhile.
     """
     facts = _as_tuned(session.each("reading host facts", with_retry(gather)), tuned)
-    apart = _clocks(session, facts, timed_here=timed_here)
+    _check_clocks(session, facts, timed_here=timed_here)
     for name, about in facts.items():
         # No data set lies on a host that only drives loads.
         needed = min(disk_bytes, DRIVING_BYTES) if set(about.roles) == {"client"} else disk_bytes
@@ -73,7 +73,7 @@ def preflight(
         for name, jobs in session.reaped.items()
     ]
     leftovers += open_ports.findings(session.inventory, session.hosts)
-    return facts, leftovers + apart + [finding for name, about in facts.items() for finding in _findings(name, about)]
+    return facts, leftovers + [finding for name, about in facts.items() for finding in _findings(name, about)]
 
 
 def check_addresses(session: Session) -> None:
@@ -112,32 +112,19 @@ def _kept(host: Host) -> int:
     return 1024 * int(said[0]) if said else 0
 
 
-def _clocks(session: Session, facts: Mapping[str, HostFacts], *, timed_here: bool) -> list[HostFinding]:
-    """What one host did under a load is found by its clock, and the load by that of the client, or of the driver.
+def _check_clocks(session: Session, facts: Mapping[str, HostFacts], *, timed_here: bool) -> None:
+    """Raise HostUnusable for clocks that are apart.
 
-    Of hosts whose clocks are apart, samples are put into the time of the client, if one client times the loads alone.
-    Raise HostUnusable where that would not be enough.
+    What one host did under a load is found by its clock, and the load by that of the client, or of the driver.
     """
-    clients = [name for name, about in facts.items() if "client" in about.roles]
     clocks = {f"host {name}": (about.clock_offset_s, about.clock_error_s) for name, about in facts.items()}
     clocks |= {"the driver": (0.0, 0.0)} if timed_here else {}
     behind, ahead = min(clocks, key=clocks.__getitem__), max(clocks, key=clocks.__getitem__)
     apart_s = clocks[ahead][0] - clocks[behind][0]
-    if apart_s - clocks[ahead][1] - clocks[behind][1] <= CLOCKS_APART_S:
-        return []
-    if timed_here or len(clients) != 1:
+    if apart_s - clocks[ahead][1] - clocks[behind][1] > CLOCKS_APART_S:
         said = f"the clock of {ahead} is ahead of that of {behind}: what is sampled would stand beside other times"
         fix = "set both clocks by NTP (on each: sudo apt-get install chrony)"
         raise HostUnusable(said, file=session.inventory.file, key="hosts", value=f"{apart_s:.1f} s", fix=fix)
-    session.clock = clients[0]
-    session.ask_clocks()
-    wanted = f"set by NTP: what it sampled stands in the time of {session.clock}, as its clock was before each block"
-    mine = facts[session.clock].clock_offset_s
-    return [
-        _finding(name, f"clock against that of {session.clock}", f"{about.clock_offset_s - mine:+.1f} s", wanted)
-        for name, about in facts.items()
-        if abs(about.clock_offset_s - mine) > CLOCKS_APART_S
-    ]
 
 
 def _as_tuned(facts: dict[str, HostFacts], tuned: Mapping[str, Tuned]) -> dict[str, HostFacts]:

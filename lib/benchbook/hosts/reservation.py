@@ -25,16 +25,13 @@ from benchbook import paths
 from benchbook.errors import ConnectionLost, HostReserved, HostUnusable, ReservationLost
 from benchbook.hosts.agent import agent_on, utc
 from benchbook.hosts.fanout import Outcomes, on_each, try_on_each
-from benchbook.hosts.heartbeat import DriverHeartbeat, monotonic_s
+from benchbook.hosts.heartbeat import monotonic_s
 from benchbook.hosts.host import Host, with_retry
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.lab_host import ask_agent
 from benchbook.hosts.remote import agent
 from benchbook.hosts.timeouts import ANSWERS_WITHIN_S, ASKS_EVERY_S, WATCH_S
 
-# A host counts its lease from a touch, the driver from the answer to it. Of that time a driver that sends signs of life
-# rests a sixth (RENEW_SHARE of a session); one that stood still, nearly all of it.
-SILENT_SHARE, STOOD_SHARE = 0.9, 0.6
 # Of every host that is no lab's there is one.
 MACHINE = "machine"
 
@@ -104,10 +101,7 @@ class Lease:
 
     def __init__(self, reservation: Reservation, host: Host, file: str) -> None:
         self.reservation, self.host, self.file, self.lost = reservation, host, file, False
-        # Why no sign of life came there for as long as the lease, if that has happened.
-        self.silence = ""
         self._renewed, self._renewing = monotonic_s(), threading.local()
-        self._touched = self._renewed
 
     def guard(self) -> None:
         """Raise ReservationLost. After more than a lease without a sign of life, the host is asked first."""
@@ -127,14 +121,7 @@ class Lease:
                 self.reservation.lose(self.host.name, self._taker())
         finally:
             self._renewing.now = False
-        silent_s, stood_s = monotonic_s() - self._touched, self.reservation.heartbeat.stood_s(self._touched)
-        if silent_s > SILENT_SHARE * self.host.inventory.ssh.lease_s:
-            self.silence = (
-                f"this driver stood still for {stood_s:.1f} s"
-                if stood_s > STOOD_SHARE * silent_s
-                else f"the network was cut, or sshd stood still: {self.host.name} did not answer for {silent_s:.1f} s"
-            )
-        self._renewed, self._touched = began, monotonic_s()
+        self._renewed = began
 
     def _taker(self) -> str:
         held = self.host.read(self.file)
@@ -158,7 +145,6 @@ class Reservation:
         self.displaced: dict[str, list[str]] = {}
         self.leaving = False
         self._lost = ""
-        self.heartbeat = DriverHeartbeat()
 
     def take(self) -> None:
         """Raise HostReserved, naming who holds a host, and HostUnusable where nothing can be reserved."""

@@ -79,8 +79,6 @@ class Session:
         self.tuning: dict[str, Job] = {}
         # Per host, names of jobs that a driver which is gone had left there, and that were ended.
         self.reaped: dict[str, list[str]] = {}
-        # The host in whose time all samples are put, because the clocks are apart; "" = each in its own.
-        self.clock = ""
         self._jobs: list[Job] = []
         self._left: list[Job] = []
         self._reservation = Reservation(self.id, inventory, self.hosts.values())
@@ -118,15 +116,6 @@ class Session:
     def reach(self) -> None:
         """Return once every host of the session is connected, within the lease. Raise HostUnreachable."""
         self.each("reaching the hosts", Host.connect, timeout=self.inventory.ssh.lease_s + RECONNECTED_S)
-        self.ask_clocks()
-
-    def ask_clocks(self) -> None:
-        """How far each clock is ahead of that of the host `clock`: those that nobody sets drift by seconds a day."""
-        if not self.clock:
-            return
-        offsets = self.each("asking the clocks", lambda host: clock_offset(host)[0])
-        for name, host in self.hosts.items():
-            host.ahead_s = offsets[name] - offsets[self.clock]
 
     def each(self, what: str, step: Callable[[Host], T], *, timeout: float = COMMAND_S) -> dict[str, T]:
         """`step` on every host of the session."""
@@ -213,6 +202,5 @@ class Session:
 
     def _renew(self) -> None:
         every_s = min(RENEW_EVERY_S, RENEW_SHARE * self.inventory.ssh.lease_s)
-        with self._reservation.heartbeat:
-            while not self._over.wait(every_s):
-                self._reservation.renew(timeout=every_s * 2)
+        while not self._over.wait(every_s):
+            self._reservation.renew(timeout=every_s * 2)

@@ -198,8 +198,7 @@ def _cut(session: Session, one: RunningProbe, watched: Watched, lasted_s: float)
         watched.failed[who] = problem
     if not probe.standing:
         job.remove()
-    found = to_series([*before, *fresh], probe.about, probe.name, probe.file.metrics)
-    return found.assign(t=found.t - probe.host.ahead_s)
+    return to_series([*before, *fresh], probe.about, probe.name, probe.file.metrics)
 
 
 def refuse_killed(who: str, ended: Ended | None) -> None:
