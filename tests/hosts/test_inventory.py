@@ -521,11 +521,10 @@ def test_ports_without_a_login_are_named_with_the_rule_that_closes_it(home: Home
 
 
 @pytest.mark.parametrize("own_network", [True, False])
-def test_a_lab_that_other_users_reach_names_its_ports_and_the_rule_by_user(
+def test_a_lab_that_other_users_reach_names_its_ports(
     home: Home, monkeypatch: pytest.MonkeyPatch, own_network: bool
 ) -> None:
     monkeypatch.setattr(open_ports, "has_own_network", lambda inventory: own_network)
-    monkeypatch.setattr(open_ports, "has_account", lambda: True)
     hosts = {
         "a": {"address": f"{NET}.1", "roles": ["dm-master", "client"]},
         "b": {"address": f"{NET}.2", "roles": ["dtm"]},
@@ -535,15 +534,7 @@ def test_a_lab_that_other_users_reach_names_its_ports_and_the_rule_by_user(
     if own_network:
         assert found == []
         return
-    a, b = found
-    assert (a.found, b.found) == ("dm-master 8261", "dtm 36789, 36790, 36791")
-    chain = (
-        "chain output { type filter hook output priority 0; meta skuid { benchbook, root } accept; "
-        f"ip daddr {{ {NET}.1, {NET}.2 }} drop;"
-    )
-    assert a.wanted.endswith(f"as root: sudo nft 'table inet benchbook {{ {chain} }}; }}'")
-    assert f"{chain} oif lo tcp dport {{ 36789, 36790, 36791 }} drop; }}; chain input {{ " in b.wanted
-    assert "iif != lo tcp dport { 36789, 36790, 36791 } drop; }; }'" in b.wanted
+    assert [one.found for one in found] == ["dm-master 8261", "dtm 36789, 36790, 36791"]
 
 
 # -- what OpenSSH says of an address ----------------------------------------------------------------------------------

@@ -322,7 +322,7 @@ def _refused(
             f"run this in its project ({hidden.parents[2]}), with the lab's own inventory; or correct address and port"
         )
     what = f"{which}{problem} ({last})"
-    return HostUnusable(what, file=inventory.file, key=f"hosts.{name}", value=str(route), fix=fix)
+    return inventory.unusable(name, what, value=str(route), fix=fix)
 
 
 def _known_hosts(inventory: Inventory, route: Route) -> str:
@@ -373,7 +373,7 @@ def _login_refused(
     elif isinstance(problem, paramiko.AuthenticationException) and "timeout" in str(problem).lower():
         text = "the host did not answer the login in time"
         fix = "find out what its sshd waits for (PAM, or DNS: `UseDNS no`), or raise ssh.connect_timeout_s"
-    return HostUnusable(text, file=inventory.file, key=f"hosts.{name}", value=f"{route.user}@{route}", fix=fix)
+    return inventory.unusable(name, text, value=f"{route.user}@{route}", fix=fix)
 
 
 # -- the connection itself -------------------------------------------------------------------------------------------
@@ -452,13 +452,11 @@ def reach(inventory: Inventory, name: str, known: tuple[Route, HostKey] | None =
                 trusted = known[1] if known else trusted_key(inventory, name, route)
                 return open_connection(inventory, name, route, trusted), route, trusted
     except _TooManyLogins as problem:
-        raise HostUnusable(
-            "the host hangs up on every login before it has greeted, as sshd does above its limit of logins under way",
-            file=inventory.file,
-            key=f"hosts.{name}",
-            value=str(route),
-            fix="raise MaxStartups in its sshd_config (`MaxStartups 10:30:100`), or find out who else is logging in",
-        ) from problem
+        said = (
+            "the host hangs up on every login before it has greeted, as sshd does above its limit of logins under way"
+        )
+        fix = "raise MaxStartups in its sshd_config (`MaxStartups 10:30:100`), or find out who else is logging in"
+        raise inventory.unusable(name, said, value=str(route), fix=fix) from problem
     raise AssertionError("tenacity returns or raises")
 
 

@@ -157,10 +157,14 @@ class Host:
         # Fabric may hand back the result of a command that it has just left, in place of saying so.
         if time.monotonic() - began >= seconds:
             # At the end of its input, when it is left, the shell may run the command all the same.
-            printed = login_output(result.stdout) + login_output(result.stderr)
-            raise preflight.waiting_shell(self.inventory, self.name, printed, seconds)
+            printed = (login_output(result.stdout) + login_output(result.stderr)).strip().splitlines()
+            within = f"{seconds:g} s" + (f"; it says: {printed[-1][:200]}" if printed else "")
+            raise self._refusal("waits", printed[-1][:200] if printed else "no output", within)
         if not has_run(result.stdout):
-            raise preflight.no_shell(self.inventory, self.name, result.stdout + result.stderr)
+            raise self._refusal("runs no commands", " ".join((result.stdout + result.stderr).split())[:200])
+
+    def _refusal(self, what: str, found: str, within: str = "") -> HostUnusable:
+        return preflight.refusal(self.inventory, self.name, what, found, within)
 
     def _see_files(self, opened: fabric.Connection, root: str) -> None:
         try:
@@ -170,12 +174,12 @@ class Host:
                 channel.settimeout(silence_s(self.inventory.ssh.lease_s))
             opened.sftp().stat(root)
         except paramiko.SFTPError as problem:
-            raise preflight.spoilt_sftp(self.inventory, self.name) from problem
+            raise self._refusal("spoils SFTP", "text in place of SFTP's answer") from problem
         except (FileNotFoundError, PermissionError) as problem:
-            raise preflight.other_files(self.inventory, self.name, root) from problem
+            raise self._refusal("shows other files", root) from problem
         except LOST as problem:
             if opened.is_connected and not isinstance(problem, TimeoutError) and "Timeout" not in str(problem):
-                raise preflight.no_sftp(self.inventory, self.name) from problem
+                raise self._refusal("has no SFTP", "no subsystem sftp") from problem
             raise ConnectionLost(f"{self.name}: SFTP did not open: {problem!r}") from problem
 
     def _check_same_boot(self, opened: fabric.Connection) -> None:
@@ -287,7 +291,7 @@ class Host:
 
     def _session_problem(self, opened: fabric.Connection, line: str, problem: BaseException) -> BenchbookError:
         if isinstance(problem, paramiko.ChannelException) and opened.is_connected:
-            return preflight.no_sessions(self.inventory, self.name)
+            return self._refusal("opens no session", "no session")
         _close(opened)
         return ConnectionLost(f"{self.name}: the connection broke during `{line}`: {problem!r}")
 
@@ -394,13 +398,9 @@ class Host:
             self.put(local, target, mode=0o700 if executable else 0o600)
         except RemoteFailed as problem:
             if what := self.disk_refuses(self.root):
-                raise HostUnusable(
-                    f"its disk is {'full' if what == NO_SPACE else 'read-only'}",
-                    file=self.inventory.file,
-                    key=f"hosts.{self.name}.workdir",
-                    value=self.root,
-                    fix="free space there, or mount it for writing; or set workdir to a folder on another disk",
-                ) from problem
+                said = f"its disk is {'full' if what == NO_SPACE else 'read-only'}"
+                fix = "free space there, or mount it for writing; or set workdir to a folder on another disk"
+                raise self.inventory.unusable(self.name, said, key="workdir", value=self.root, fix=fix) from problem
             raise
         self._pushed.add(target)
         return target

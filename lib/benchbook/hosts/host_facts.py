@@ -61,10 +61,10 @@ def preflight(
         needed = min(disk_bytes, DRIVING_BYTES) if set(about.roles) == {"client"} else disk_bytes
         # Looked for only where it decides: to add up many files takes a while.
         if about.disk_free_bytes < needed and about.disk_free_bytes + (kept := _kept(session.hosts[name])) < needed:
-            raise HostUnusable(
+            raise session.inventory.unusable(
+                name,
                 f"too little disk on host {name}: the run needs {needed / 1e9:.1f} GB in its folder",
-                file=session.inventory.file,
-                key=f"hosts.{name}.workdir",
+                key="workdir",
                 value=f"{about.disk_free_bytes / 1e9:.1f} GB free, {kept / 1e9:.1f} GB of earlier runs",
                 fix=f"free space below {session.hosts[name].root}, give another workdir, or a smaller profile",
             )
@@ -91,13 +91,9 @@ def check_address(host: Host) -> None:
     own, ssh_address = host.probe().own_address, host.host.ssh_address or host.address
     if own in ("", host.address, "::1") or own.startswith("127."):
         own = "AN ADDRESS OF ITS OWN"  # a tunnel ends there
-    raise HostUnusable(
-        f"servers on host {host.name} are to bind to this address, which it does not have: {why}",
-        file=host.inventory.file,
-        key=f"hosts.{host.name}.address",
-        value=host.address,
-        fix=f"write `address: {own}` and `ssh_address: {ssh_address}`",
-    )
+    said = f"servers on host {host.name} are to bind to this address, which it does not have: {why}"
+    fix = f"write `address: {own}` and `ssh_address: {ssh_address}`"
+    raise host.inventory.unusable(host.name, said, key="address", value=host.address, fix=fix)
 
 
 def _once_a_machine(found: Mapping[str, T], facts: Mapping[str, HostFacts]) -> dict[str, T]:

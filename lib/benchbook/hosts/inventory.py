@@ -17,7 +17,7 @@ from typing import Annotated, Literal, Protocol, cast
 from pydantic import AfterValidator, Field, StrictBool, field_validator, model_validator
 
 from benchbook import paths, plugins
-from benchbook.errors import HIDDEN, BadInput
+from benchbook.errors import HIDDEN, BadInput, HostUnusable
 from benchbook.hosts.imported_hosts import error_in_ansible, error_in_ssh_config, with_addresses, with_ansible
 from benchbook.hosts.tiup_topology import error_in_topology, with_topology
 from benchbook.paths import resolve
@@ -423,6 +423,10 @@ class Inventory(Strict):
                     said = "a lab host must have a loopback address"
                     fix = "use an address in 127.0.0.0/8, or set `lab: false` for real hosts"
                     raise BadInput(said, file=self.file, key=f"hosts.{name}.{key}", value=address, fix=fix)
+
+    def unusable(self, host: str, problem: str, *, value: object, fix: str, key: str = "") -> HostUnusable:
+        """Return the error that a host, or what stands under its `key`, cannot be used."""
+        return HostUnusable(problem, file=self.file, key=f"hosts.{host}.{key}".strip("."), value=value, fix=fix)
 
     def with_role(self, role: str) -> list[str]:
         """Return names of the hosts with this role, in the order of the file."""

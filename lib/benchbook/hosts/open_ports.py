@@ -5,13 +5,12 @@ Nobody reaches those of a lab with a network of its own. Where it has none, ever
 
 from __future__ import annotations
 
-import getpass
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from benchbook import plugins
 from benchbook.hosts.host_models import HostFinding
 from benchbook.hosts.inventory import UNDECLARED_PORTS, Inventory, declared, role_of
-from benchbook.hosts.lab_host import ACCOUNT, has_account, has_own_network
+from benchbook.hosts.lab_host import has_own_network
 
 # The sides of a transfer.
 _SIDES = ("source", "target")
@@ -30,11 +29,9 @@ def findings(inventory: Inventory, names: Iterable[str]) -> list[HostFinding]:
         if servers:
             said = "; ".join(f"{role} {', '.join(map(str, ports))}" for role, ports in servers.items())
             ports = {port for some in servers.values() for port in some}
+            wanted = f"only the inventory's hosts reach them; as root on {name}: {_rule(inventory, ports)}"
             if inventory.lab:
-                everywhere = {port for role in EVERYWHERE for port in servers.get(role, ())}
-                wanted = f"other users of this machine do not reach them; as root: {_lab_rule(inventory, everywhere)}"
-            else:
-                wanted = f"only the inventory's hosts reach them; as root on {name}: {_rule(inventory, ports)}"
+                wanted = "other users of this machine do not reach them (docs/shared-machines.md)"
             found.append(HostFinding(host=name, what="ports without a login", found=said, wanted=wanted))
     return found
 
@@ -61,37 +58,12 @@ def _open(inventory: Inventory, role: str) -> Iterator[int]:
 
 
 def _rule(inventory: Inventory, ports: Iterable[int]) -> str:
-    let_in = _of_hosts(inventory, "saddr", "accept")
-    return _nft({"input": ["iif lo accept;", *let_in, f"tcp dport {_set(ports)} drop;"]})
-
-
-def _lab_rule(inventory: Inventory, everywhere: Collection[int]) -> str:
-    """Return what lets only root and the labs' account to its addresses, and to ports on all addresses."""
-    account = ACCOUNT if has_account() else getpass.getuser()
-    let_out = f"meta skuid {{ {', '.join(sorted({'root', account}))} }} accept;"
-    chains = {"output": [let_out, *_of_hosts(inventory, "daddr", "drop")]}
-    if everywhere:
-        chains["output"].append(f"oif lo tcp dport {_set(everywhere)} drop;")
-        chains["input"] = [f"iif != lo tcp dport {_set(everywhere)} drop;"]
-    return _nft(chains)
-
-
-def _of_hosts(inventory: Inventory, side: str, verdict: str) -> Iterator[str]:
     addresses = sorted({host.address for host in inventory.hosts.values()})
-    for family, some in (
-        ("ip", [each for each in addresses if ":" not in each]),
-        ("ip6", [each for each in addresses if ":" in each]),
-    ):
-        if some:
-            yield f"{family} {side} {{ {', '.join(some)} }} {verdict};"
-
-
-def _set(ports: Iterable[int]) -> str:
-    return f"{{ {', '.join(map(str, sorted(ports)))} }}"
-
-
-def _nft(chains: Mapping[str, Iterable[str]]) -> str:
-    said = (
-        f"chain {hook} {{ type filter hook {hook} priority 0; {' '.join(rules)} }};" for hook, rules in chains.items()
-    )
-    return f"sudo nft 'table inet benchbook {{ {' '.join(said)} }}'"
+    families = {
+        "ip": [each for each in addresses if ":" not in each],
+        "ip6": [each for each in addresses if ":" in each],
+    }
+    let_in = [f"{family} saddr {{ {', '.join(some)} }} accept;" for family, some in families.items() if some]
+    drop = f"tcp dport {{ {', '.join(map(str, sorted(ports)))} }} drop;"
+    rules = " ".join(["iif lo accept;", *let_in, drop])
+    return f"sudo nft 'table inet benchbook {{ chain input {{ type filter hook input priority 0; {rules} }}; }}'"

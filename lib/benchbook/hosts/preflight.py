@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
-from pathlib import PurePosixPath
 
 from benchbook.errors import HostUnusable
 from benchbook.hosts.inventory import Inventory
@@ -20,9 +19,6 @@ OLDEST_PYTHON = (3, 7)
 NO_SPACE, READ_ONLY = "no space", "read-only"
 _DISK_WORDS = {"No space left": NO_SPACE, "quota": NO_SPACE, "Read-only": READ_ONLY}
 
-_TRUE = {"yes", "true", "1", "on", "y", "t"}
-# Drop-ins of these folders replace those of the same name in the folders before them (logind.conf(5)).
-_LOGIND_FOLDERS = ("/usr/lib", "/usr/local/lib", "/run", "/etc")
 # What a step of the folder is, and what to do where it fails.
 _STEPS = {
     "made": "the folder of the kit cannot be made",
@@ -47,7 +43,7 @@ class HostProbe:
     python: str
     folder: str
     step: str
-    logind: Sequence[tuple[str, str]]
+    logind: Mapping[str, str]
     interpreter: str = "python3"
 
     @property
@@ -65,7 +61,7 @@ class HostProbe:
         """Raise KeyError or ValueError where the host said less."""
         lines = [line.split("\t") for line in text.splitlines() if "\t" in line]
         said = {line[0]: line[1:] for line in lines}
-        logind = [(line[1], line[2]) for line in lines if line[0] == "logind" and len(line) == 3]
+        logind = dict(line[1].split("=", 1) for line in lines if line[0] == "logind")
         *folder, step = said["folder"]
         root, python = "\t".join(said["root"]), said["python"][0]
         interpreter = "".join(said["python"][1:]) or "python3"
@@ -93,7 +89,7 @@ def check(inventory: Inventory, name: str, probe: HostProbe) -> None:
     for problem in (_python(probe), _folder(probe, name), _logout(probe)):
         if problem:
             said, key, value, fix = problem
-            raise HostUnusable(said, file=inventory.file, key=f"hosts.{name}{key}", value=value, fix=fix)
+            raise inventory.unusable(name, said, key=key, value=value, fix=fix)
 
 
 def disk_refusal(words: str) -> str | None:
@@ -101,32 +97,41 @@ def disk_refusal(words: str) -> str | None:
     return next((what for text, what in _DISK_WORDS.items() if text in words), None)
 
 
-def waiting_shell(inventory: Inventory, name: str, printed: str, seconds: float) -> HostUnusable:
-    """The login shell has not come to the command: it waits for somebody to type, or for something else."""
-    last = (printed.strip().splitlines() or [""])[-1][:200]
-    return HostUnusable(
-        f"the login shell of this host waits, and has run nothing within {seconds:g} s"
-        + (f"; it says: {last}" if last else ""),
-        file=inventory.file,
-        key=f"hosts.{name}",
-        value=last or "no output",
-        fix="let its profile ask in interactive shells only (~/.bashrc: case $- in *i*) ;; *) return ;; esac)",
-    )
+# What a host refuses, by what is asked of it, and what to do about it.
+_REFUSALS = {
+    "waits": (
+        "the login shell of this host waits, and has run nothing within {}",
+        "let its profile ask in interactive shells only (~/.bashrc: case $- in *i*) ;; *) return ;; esac)",
+    ),
+    "runs no commands": (
+        "the login shell runs no commands",
+        "give the account a shell (on that host: sudo chsh -s /bin/sh USER), or set ssh.user to one that has it; a "
+        "forced command (ForceCommand in sshd_config, command= in authorized_keys) runs in place of all others",
+    ),
+    "opens no session": (
+        "this login may forward, and run nothing (or too little at once)",
+        "allow sessions in its sshd_config (MaxSessions 10)",
+    ),
+    "shows other files": (
+        "SFTP does not show the folder that commands see, and the kit moves files by it",
+        "take ChrootDirectory out of its /etc/ssh/sshd_config, or set ssh.user to an account that it is not for",
+    ),
+    "has no SFTP": (
+        "SFTP is switched off on this host, and the kit moves files by it",
+        "put `Subsystem sftp internal-sftp` into its /etc/ssh/sshd_config, and: sudo systemctl reload ssh",
+    ),
+    "spoils SFTP": (
+        "the login shell prints something, which spoils SFTP",
+        "print in interactive shells only (in ~/.bashrc, first: case $- in *i*) ;; *) return ;; esac), "
+        "or put `Subsystem sftp internal-sftp` into its sshd_config",
+    ),
+}
 
 
-def no_shell(inventory: Inventory, name: str, printed: str) -> HostUnusable:
-    """The login shell ended without running the command."""
-    said = "the login shell runs no commands"
-    fix = "give the account a shell (on that host: sudo chsh -s /bin/sh USER), or set ssh.user to one that has it; a "
-    fix += "forced command (ForceCommand in sshd_config, command= in authorized_keys) runs in place of all others"
-    return HostUnusable(said, file=inventory.file, key=f"hosts.{name}", value=" ".join(printed.split())[:200], fix=fix)
-
-
-def no_sessions(inventory: Inventory, name: str) -> HostUnusable:
-    """The connection stands, and the host opens no session on it."""
-    said = "this login may forward, and run nothing (or too little at once)"
-    fix = "allow sessions in its sshd_config (MaxSessions 10)"
-    return HostUnusable(said, file=inventory.file, key=f"hosts.{name}", value="no session", fix=fix)
+def refusal(inventory: Inventory, name: str, what: str, found: str, within: str = "") -> HostUnusable:
+    """Return the error of a host that does `what` (a key of _REFUSALS); `found` is what it says."""
+    problem, fix = _REFUSALS[what]
+    return inventory.unusable(name, problem.format(within), value=found, fix=fix)
 
 
 Problem = tuple[str, str, str, str]
@@ -150,18 +155,18 @@ def _folder(probe: HostProbe, name: str) -> Problem | None:
         fix = (
             f"set hosts.{name}.workdir to an empty or new folder; one that the kit made before holds a file .benchbook"
         )
-        return _STEPS[probe.step], ".workdir", probe.root, fix
+        return _STEPS[probe.step], "workdir", probe.root, fix
     value = f"{probe.root}: {_reason(probe.folder)}"
     elsewhere = f"set hosts.{name}.workdir to a folder that {probe.user} may write to"
     disk = disk_refusal(probe.folder)
     if disk == NO_SPACE:
-        return f"{_STEPS[probe.step]}: its disk is full", ".workdir", value, f"free space there, or {elsewhere}"
+        return f"{_STEPS[probe.step]}: its disk is full", "workdir", value, f"free space there, or {elsewhere}"
     if disk == READ_ONLY:
         fix = f"mount it for writing, or {elsewhere}"
-        return f"{_STEPS[probe.step]}: its disk is read-only", ".workdir", value, fix
+        return f"{_STEPS[probe.step]}: its disk is read-only", "workdir", value, fix
     if probe.step == "run":
-        return _STEPS[probe.step], ".workdir", value, f"mount it without noexec, or {elsewhere}"
-    return _STEPS[probe.step], ".workdir", value, elsewhere
+        return _STEPS[probe.step], "workdir", value, f"mount it without noexec, or {elsewhere}"
+    return _STEPS[probe.step], "workdir", value, elsewhere
 
 
 def _reason(folder: str) -> str:
@@ -177,61 +182,11 @@ def _logout(probe: HostProbe) -> Problem | None:
     return "this host ends what a login leaves running, so no job would live", "", "KillUserProcesses=yes", fix
 
 
-def kills_at_logout(said: Iterable[tuple[str, str]], user: str) -> bool:
-    """Is what `user` leaves running ended at logout? `said`: (file, "Key=value"); from logind itself the file is "".
+def kills_at_logout(logind: Mapping[str, str], user: str) -> bool:
+    """Is what `user` leaves running ended at logout, as logind says of its own settings?
 
     Jobs are left behind by a login that ends, so they die then. Lingering does not save them: it keeps the user's own
-    service manager, and not the scope of a session. root is excluded unless told otherwise. Without a word, no: so
-    distributions build it.
+    service manager, and not the scope of a session. Where logind says nothing, no: so distributions build it.
     """
-    found = {"KillUserProcesses": "no", "KillOnlyUsers": "", "KillExcludeUsers": "root"}
-    for _, line in _in_force(said):
-        key, _, value = line.partition("=")
-        if key.strip() in found:
-            found[key.strip()] = value.strip().strip('"')
-    only, never = found["KillOnlyUsers"].split(), found["KillExcludeUsers"].split()
-    return found["KillUserProcesses"].lower() in _TRUE and user not in never and (not only or user in only)
-
-
-def _in_force(said: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Lines in the order in which they count: the main file first, then drop-ins by name, of each name the last one."""
-    lines = list(said)
-    drop_ins = {PurePosixPath(file).name: file for file, _ in sorted(lines, key=_rank) if _is_drop_in(file)}
-    counted = {file for file, _ in lines if not _is_drop_in(file)} | set(drop_ins.values())
-    return sorted((line for line in lines if line[0] in counted), key=_by_name)
-
-
-def _is_drop_in(file: str) -> bool:
-    return PurePosixPath(file).parent.name.endswith(".d")
-
-
-def _rank(line: tuple[str, str]) -> int:
-    return max((i for i, folder in enumerate(_LOGIND_FOLDERS) if line[0].startswith(f"{folder}/")), default=0)
-
-
-def _by_name(line: tuple[str, str]) -> tuple[bool, str, int]:
-    return _is_drop_in(line[0]), PurePosixPath(line[0]).name if _is_drop_in(line[0]) else "", _rank(line)
-
-
-def other_files(inventory: Inventory, name: str, root: str) -> HostUnusable:
-    """Return the error of a host where SFTP does not show what a command has just made."""
-    said = "SFTP does not show the folder that commands see, and the kit moves files by it"
-    fix = "take ChrootDirectory out of its /etc/ssh/sshd_config, or set ssh.user to an account that it is not for"
-    return HostUnusable(said, file=inventory.file, key=f"hosts.{name}", value=root, fix=fix)
-
-
-def no_sftp(inventory: Inventory, name: str) -> HostUnusable:
-    said = "SFTP is switched off on this host, and the kit moves files by it"
-    fix = "put `Subsystem sftp internal-sftp` into its /etc/ssh/sshd_config, and: sudo systemctl reload ssh"
-    return HostUnusable(said, file=inventory.file, key=f"hosts.{name}", value="no subsystem sftp", fix=fix)
-
-
-def spoilt_sftp(inventory: Inventory, name: str) -> HostUnusable:
-    return HostUnusable(
-        "the login shell prints something, which spoils SFTP",
-        file=inventory.file,
-        key=f"hosts.{name}",
-        value="text in place of SFTP's answer",
-        fix="print in interactive shells only (in ~/.bashrc, first: case $- in *i*) ;; *) return ;; esac), "
-        "or put `Subsystem sftp internal-sftp` into its sshd_config",
-    )
+    only, never = logind.get("KillOnlyUsers", "").split(), logind.get("KillExcludeUsers", "").split()
+    return logind.get("KillUserProcesses") == "yes" and user not in never and (not only or user in only)

@@ -59,7 +59,7 @@ class Holder(BaseModel):
         """Return whether it was a process of this machine that is no more; of others nobody here can know."""
         here = this_driver()
         seen_from_here = bool(self.boot) and (self.boot, self.pid_space) == (here.boot, here.pid_space)
-        return seen_from_here and _started(self.pid) != self.started
+        return seen_from_here and agent.began(self.pid) != self.started
 
 
 def this_driver() -> Holder:
@@ -77,23 +77,15 @@ def this_driver() -> Holder:
         checkout=str(paths.home().resolve()),
         boot=boot_id(),
         pid_space=str(pid_space.readlink()) if pid_space.is_symlink() else "",
-        started=_started(os.getpid()),
+        started=agent.began(os.getpid()) or 0,
     )
 
 
 def boot_id() -> str:
     """Return what tells this boot from others; "" on a machine that does not say it."""
-    boot = Path("/proc/sys/kernel/random/boot_id")
-    return boot.read_text().strip() if boot.exists() else ""
-
-
-def _started(pid: int) -> int:
-    """Return when a process started, in ticks since the boot (proc(5), field 22 of `stat`); -1 if it does not run."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    except OSError:
-        return -1
-    return -1 if fields[0] == "Z" else int(fields[19])
+    with suppress(OSError):
+        return str(agent.boot())
+    return ""
 
 
 class Lease:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
-from benchbook.errors import HostUnusable, SettingsLost
+from benchbook.errors import SettingsLost
 from benchbook.hosts.agent import Command, Ended, Job, program_on
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.host import Host, with_retry
@@ -81,13 +81,9 @@ def _tune(session: Session, host: Host) -> Tuned:
     if ended and lab and host.name not in session.tuning:
         return {}
     if ended or not said:
-        raise HostUnusable(
-            f"a setting cannot be changed: {job.stderr().strip() or 'no answer'}",
-            file=session.inventory.file,
-            key=f"hosts.{host.name}.tune",
-            value=", ".join(host.host.tune),
-            fix="take it off the list" + ("" if is_root else ", or let the SSH user run `sudo -n python3`"),
-        )
+        problem = f"a setting cannot be changed: {job.stderr().strip() or 'no answer'}"
+        fix = "take it off the list" + ("" if is_root else ", or let the SSH user run `sudo -n python3`")
+        raise session.inventory.unusable(host.name, problem, key="tune", value=", ".join(host.host.tune), fix=fix)
     session.tuning[host.name] = job
     tuned: Tuned = json.loads(said)
     return tuned

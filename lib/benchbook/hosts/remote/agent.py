@@ -7,7 +7,6 @@
     agent.py stop JOB [SECONDS]  end a job and wait for its end; it may take SECONDS where that is longer than its
                                  grace. One that has not begun does not begin any more.
     agent.py kill JOB            the same by SIGKILL, without any grace
-    agent.py status JOB          what is known of a job (JSON)
     agent.py reap SESSION JOBS ...
                                  end every job in these folders that is not of this session, and remove what is
                                  left; prints the names of those that its host had to end (JSON)
@@ -485,20 +484,6 @@ def stop(job_dir, grace_s=0.0, at_once=False):
     return True
 
 
-def status(job_dir):
-    """Return {"ended": ...} or {"ending": reason} of a job; {} while it runs; {"killed": true} without a word."""
-    ended = read_json(os.path.join(job_dir, "status.json"))
-    if ended:
-        return {"ended": ended}
-    pids = read_json(os.path.join(job_dir, "pid"))
-    if pids and pids["boot"] == boot() and alive(pids, "supervisor"):
-        ending = read_json(os.path.join(job_dir, "ending"))
-        return {"ending": ending} if ending else {}
-    # It may have ended between the two looks.
-    ended = read_json(os.path.join(job_dir, "status.json"))
-    return {"ended": ended} if ended else {"killed": True}
-
-
 def reap(session, folders):
     """End what other sessions left in these folders, whose host is this session's now, and remove it."""
     ended, asked = [], set()
@@ -545,8 +530,6 @@ def answer(verb, words):
         return start(words[0]).decode()
     if verb == "reserve":
         return json.dumps(reserve(json.loads(words[0])))
-    if verb == "status":
-        return json.dumps(status(words[0]))
     if verb == "release":
         release(words[0])
     elif verb == "stop":

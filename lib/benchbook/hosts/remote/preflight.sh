@@ -28,14 +28,6 @@ printf 'folder\t%s\n' "$(printf '%s' "$folder" | tr '\n' ' ')"
 
 # Does systemd-logind end what a login leaves behind? It can only where the login is a session of its.
 if grep -qs 'session-[^/]*\.scope' /proc/self/cgroup; then
-    said=$(loginctl show-user -p KillUserProcesses -p KillOnlyUsers -p KillExcludeUsers 2>/dev/null)
-    if [ -n "$said" ]; then
-        printf '%s\n' "$said" | sed 's/^/logind\t\t/'
-    else
-        for file in /usr/lib/systemd/logind.conf /etc/systemd/logind.conf /usr/lib/systemd/logind.conf.d/*.conf \
-            /usr/local/lib/systemd/logind.conf.d/*.conf /run/systemd/logind.conf.d/*.conf /etc/systemd/logind.conf.d/*.conf; do
-            [ -r "$file" ] && sed -n "s|^[[:space:]]*\(Kill[A-Za-z]*[[:space:]]*=.*\)|logind\t$file\t\1|p" "$file"
-        done
-    fi
+    loginctl show-user -p KillUserProcesses -p KillOnlyUsers -p KillExcludeUsers 2>/dev/null | sed 's/^/logind\t/'
 fi
 true
