@@ -123,8 +123,8 @@ def test_ports_and_folders_of_a_topology_are_those_that_tiup_would_take(home: Ho
      ({"global": {"listen_host": "127.0.0.1"}}, "global.listen_host"),
      # github.com/pingcap/tiup/issues/2151: PD takes its zone for an escape.
      ({"pd_servers": [{"host": "fe80::e8aa:e364:560b%enp1s0"}]}, "pd_servers.*.host"),
-     ({"pd_servers": [{"host": "{{ pd_ip }}"}]}, "pd_servers.*.host"),
-     ({"server_configs": {"tidb": {"log": {"since": date(2026, 1, 1)}}}}, "server_configs.tidb.log.since"),
+     ({"pd_servers": [{"host": "{{ pd_ip }}"}]}, "pd_servers.0.host"),
+     ({"server_configs": {"tidb": {"log": {"since": date(2026, 1, 1)}}}}, "server_configs.tidb"),
      # As the template of docs.pingcap.com for hybrid deployment has it.
      ({"server_configs": {"tikv": {"raftstore.capacity": "<The value refers to the formula of the document.>"}}},
       "server_configs.tikv"),
@@ -253,15 +253,6 @@ def test_our_data_lie_on_the_disk_that_tiup_gives_the_server(
     assert read(home, topology, hosts={"kv": named}).hosts["kv"].workdir == "/else/where"
 
 
-def test_what_is_wrong_in_the_topology_is_said_of_the_topology(home: Home) -> None:
-    with pytest.raises(BadInput) as refused:
-        read(home, {**TOPOLOGY, "tikv_servers": [{"host": "a b"}]})
-    assert str(refused.value).startswith(f"{home.path}/topology.yaml: tikv_servers.*.host: ")
-    with pytest.raises(BadInput) as refused:
-        read(home, {**TOPOLOGY, "tikv_servers": [{"host": "192.0.2.4", "port": 99999}]})
-    assert str(refused.value).startswith(f"{home.path}/topology.yaml: tikv_servers.*.port: ")
-
-
 NO_NAME = {"log level": "warn"}
 
 
@@ -269,28 +260,31 @@ NO_NAME = {"log level": "warn"}
     ("changed", "key"),
     [
         ({"global": {"ssh_port": 99999}}, "global.ssh_port"),
-        ({"tidb_servers": [{"host": "192.0.2.2", "ssh_port": 99999}]}, "tidb_servers.*.ssh_port"),
-        (
-            {"global": {}, "tidb_servers": [{"host": "192.0.2.1", "ssh_port": 99999}]},
-            "tidb_servers.*.ssh_port",  # PD is on this host as well
-        ),
-        ({"pd_servers": [{"host": "192.0.2.1", "client_port": 99999}]}, "pd_servers.*.client_port"),
         ({"global": {"user": "-x"}}, "global.user"),
         ({"global": {"data_dir": "/a\nb"}}, "global.data_dir"),
-        ({"tikv_servers": [{"host": "192.0.2.4", "data_dir": "/a\nb"}]}, "tikv_servers.*.data_dir"),
-        ({"tidb_servers": [{"host": "192.0.2.2", "deploy_dir": "/a\nb"}]}, "tidb_servers.*.deploy_dir"),
+        ({"pd_servers": [{"host": "192.0.2.1", "client_port": 99999}]}, "pd_servers.0.client_port"),
+        ({"tidb_servers": [{"host": "192.0.2.2", "ssh_port": 99999}]}, "tidb_servers.0.ssh_port"),
+        ({"tidb_servers": [{"host": "192.0.2.2"}, {"host": "a b"}]}, "tidb_servers.1.host"),
+        ({"tikv_servers": [{"host": "192.0.2.4", "port": 99999}]}, "tikv_servers.0.port"),
+        ({"tikv_servers": [{"host": "192.0.2.4", "data_dir": "/a\nb"}]}, "tikv_servers.0.data_dir"),
+        ({"tikv_servers": [{"host": "192.0.2.4", "config": NO_NAME}]}, "tikv_servers.0.config.log level"),
         ({"server_configs": {"tikv": NO_NAME}}, "server_configs.tikv.log level"),
-        ({"tikv_servers": [{"host": "192.0.2.4", "config": NO_NAME}]}, "tikv_servers.*.config.log level"),
     ],
 )
-def test_what_is_wrong_in_the_topology_has_the_key_that_it_has_there(
+def test_what_is_wrong_in_the_topology_has_its_line_and_its_key_there(
     home: Home, changed: dict[str, Any], key: str
 ) -> None:
-    """The first is of a host that has a name of the inventory's own: `spdb` is no PD for that."""
-    named = {"spdb": {"address": "192.0.2.2", "roles": ["client"]}}
     with pytest.raises(BadInput) as refused:
-        read(home, {**TOPOLOGY, **changed}, hosts=named)
+        read(home, {**TOPOLOGY, **changed})
     assert (str(refused.value.file), refused.value.key) == (f"{home.path}/topology.yaml", key)
+    assert refused.value.line
+
+
+def test_what_is_wrong_between_the_topology_and_the_inventory_is_said_of_both(home: Home) -> None:
+    with pytest.raises(BadInput, match=r"mine\.yaml with topology\.yaml: systems\.pd\.port: two systems on one port"):
+        read(home, {**TOPOLOGY, "tidb_servers": [{"host": "192.0.2.1", "port": 2379}]})
+    with pytest.raises(BadInput, match=r"mine\.yaml: hosts\.bench\.address"):
+        read(home, hosts={"bench": {"address": "a b", "roles": ["client"]}})
 
 
 def test_a_host_of_the_inventory_is_no_server_of_the_topology_for_its_name(home: Home) -> None:

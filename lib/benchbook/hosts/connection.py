@@ -452,9 +452,7 @@ def reach(inventory: Inventory, name: str, known: tuple[Route, HostKey] | None =
                 trusted = known[1] if known else trusted_key(inventory, name, route)
                 return open_connection(inventory, name, route, trusted), route, trusted
     except _TooManyLogins as problem:
-        said = (
-            "the host hangs up on every login before it has greeted, as sshd does above its limit of logins under way"
-        )
+        said = "the host hangs up on every login before it has greeted, as sshd does above its MaxStartups"
         fix = "raise MaxStartups in its sshd_config (`MaxStartups 10:30:100`), or find out who else is logging in"
         raise inventory.unusable(name, said, value=str(route), fix=fix) from problem
     raise AssertionError("tenacity returns or raises")

@@ -14,12 +14,16 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from benchbook.errors import HIDDEN, BadInput, installing
+from benchbook.hosts.fields import Account, Address, Location
 from benchbook.hosts.openssh import ssh_settings
 from benchbook.paths import resolve
 from benchbook.user_input.choices import one_of
+from benchbook.user_input.yaml_file import validate
 
 Written = dict[str, Any]
 _IN_SSH_CONFIG = "say it in an ssh_config, and name that file as `ssh.config` in the inventory"
@@ -31,7 +35,7 @@ _NOT_TAKEN = {
     "ansible_ssh_private_key_passphrase": "hold the key in an agent, or name a variable as `ssh.passphrase_env`",
 }
 _SECRET = re.compile("pass")
-_CONNECTIONS = (None, "ssh", "smart", "paramiko", "paramiko_ssh", "ansible.builtin.ssh")
+_CONNECTIONS = ("ssh", "smart", "paramiko", "paramiko_ssh", "ansible.builtin.ssh")
 
 
 def with_ansible(values: Mapping[str, Any], roles: Mapping[str, Sequence[str]], source: Path, file: Path) -> Written:
@@ -55,93 +59,84 @@ def with_ansible(values: Mapping[str, Any], roles: Mapping[str, Sequence[str]], 
             known = found["_meta"]["hostvars"].get(name, {})
             if not isinstance(own := mine.get(name, {}), dict):
                 continue
-            imported = _Imported(name, known, source, via_config="config" in ssh)
-            keys.update(imported.key())
-            told = own.get("roles", [])
+            said = _variables(name, known, source, via_config="config" in ssh)
+            if key := said.ansible_private_key_file or said.ansible_ssh_private_key_file:
+                keys[name] = key
+            imported, told = said.host(name, own, via_config="config" in ssh), own.get("roles", [])
             new = [role for role in roles.get(group, [group]) if role not in told]
-            mine[name] = {**imported.host(own), **own, "roles": [*told, *new] if isinstance(told, list) else told}
+            mine[name] = {**imported, **own, "roles": [*told, *new] if isinstance(told, list) else told}
     if not {"key", "config"} & set(ssh) and keys:
         if len(set(keys.values())) > 1:
             fix = f"name one for all as `ssh.key`, or {_IN_SSH_CONFIG}"
-            said = "the hosts log in with different keys"
-            raise BadInput(said, file=source, key="ansible_ssh_private_key_file", value=list(keys), fix=fix)
+            problem = "the hosts log in with different keys"
+            raise BadInput(problem, file=source, key="ansible_ssh_private_key_file", value=list(keys), fix=fix)
         ssh["key"] = next(iter(keys.values()))
     return {**values, "ssh": ssh, "hosts": mine}
 
 
-def error_in_ansible(
-    problem: BadInput, values: Mapping[str, Any], roles: Mapping[str, Sequence[str]], source: Path
-) -> BadInput:
-    """Return the error of an inventory with the host and the variable of Ansible's as its place."""
-    whole = str(problem.key).removeprefix("hosts.")
-    # Names have dots: db and db.example.org may both be hosts.
-    name = max((each for each in map(str, values["hosts"]) if f"{whole}.".startswith(f"{each}.")), key=len, default="")
-    key, fix = whole[len(name) + 1 :].partition(".")[0], problem.fix
-    if not key:
+def _no_template(value: object) -> object:
+    if isinstance(value, str) and "{{" in value:
+        raise ValueError("Benchbook fills in no templates. Fix: write the value itself")
+    return value
+
+
+def _by_ssh(connection: str) -> str:
+    if connection not in _CONNECTIONS:
+        fix = "Fix: remove the host from the groups that `ansible.roles` names, or reach it by SSH"
+        raise ValueError(f"hosts are reached by SSH. {fix}")
+    return connection
+
+
+# The program hands on numbers as the texts that stand in the file.
+_Port = Annotated[int, Field(ge=1, le=65535), BeforeValidator(_no_template)]
+_Address = Annotated[Address, BeforeValidator(_no_template)]
+_Account = Annotated[Account, BeforeValidator(_no_template)]
+_Key = Annotated[Location, BeforeValidator(_no_template)]
+
+
+class _Variables(BaseModel):
+    """What Ansible says of a host, of the variables that are taken over; of two names the older one counts less."""
+
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True, coerce_numbers_to_str=True)
+    ansible_host: _Address | None = None
+    ansible_ssh_host: _Address | None = None
+    ansible_port: _Port | None = None
+    ansible_ssh_port: _Port | None = None
+    ansible_user: _Account | None = None
+    ansible_ssh_user: _Account | None = None
+    ansible_private_key_file: _Key | None = None
+    ansible_ssh_private_key_file: _Key | None = None
+    ansible_connection: Annotated[str, AfterValidator(_by_ssh)] | None = None
+
+    def host(self, name: str, own: Written, *, via_config: bool) -> Written:
+        """Return it as an inventory does. Where servers have an address of their own, Ansible's is that of SSH."""
+        where, port, user = (
+            self.ansible_host or self.ansible_ssh_host,
+            self.ansible_port or self.ansible_ssh_port,
+            self.ansible_user or self.ansible_ssh_user,
+        )
+        # The ssh_config knows by its name a host of which no more is said.
+        place = {} if via_config and not where else {"ssh_address" if "address" in own else "address": where or name}
+        return {**place, **({"ssh_port": port} if port else {}), **({"user": user} if user else {})}
+
+
+def _variables(name: str, known: Written, source: Path, *, via_config: bool) -> _Variables:
+    line = _line(source, name)
+    if ":" in name:
         fix = f"give it another name, and say where it is: `NAME ansible_host={name}`"
-    elif key == "roles" and roles:
-        return BadInput(problem.problem, file=problem.file, key="ansible.roles", value=problem.value, fix=fix)
-    elif key == "roles" and isinstance(problem.value, str):
-        fix = f"{fix}, or keep the group's name and give it a role as `ansible.roles.{problem.value}` in the inventory"
-    said = {"address": "host", "ssh_address": "host", "ssh_port": "port", "user": "user"}
-    key = ".".join(filter(None, [name, f"ansible_{said[key]}" if key in said else key]))
-    return BadInput(problem.problem, file=source, line=_line(source, name), key=key, value=problem.value, fix=fix)
-
-
-def error_in_ssh_config(problem: BadInput, _: Mapping[str, Any], config: str) -> BadInput:
-    """Return the error of an inventory with the ssh_config that says where its host is as its place."""
-    key = re.sub(r"hosts\.(.+)\.address", r"HostName of Host \1", str(problem.key))
-    return BadInput(problem.problem, file=config, key=key, value=problem.value, fix=problem.fix)
-
-
-class _Imported:
-    """One host of an Ansible inventory."""
-
-    def __init__(self, name: str, known: Written, source: Path, *, via_config: bool) -> None:
-        self.name, self.known, self.source, self.via_config = name, known, source, via_config
-        for key, fix in _NOT_TAKEN.items():
-            if self.known.get(key) and not (via_config and fix is _IN_SSH_CONFIG):
-                raise self._refused(key, "this is not taken over from Ansible", fix)
-        if self.known.get("ansible_connection") not in _CONNECTIONS:
-            fix = "remove the host from the groups that `ansible.roles` names, or reach it by SSH"
-            raise self._refused("ansible_connection", "hosts are reached by SSH", fix)
-
-    def host(self, own: Written) -> Written:
-        """Return what Ansible says of it. Where servers have an address of their own, Ansible's is that of SSH."""
-        where = self._said("host")
-        place: Written = {"ssh_address" if "address" in own else "address": where or self.name}
-        if self.via_config and where is None:
-            place = {}  # the ssh_config knows it by its name
-        port, user = self._said("port"), self._said("user")
-        if isinstance(port, str) and not port.isdigit():
-            raise self._refused(self._key("port"), "a port is a number", "write the number")
-        return {
-            **place,
-            **({} if port is None else {"ssh_port": int(port)}),
-            **({} if user is None else {"user": str(user)}),
-        }
-
-    def key(self) -> dict[str, str]:
-        """Return the private key that Ansible logs in with, by the host's name."""
-        key = self.known.get("ansible_private_key_file", self._said("private_key_file"))
-        return {} if key is None else {self.name: str(key)}
-
-    def _key(self, what: str) -> str:
-        # The older of its two names counts less.
-        return next((k for k in (f"ansible_{what}", f"ansible_ssh_{what}") if self.known.get(k) is not None), "")
-
-    def _said(self, what: str) -> Any:
-        key = self._key(what)
-        value = self.known.get(key)
-        if isinstance(value, str) and "{{" in value:
-            raise self._refused(key, "Benchbook fills in no templates", "write the value itself")
-        return value
-
-    def _refused(self, key: str, problem: str, fix: str) -> BadInput:
-        # As in `-o ProxyCommand="sshpass -p ..."`.
-        value = HIDDEN if _SECRET.search(f"{key} {self.known[key]}") else self.known[key]
-        line = _line(self.source, self.name)
-        return BadInput(problem, file=self.source, line=line, key=f"{self.name}.{key}", value=value, fix=fix)
+        raise BadInput("an address of IPv6 is no name of a host", file=source, line=line, key=name, fix=fix)
+    for key, fix in _NOT_TAKEN.items():
+        if known.get(key) and not (via_config and fix is _IN_SSH_CONFIG):
+            # As in `-o ProxyCommand="sshpass -p ..."`.
+            value = HIDDEN if _SECRET.search(f"{key} {known[key]}") else known[key]
+            problem = "this is not taken over from Ansible"
+            raise BadInput(problem, file=source, line=line, key=f"{name}.{key}", value=value, fix=fix)
+    try:
+        return validate(_Variables, known, source, below=name)
+    except BadInput as problem:
+        raise BadInput(
+            problem.problem, file=source, line=line, key=problem.key, value=problem.value, fix=problem.fix
+        ) from problem
 
 
 def _listed(source: Path, file: Path) -> Written:

@@ -4,48 +4,40 @@ from __future__ import annotations
 
 import ipaddress
 import os
-import posixpath
 import re
 import ssl
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, Protocol, cast
 
-from pydantic import AfterValidator, Field, StrictBool, field_validator, model_validator
+from pydantic import Field, StrictBool, model_validator
 
 from benchbook import paths, plugins
 from benchbook.errors import HIDDEN, BadInput, HostUnusable
-from benchbook.hosts.imported_hosts import error_in_ansible, error_in_ssh_config, with_addresses, with_ansible
-from benchbook.hosts.tiup_topology import error_in_topology, with_topology
+from benchbook.hosts.fields import (
+    Account,
+    Address,
+    Location,
+    Name,
+    OwnFolder,
+    Port,
+    Settings,
+    SystemName,
+    Variable,
+)
+from benchbook.hosts.imported_hosts import with_addresses, with_ansible
+from benchbook.hosts.tiup_topology import with_topology
 from benchbook.paths import resolve
 from benchbook.user_input import user_file
 from benchbook.user_input.bounds import matching
 from benchbook.user_input.choices import meant, one_of, slip_of
 from benchbook.user_input.yaml_file import Strict, load_yaml, validate
 
-# Not for the kit alone: what else lies there would be mixed with its files, and cleaned with them.
-_NOT_OURS = {"~", "/", "/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/root", "/run", "/sbin", "/sys", "/usr"}
 # The name of an environment variable; a password that was written in its place rarely looks like one.
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 MOST_PASSWORD_BYTES = 10_000
 # A known_hosts of many years is the largest file that SSH needs.
 MOST_KNOWN_HOSTS_BYTES = 20_000_000
-
-
-def _folder_of_its_own(path: str) -> str:
-    """Raise ValueError for a folder that the kit must not have for itself."""
-    plain = posixpath.normpath(path)
-    plain = plain.replace("//", "/", 1) if plain.startswith("//") else plain
-    if plain in _NOT_OURS or plain.startswith("..") or plain == ".":
-        raise ValueError("it must be a folder for the kit alone. Fix: name one such as /srv/benchbook")
-    if "$" in path or (path.startswith("~") and not path.startswith("~/")):
-        raise ValueError(
-            "no shell reads this path. Fix: write the whole path, or begin it with ~/ for the login's own home"
-        )
-    return path
 
 
 def is_public_key(path: Path) -> bool:
@@ -63,44 +55,6 @@ def _check_private(path: Path, key: str) -> None:
         raise BadInput(f"others on this machine may read this secret (mode {mode:o})", file=path, key=key, fix=fix)
 
 
-Port = Annotated[int, Field(ge=1, le=65535, strict=True)]
-Name = Annotated[
-    str, Field(max_length=100), matching(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "a name of letters, digits and _.-")
-]
-# A system, or a version of one: tidb, tidb:7.1.
-SystemName = Annotated[
-    str,
-    Field(max_length=100),
-    matching(
-        r"[A-Za-z0-9][A-Za-z0-9_.-]*(:[A-Za-z0-9][A-Za-z0-9_.-]*)?",
-        "the name of a system, or of a version of one, such as tidb or tidb:7.1",
-    ),
-]
-
-
-def _of_one_host(text: str) -> str:
-    # What begins with a dash would be an option to the programs that it is given to.
-    known = re.fullmatch(r"[A-Za-z0-9_:][A-Za-z0-9_.:%-]*", text) and ".." not in text
-    if known and (":" in text or re.fullmatch(r"[0-9]+(\.[0-9]*)+", text)):
-        try:
-            known = not ipaddress.ip_address(text).is_unspecified
-        except ValueError:
-            known = False
-    if not known:
-        what = "must be a host name, or the IP address of one host, without user, port or brackets"
-        raise ValueError(f"{what}. Fix: write it alone, as in db1.example.com or 10.0.0.4")
-    return text
-
-
-# A host name or an IP address.
-Address = Annotated[str, Field(max_length=253), AfterValidator(_of_one_host)]
-Account = Annotated[
-    str,
-    Field(max_length=100),
-    matching(r"[^\s\x00-\x1f\x7f-][^\x00-\x1f\x7f]*", "one line of text that does not begin with a blank or -"),
-]
-# The name of an environment variable.
-Variable = Annotated[str, matching(r"[A-Za-z_][A-Za-z0-9_]*", "a name of letters, digits and _, such as DB_PASSWORD")]
 # What reports ask an inventory for beside the systems, which are roles as well.
 _ROLES = ("client", "mysql", "dm-master", "dm-worker", "business", "source", "target")
 # Where servers listen that no class declares: DM's by its own defaults (master-addr, worker-addr), and our service.
@@ -114,20 +68,6 @@ _PROGRAMS = (
     *("postgres", "initdb", "pg_ctl", "psql", "pgbouncer"),
     *("redis-benchmark", "redis-check-rdb", "redis-cli"),
 )
-# A key of a server's configuration file.
-Setting = Annotated[
-    str,
-    Field(max_length=200),
-    matching(
-        r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", "a setting's name of letters, digits, _ and -, its parts joined by dots"
-    ),
-]
-# A path or a program: something, on one line, that is no option.
-Location = Annotated[
-    str,
-    Field(max_length=1000),
-    matching(r"[^\x00-\x1f\x7f-][^\x00-\x1f\x7f]*", "one line of text that does not begin with -"),
-]
 
 
 class Declared(Protocol):
@@ -192,7 +132,7 @@ class Host(Strict):
     ssh_address: Address | None = None
     ssh_port: Port | None = None
     user: Account | None = None
-    workdir: Annotated[Location, AfterValidator(_folder_of_its_own)] | None = None
+    workdir: OwnFolder | None = None
     tune: tuple[Literal["governor", "turbo", "idle", "memory", "thp", "swappiness"], ...] = ()
     cpus: tuple[Annotated[int, Field(ge=0, le=65_535, strict=True)], ...] = ()
 
@@ -258,17 +198,7 @@ class SystemSettings(Login):
     status_port: Port | None = None
     peer_port: Port | None = None
     binary: Location | None = None
-    settings: dict[Setting, bool | int | float | str | list[str]] = {}
-
-    @field_validator("settings")
-    @classmethod
-    def _filled_in(cls, settings: dict[str, object]) -> dict[str, object]:
-        for name, value in settings.items():
-            # As templates of topologies have them.
-            if isinstance(value, str) and re.fullmatch(r"<[^<>]+>|\{\{.*\}\}|\$\{.+\}", value.strip()):
-                fix = "Fix: write the value that it stands for, or take the line out"
-                raise ValueError(f"`{name}: {value.strip()}` is a placeholder. {fix}")
-        return settings
+    settings: Settings = {}
 
 
 class EndpointSettings(Login):
@@ -530,54 +460,42 @@ def load_inventory(name: str) -> Inventory:
     if not user_file.is_there(path):
         fix = f"{meant(name, known_inventories())}use one of {', '.join(known_inventories())}, or write this file"
         raise BadInput("no such inventory", file=path, key="inventory", value=name, fix=fix)
-    stages = _with_hosts_of_others(load_yaml(path), path)
+    given = load_yaml(path)
+    values, others = _with_hosts_of_others(given, path)
     try:
-        return validate(Inventory, {**stages[-1].values, "name": path.stem, "file": str(path)}, path)
+        return validate(Inventory, {**values, "name": path.stem, "file": str(path)}, path)
     except BadInput as problem:
-        # Files add to what those before them say: the first with this key said it, or the first with this host or
-        # system, of which a key is missing.
-        part, _, name = (key := str(problem.key)).partition(".")
-        whose = [each for each in stages if _says(each.values, key)]
-        whose += [each for each in stages if _says(each.values, f"{part}.{name.split('.')[0]}")]
-        if part not in {"hosts", "systems"} or not name or not whose or whose[0] is stages[0]:
+        if not others or _says(given, str(problem.key)):
             raise
-        raise whose[0].error(problem, stages[-1].values) from problem
-
-
-@dataclass(frozen=True)
-class _Stage:
-    """The keys of an inventory once the hosts of one of its files are added; `error` names the place in that file."""
-
-    values: dict[str, object]
-    error: Callable[[BadInput, dict[str, object]], BadInput]
+        file = f"{path} with {' and '.join(others)}"
+        raise BadInput(problem.problem, file=file, key=problem.key, value=problem.value, fix=problem.fix) from problem
 
 
 def _says(values: object, key: str) -> bool:
-    """Return whether there is a value under a key; the name of a setting has dots of its own."""
+    """Return whether there is a value under a key; the name of a host or a setting has dots of its own."""
     if not key or not isinstance(values, dict):
         return not key or isinstance(values, list)
     named = ((str(name), part) for name, part in values.items())
     return any(f"{key}.".startswith(f"{name}.") and _says(part, key[len(name) + 1 :]) for name, part in named)
 
 
-def _with_hosts_of_others(values: dict[str, object], path: Path) -> list[_Stage]:
-    """Return an inventory as it is, and with the hosts of each of the files that it names added.
+def _with_hosts_of_others(values: dict[str, object], path: Path) -> tuple[dict[str, object], list[str]]:
+    """Return an inventory with the hosts of the files that it names added, and the names of these files.
 
     What is of another kind than it should be is left as it is, for the model to refuse.
     """
-    stages = [_Stage(values, lambda problem, _: problem)]
+    others: list[str] = []
     if not all(isinstance(values.get(key, {}), dict) for key in ("hosts", "ssh", "systems")):
-        return stages
+        return values, others
     if "ansible" in values:
         ansible = validate(Ansible, cast("dict[str, object]", values["ansible"]), path, below="ansible")
         roles = {group: (role,) if isinstance(role, str) else role for group, role in ansible.roles.items()}
-        source = resolve(ansible.inventory)
-        error = partial(error_in_ansible, roles=roles, source=source)
-        stages.append(_Stage(with_ansible(values, roles, source, path), error))
-    every = stages[-1].values
-    if isinstance(config := cast("dict[str, object]", every.get("ssh", {})).get("config"), str):
-        stages.append(_Stage(with_addresses(every, config, path), partial(error_in_ssh_config, config=config)))
+        others.append(ansible.inventory)
+        values = with_ansible(values, roles, resolve(ansible.inventory), path)
+    if isinstance(config := cast("dict[str, object]", values.get("ssh", {})).get("config"), str):
+        others.append(config)
+        values = with_addresses(values, config, path)
     if isinstance(topology := values.get("topology"), str):
-        source = resolve(topology)
-        stages.append(_Stage(with_topology(stages[-1].values, source), partial(error_in_topology, source=source)))
-    return stages
+        others.append(topology)
+        values = with_topology(values, resolve(topology))
+    return values, others

@@ -9,13 +9,14 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, model_validator
 from pydantic_core import PydanticCustomError
 
 from benchbook.errors import BadInput
 from benchbook.hosts.endpoint import at
+from benchbook.hosts.fields import Account, Address, Location, Port, Settings
 from benchbook.user_input.choices import slip_of
 from benchbook.user_input.yaml_file import load_model
 
@@ -41,6 +42,23 @@ def _no_slips(keys: Iterable[object], known: Iterable[str]) -> None:
             raise PydanticCustomError("slip", "there is no such key: {key}, did you mean {near}?", said)
 
 
+def _flat(config: Mapping[str, object], before: str = "") -> Iterator[tuple[str, object]]:
+    for key, value in config.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{before}{key}.")
+        elif value is not None:
+            yield f"{before}{key}", value
+
+
+def _flattened(config: object) -> object:
+    """Return settings by full name: `{a: {b: 1}}` and `{a.b: 1}` are the same; one without a value is left out."""
+    return dict(_flat(config)) if isinstance(config, dict) else config
+
+
+Flat = Annotated[Written, BeforeValidator(_flattened)]
+FlatSettings = Annotated[Settings, BeforeValidator(_flattened)]
+
+
 class _Part(BaseModel):
     """Of the many keys of a topology only these matter here."""
 
@@ -62,12 +80,12 @@ class _Part(BaseModel):
 class TiupGlobal(_Part):
     """What holds for all instances."""
 
-    user: str = USER
-    ssh_port: int | None = None
-    deploy_dir: str = DEPLOY_DIR
-    data_dir: str | None = None
+    user: Account = USER
+    ssh_port: Port | None = None
+    deploy_dir: Location = DEPLOY_DIR
+    data_dir: Location | None = None
     enable_tls: StrictBool = False
-    resource_control: Written | None = None
+    resource_control: Flat = {}
     listen_host: str = ""
     pd_mode: str = ""
 
@@ -79,14 +97,14 @@ class TiupGlobal(_Part):
 class TiupInstance(_Part):
     """One server; `port` is `client_port` for PD."""
 
-    host: str
-    ssh_port: int | None = None
-    port: int | None = None
-    client_port: int | None = None
-    peer_port: int | None = None
-    status_port: int | None = None
-    deploy_dir: str | None = None
-    data_dir: str | None = None
+    host: Address
+    ssh_port: Port | None = None
+    port: Port | None = None
+    client_port: Port | None = None
+    peer_port: Port | None = None
+    status_port: Port | None = None
+    deploy_dir: Location | None = None
+    data_dir: Location | None = None
     listen_host: str = ""
     manage_host: str = ""
     advertise_addr: str = ""
@@ -95,10 +113,19 @@ class TiupInstance(_Part):
     advertise_client_addr: str = ""
     advertise_peer_addr: str = ""
     offline: StrictBool = False
-    config: Written = {}
+    config: FlatSettings = {}
     numa_node: str | int | None = None
     numa_cores: str | int | None = None
-    resource_control: Written | None = None
+    resource_control: Flat = {}
+
+
+class TiupConfigs(_Part):
+    """Settings of all servers of a kind; those of other kinds are not read."""
+
+    beside = ("tso",)
+    pd: FlatSettings = {}
+    tikv: FlatSettings = {}
+    tidb: FlatSettings = {}
 
 
 class TiupTopology(_Part):
@@ -107,16 +134,10 @@ class TiupTopology(_Part):
     # Keys that are near those below, and are no slips of them.
     beside = ("cdc_servers", "tso_servers", "kvcdc_servers", "router_servers", "tiproxy_servers", "component_versions")
     overall: TiupGlobal = Field(TiupGlobal(), alias="global")
-    server_configs: dict[str, Written | None] = {}
+    server_configs: TiupConfigs = TiupConfigs()
     pd_servers: list[TiupInstance] = Field(min_length=1)
     tikv_servers: list[TiupInstance] = Field(min_length=1)
     tidb_servers: list[TiupInstance] = Field(min_length=1)
-
-    @field_validator("server_configs")
-    @classmethod
-    def _of_servers(cls, given: dict[str, Written | None]) -> dict[str, Written | None]:
-        _no_slips(given.keys() - {"tso"}, PORTS)
-        return given
 
     @model_validator(mode="before")
     @classmethod
@@ -145,7 +166,7 @@ class Section:
         for instance in instances:
             self._only_what_is_taken_over(instance)
             self._only_at_its_host(instance)
-        if any(dict(_flat(one.config)) != dict(_flat(instances[0].config)) for one in instances):
+        if any(one.config != instances[0].config for one in instances):
             own = [sorted(instance.config) for instance in instances]
             raise self.refused("config", own, "all servers of a kind get the same settings here", REMOVE)
         addresses = [instance.host for instance in instances]
@@ -157,7 +178,7 @@ class Section:
         for key, value in (("numa_node", instance.numa_node), ("numa_cores", instance.numa_cores)):
             if value not in (None, ""):
                 raise self.refused(key, value, "NUMA nodes are not taken over", fix)
-        if _limits(instance.resource_control):
+        if instance.resource_control:
             raise self.refused("resource_control", instance.resource_control, NO_LIMITS, REMOVE)
         if instance.offline:
             fix = f"let TiUP finish that (`tiup cluster prune`), or remove the server {IN_A_COPY}"
@@ -195,8 +216,7 @@ class Section:
         folders = [self.deployed(overall, one) for one in self.instances]
         binary = f"{self._common('deploy_dir', folders)}/bin/{self.component}-server"
         # What a server says itself comes last, as for TiUP.
-        own = {**dict(_flat(config)), **dict(_flat(self.instances[0].config))}
-        return {**ports, "binary": binary, "settings": own}
+        return {**ports, "binary": binary, "settings": {**config, **self.instances[0].config}}
 
     def port_of(self, instance: TiupInstance, kind: str) -> int:
         """Return the port that TiUP gives it; `client_port` is what PD's own is called."""
@@ -219,24 +239,6 @@ class Section:
         # Of several folders, which TiFlash alone uses, TiUP hands on the first.
         own = (instance.data_dir or shared).partition(",")[0]
         return posixpath.normpath(posixpath.join(self.deployed(overall, instance), own, "benchbook"))
-
-    def key_of(self, overall: TiupGlobal, instance: TiupInstance, rest: Sequence[str]) -> str:
-        """Return the topology's key for an inventory's, of which `rest` follows the name of the host or the system."""
-        kind, own = ".".join(rest[:1]), f"{self.component}_servers.*"
-        if kind == "user":
-            return "global.user"
-        if kind == "settings":
-            name = ".".join(rest[1:])
-            said = any(f"{name}.".startswith(f"{each}.") for each, _ in _flat(instance.config))
-            return ".".join([f"{own}.config" if said else f"server_configs.{self.component}", *rest[1:]])
-        called = {"address": ("host",), "workdir": ("data_dir", "deploy_dir"), "binary": ("deploy_dir",)}
-        if self.component == "pd":
-            called["port"] = ("client_port",)
-        for key in called.get(kind, (kind,)):
-            for where, part in ((own, instance), ("global", overall)):
-                if getattr(part, key, None):
-                    return f"{where}.{key}"
-        return ".".join([own, *rest])
 
     def _common(self, key: str, values: Sequence[object]) -> object:
         if len(set(values)) > 1:
@@ -262,7 +264,7 @@ def with_topology(values: Mapping[str, object], file: Path) -> Written:
     sections = _sections(topology, file)
     systems = _mapping(values.get("systems"))
     for section in sections:
-        imported = section.settings(topology.overall, topology.server_configs.get(section.component) or {})
+        imported = section.settings(topology.overall, getattr(topology.server_configs, section.component))
         systems[section.system] = {**imported, **_mapping(systems.get(section.system))}
     return {**values, "hosts": _hosts(values, topology.overall, sections), "systems": systems}
 
@@ -279,38 +281,13 @@ def _only_what_is_taken_over(overall: TiupGlobal, file: Path) -> None:
     elsewhere = "" if overall.listen_host in ANYWHERE else overall.listen_host
     refused = (
         ("enable_tls", overall.enable_tls, "TLS is not taken over"),
-        ("resource_control", _limits(overall.resource_control), NO_LIMITS),
+        ("resource_control", overall.resource_control, NO_LIMITS),
         ("pd_mode", overall.pd_mode, "PD as microservices is not taken over"),
         ("listen_host", elsewhere, "servers listen at their `host` here"),
     )
     for key, value, problem in refused:
         if value:
             raise BadInput(problem, file=file, key=f"global.{key}", value=value, fix=REMOVE)
-
-
-def _limits(said: Written | None) -> Written:
-    return dict(_flat(said or {}))
-
-
-def error_in_topology(problem: BadInput, values: Mapping[str, object], source: Path) -> BadInput:
-    """Return the error of an inventory with the key of the topology as its place. Raise BadInput."""
-    key = _key_in_topology(str(problem.key), values, source)
-    return BadInput(problem.problem, file=source, key=key, value=problem.value, fix=problem.fix)
-
-
-def _key_in_topology(key: str, values: Mapping[str, object], file: Path) -> str:
-    """Return the key in the topology `file` for one of the inventory; one that is not from there as it is."""
-    part, name, *rest = key.split(".")
-    topology, address = load_model(TiupTopology, file), _mapping(_mapping(values.get("hosts")).get(name)).get("address")
-    behind = [
-        (section, instance)
-        for section in _sections(topology, file)
-        for instance in section.instances
-        if (instance.host == address if part == "hosts" else section.system == name)
-    ]
-    # Of the servers of one host the first that has a port of SSH says it, unless one holds for all.
-    behind.sort(key=lambda each: not (topology.overall.ssh_port or each[1].ssh_port))
-    return behind[0][0].key_of(topology.overall, behind[0][1], rest) if behind else key
 
 
 def _hosts(values: Mapping[str, object], overall: TiupGlobal, sections: Sequence[Section]) -> Written:
@@ -353,12 +330,3 @@ def _of_topology(values: Mapping[str, object], overall: TiupGlobal, instance: Ti
 def _mapping(value: object) -> Written:
     """Return a copy; an empty one of what is no mapping, which the inventory's model refuses."""
     return dict(value) if isinstance(value, dict) else {}
-
-
-def _flat(config: Mapping[str, object], before: str = "") -> Iterator[tuple[str, object]]:
-    """Yield settings by full name: `{a: {b: 1}}` and `{a.b: 1}` are the same; one without a value is left out."""
-    for key, value in config.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{before}{key}.")
-        elif value is not None:
-            yield f"{before}{key}", value
