@@ -628,15 +628,17 @@ def test_a_key_that_is_known_by_an_alias_is_learnt_under_it(home: Home) -> None:
 
 
 @pytest.mark.parametrize("passphrase", ["", "open sesame"])
-def test_the_public_half_of_a_key_is_read_from_the_private_one_as_openssh_does(tmp_path: Path, passphrase: str) -> None:
+def test_a_key_is_told_by_its_public_half_which_a_locked_one_shows_too(tmp_path: Path, passphrase: str) -> None:
     key, public = tmp_path / "key", tmp_path / "key.pub"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-f", str(key)], check=True)
-    expected = public.read_text().split()[1]
-    assert expected in connection._public_half(key).split()
+    said = subprocess.run(["ssh-keygen", "-lf", str(public)], capture_output=True, text=True, check=True).stdout
+    expected = connection._fingerprint(public)
+    assert expected in said.split()
+    assert connection._fingerprint(key) == expected
     public.unlink()
-    assert connection._public_half(key) == expected
-    key.write_text(key.read_text().replace("OPENSSH", "RSA"))
-    assert connection._public_half(key) == ""
+    assert connection._fingerprint(key) == expected
+    key.write_text("no key")
+    assert connection._fingerprint(key) == ""
 
 
 def test_a_key_that_may_not_be_read_names_none_of_an_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -657,7 +659,7 @@ def test_a_key_that_may_not_be_read_names_none_of_an_agent(tmp_path: Path, monke
             with pytest.raises(PermissionError):
                 Path("folder/key").read_text(encoding="utf-8")
             assert not inventory_file.is_public_key(Path("folder/key"))
-            assert connection._public_half(Path("folder/key")) == ""
+            assert connection._fingerprint(Path("folder/key")) == ""
         finally:
             if as_another:
                 os.seteuid(0)

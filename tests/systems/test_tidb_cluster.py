@@ -283,7 +283,7 @@ def test_what_is_wrong_in_the_topology_has_its_line_and_its_key_there(
 def test_what_is_wrong_between_the_topology_and_the_inventory_is_said_of_both(home: Home) -> None:
     with pytest.raises(BadInput, match=r"mine\.yaml with topology\.yaml: systems\.pd\.port: two systems on one port"):
         read(home, {**TOPOLOGY, "tidb_servers": [{"host": "192.0.2.1", "port": 2379}]})
-    with pytest.raises(BadInput, match=r"mine\.yaml: hosts\.bench\.address"):
+    with pytest.raises(BadInput, match=r"mine\.yaml: line 4, hosts\.bench\.address"):
         read(home, hosts={"bench": {"address": "a b", "roles": ["client"]}})
 
 

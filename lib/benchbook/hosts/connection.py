@@ -8,8 +8,6 @@ takes this key and no other. Jump hosts are passed by `ssh -W`.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import logging
 import math
 import os
@@ -104,8 +102,7 @@ class _Trusted(paramiko.MissingHostKeyPolicy):
         self.trusted = trusted
 
     def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
-        digest = base64.b64encode(hashlib.sha256(key.asbytes()).digest()).decode().rstrip("=")
-        if f"SHA256:{digest}" != self.trusted.fingerprint:
+        if key.fingerprint != self.trusted.fingerprint:
             raise paramiko.BadHostKeyException(hostname, key, key)
 
 
@@ -484,11 +481,10 @@ def _own_key(inventory: Inventory, route: Route) -> dict[str, Any]:
     if not ssh.key:
         return {}
     path = resolve(ssh.key)
-    public = path if is_public_key(path) else Path(f"{path}.pub")
-    held = _in_agent(route, public.read_text(encoding="utf-8")) if route.agent and public.exists() else None
-    if held is not None:
-        return {"pkey": held}
-    if public == path:
+    held = [key for key in _Agent(route).get_keys() if key.fingerprint == _fingerprint(path)] if route.agent else []
+    if held:
+        return {"pkey": held[0]}
+    if is_public_key(path):
         raise _no_key(inventory, path, "this is a public key, and no agent holds its private half")
     try:
         paramiko.PKey.from_path(path)
@@ -527,34 +523,22 @@ class _Agent(AgentSSH):
             # One that does not answer has no keys, as for OpenSSH.
             agent.close()
             return
-        named = {word for key in route.keys for word in _public_half(key).split()}
-        keys = sorted(self._keys, key=lambda key: key.get_base64() not in named)
-        self._keys = tuple(key for key in keys if key.get_base64() in named or not route.identities_only)
+        named = set(map(_fingerprint, route.keys))
+        keys = sorted(self._keys, key=lambda key: key.fingerprint not in named)
+        self._keys = tuple(key for key in keys if key.fingerprint in named or not route.identities_only)
 
     def close(self) -> None:
         """End the connection, as paramiko asks for."""
         self._close()  # type: ignore[attr-defined]
 
 
-def _public_half(key: Path) -> str:
-    """Of its own file, else as it stands unlocked at the head of a private key (PROTOCOL.key of OpenSSH)."""
-    with suppress(OSError, ValueError):
-        public = key if is_public_key(key) else Path(f"{key}.pub")
-        if public.is_file():
-            return public.read_text(encoding="utf-8", errors="replace")
-        text = key.read_text(encoding="utf-8", errors="replace") if key.is_file() else ""
-        armoured = text.partition("-----BEGIN OPENSSH PRIVATE KEY-----")[2].partition("-----END")[0]
-        head = paramiko.Message(base64.b64decode(armoured).removeprefix(b"openssh-key-v1\0"))
-        # The cipher, its key derivation and the options of that; then how many keys follow.
-        for _ in range(3):
-            head.get_binary()
-        head.get_int()
-        return base64.b64encode(head.get_binary()).decode()
+def _fingerprint(key: Path) -> str:
+    """Return what ssh-keygen says of a key by its public half, which a locked private key shows too; "" without one."""
+    for file in filter(os.path.isfile, (f"{key}.pub", key)):
+        words = ["ssh-keygen", "-l", "-f", str(file)]
+        said = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stdout
+        return next(iter(re.findall(r"SHA256:[\w+/]+", said)), "")
     return ""
-
-
-def _in_agent(route: Route, public: str) -> paramiko.PKey | None:
-    return next((key for key in _Agent(route).get_keys() if key.get_base64() in public.split()), None)
 
 
 def _passphrase(inventory: Inventory, path: Path) -> str:

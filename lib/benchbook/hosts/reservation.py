@@ -110,7 +110,11 @@ class Lease:
         try:
             if not self.host.renew_lease(self.file, self.reservation.session):
                 self.lost = True
-                self.reservation.lose(self.host.name, self._taker())
+                self.reservation.lose(
+                    f"lost its reservation of {self.host.name} to {self._taker()}. This driver had given no sign of "
+                    f"life for longer than its lease of {self.host.inventory.ssh.lease_s:g} s (stopped, or cut off), "
+                    "so the host has ended what it ran there"
+                )
         finally:
             self._renewing.now = False
         self._renewed = began
@@ -120,9 +124,15 @@ class Lease:
         return _in_words(json.loads(held)) if held else "another driver, which has ended by now"
 
     def end_with_boot(self) -> None:
-        """Note that the host was started anew, with which every reservation there ends; raise ReservationLost."""
+        """Raise ReservationLost, for the host was started anew, with which every reservation there ends.
+
+        What `tune` had set is gone as well: what is measured from here on would be measured on another host.
+        """
         self.lost = True
-        self.reservation.end_with_boot(self.host.name)
+        self.reservation.lose(
+            f"host {self.host.name} was started anew (rebooted) during the run: all that ran there is gone, and what "
+            "was set there for the run. Run the same again: only what is missing is run"
+        )
 
 
 class Reservation:
@@ -164,23 +174,9 @@ class Reservation:
         for name, problem in failed.items():
             raise ConnectionLost(f"{name}: it does not say whether it is still reserved for this driver: {problem}")
 
-    def lose(self, name: str, taker: str) -> None:
+    def lose(self, why: str) -> None:
         """Raise ReservationLost; from here on, every host of the session does."""
-        self._lost = (
-            f"lost its reservation of {name} to {taker}. This driver had given no sign of life for longer than its "
-            f"lease of {self.inventory.ssh.lease_s:g} s (stopped, or cut off), so the host has ended what it ran there"
-        )
-        self.check()
-
-    def end_with_boot(self, name: str) -> None:
-        """Raise ReservationLost; from here on, every host of the session does.
-
-        What `tune` had set is gone as well: what is measured from here on would be measured on another host.
-        """
-        self._lost = (
-            f"host {name} was started anew (rebooted) during the run: all that ran there is gone, and what was set "
-            "there for the run. Run the same again: only what is missing is run"
-        )
+        self._lost = why
         self.check()
 
     def check(self) -> None:

@@ -8,14 +8,13 @@ from contextlib import suppress
 import psutil
 
 from benchbook.errors import BenchbookError
+from benchbook.hosts.endpoint import bracketed
 from benchbook.hosts.host import Host
 from benchbook.hosts.timeouts import PORT_USERS_S
 
 _TAKEN = re.compile("address already in use", re.IGNORECASE)
-# Not of `"id":20568`. Behind colons stand times as well, and, in a trace, lines of source.
-_PORT = re.compile(r"(?:\bport[: ]+|(?<!\"):)(\d{2,5})\b", re.IGNORECASE)
-_TIME = re.compile(r"\d{1,2}:\d\d:\d\d|[+-]\d\d:\d\d\b")
-_HINT = re.compile(r"\bport[: ]+(\d{2,5})\b", re.IGNORECASE)
+# How `ss` writes all addresses.
+_ANY = ("*", "0.0.0.0", "[::]")
 # What `ss -p` says of a socket: users:(("redis-server",pid=123,fd=6)).
 _USER = re.compile(r'\(\("([^"]*)",pid=(\d+)')
 UNKNOWN = "another program (of another user, who alone can see which)"
@@ -33,30 +32,19 @@ def here(address: str, port: int) -> str:
 
 
 def in_words(host: Host, said: str) -> str:
-    """Return which port, of what a server printed before it died, is taken and by whom; empty where none is."""
-    port = _port(said)
-    if port is None:
+    """Return which port that a server named before it died is taken, and by whom; "" where none is."""
+    if not _TAKEN.search(said):
         return ""
-    fix = "Fix: stop that process, or give the system another port in the inventory"
-    return f"port {port} of {host.name} is taken by {_there(host, port)}. {fix}"
-
-
-def _port(said: str) -> int | None:
-    """Return the port that is taken: the last one before the words that say so, else the one another line speaks of."""
-    before = [line[: found.start()] for line in said.splitlines() if (found := _TAKEN.search(line))]
-    named = [port for part in before for port in _PORT.findall(_TIME.sub("", part))]
-    named = named or (_HINT.findall(said) if before else [])
-    return int(named[-1]) if named else None
-
-
-def _there(host: Host, port: int) -> str:
     try:
-        said = host.run(["ss", "-ltnpH", f"sport = :{port}"], check=False, timeout=PORT_USERS_S).stdout
+        listening = host.run(["ss", "-ltnpH"], check=False, timeout=PORT_USERS_S).stdout
     except BenchbookError:
         # That a server died is what matters; who has its port is only good to know.
-        return UNKNOWN
-    users = [
-        line for line in said.splitlines() if f"{host.address}:{port} " in line or "*:" in line or "0.0.0.0:" in line
-    ]
-    found = _USER.search("\n".join(users or said.splitlines()))
-    return f"process {found.group(2)} ({found.group(1)})" if found else UNKNOWN
+        return ""
+    for line in listening.splitlines():
+        address, _, port = line.split()[3].rpartition(":")
+        if address in (bracketed(host.address), *_ANY) and re.search(rf"\b{port}\b", said):
+            found = _USER.search(line)
+            who = f"process {found[2]} ({found[1]})" if found else UNKNOWN
+            fix = "Fix: stop that process, or give the system another port in the inventory"
+            return f"port {port} of {host.name} is taken by {who}. {fix}"
+    return ""
