@@ -7,7 +7,6 @@ import getpass
 import json
 import os
 import platform
-import pty
 import re
 import shutil
 import subprocess
@@ -19,7 +18,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from kit import ROOT, until
+from kit import until
 from sshd import PORT, SFTP_SERVER, Server, Variant, full_agent, new_key, other_shell, serving
 
 from benchbook.errors import BadInput, HostUnusable, OutputNotParseable, ReservationLost, WorkloadFailed
@@ -510,60 +509,10 @@ def test_a_key_with_a_passphrase_comes_from_the_agent(locked: Server, agent: Non
     assert hello(locked.inventory(key=str(tmp_path / "only.pub"))) == "hello\n", "its public half names it as well"
 
 
-def test_a_passphrase_comes_from_the_variable_that_the_inventory_names(
-    locked: Server, no_agent: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    inventory = locked.inventory(passphrase_env="TEST_PASSPHRASE")
-    said = refused(inventory)
-    assert "ssh.passphrase_env: the key has a passphrase, and the environment variable" in said
-    monkeypatch.setenv("TEST_PASSPHRASE", "open says me")
-    wrong = refused(inventory)
-    assert "ssh.passphrase_env: the passphrase does not open this key" in wrong
-    assert "open says me" not in wrong
-    monkeypatch.setenv("TEST_PASSPHRASE", "open sesame")
-    assert hello(inventory) == "hello\n"
-
-
-def test_a_passphrase_that_nobody_can_be_asked_for(locked: Server, no_agent: None) -> None:
+def test_a_key_with_a_passphrase_that_no_agent_holds(locked: Server, no_agent: None) -> None:
     said = refused(locked.inventory())
-    assert "ssh.key: the key has a passphrase, and there is nobody to ask for it" in said
+    assert "ssh.key: the key has a passphrase, and no agent holds it" in said
     assert "Fix: load the key into an agent (ssh-add)" in said
-
-
-ASKING = """
-import sys
-from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.host import Host
-inventory = Inventory.model_validate_json(sys.argv[1])
-for name in ("one", "two"):
-    host = Host(inventory, "db")
-    print(host.run(["echo", "hello", name]).stdout)
-    host.close()
-"""
-
-
-def test_a_passphrase_is_asked_for_once_on_a_terminal(locked: Server, no_agent: None) -> None:
-    ours, theirs = pty.openpty()
-    asked = subprocess.Popen(
-        [sys.executable, "-c", ASKING, locked.inventory().model_dump_json()],
-        stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "lib")},
-    )  # fmt: skip
-    os.close(theirs)
-    said = b""
-    try:
-        while b"hello two" not in said:
-            chunk = os.read(ours, 1000)
-            if b"Passphrase of" in chunk:
-                os.write(ours, b"open sesame\n")
-            said += chunk
-    finally:
-        asked.kill()
-        asked.wait()
-        os.close(ours)
-    assert said.count(b"Passphrase of") == 1
-    assert b"hello one" in said
-    assert b"open sesame" not in said
 
 
 @pytest.mark.parametrize(

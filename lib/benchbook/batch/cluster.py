@@ -295,7 +295,7 @@ def _login(host: Host) -> dict[str, Any]:
     if user := host.host.user or ssh.user:
         options["username"] = user
     if ssh.key:
-        options |= {"client_keys": [str(resolve(ssh.key))], "passphrase": os.environ.get(ssh.passphrase_env or "")}
+        options |= {"client_keys": [str(resolve(ssh.key))]}
     return options
 
 

@@ -15,12 +15,8 @@ import re
 import shlex
 import socket
 import subprocess
-import threading
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from getpass import getpass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -35,7 +31,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_r
 from benchbook.errors import BadInput, HostUnusable
 from benchbook.hosts.endpoint import at
 from benchbook.hosts.inventory import Inventory, is_public_key
-from benchbook.hosts.lab_host import hidden_at, lab_host
+from benchbook.hosts.lab_host import lab_host
 from benchbook.hosts.openssh import agent_socket, key_file, proxy_command, ssh_settings
 from benchbook.hosts.timeouts import KEEPALIVE_S, silence_s
 from benchbook.paths import resolve
@@ -153,7 +149,7 @@ def _options(inventory: Inventory) -> tuple[str, ...]:
         "RemoteCommand=none",
         *("ClearAllForwardings=yes", "PermitLocalCommand=no", f"ConnectTimeout={math.ceil(ssh.connect_timeout_s)}"),
     ]
-    if not ssh.config or "known_hosts" in ssh.model_fields_set:
+    if _own_known(inventory):
         known = str(resolve(ssh.known_hosts)).replace("%", "%%")
         settings += [f'UserKnownHostsFile="{known}"', "GlobalKnownHostsFile=/dev/null"]
     config = _config_file(inventory)
@@ -253,12 +249,12 @@ _REASONS = (
     (
         "REVOKED HOST KEY|is revoked|marked as revoked",
         "the host key is revoked",
-        "give the host a new key, and put its line into {known}",
+        "give the host a new key, and {learn}",
     ),
     (
         "HOST IDENTIFICATION HAS CHANGED",
         "the host key is not the one that is known",
-        "if the host was reinstalled, replace its line in {known}; otherwise somebody is in between",
+        "if the host was reinstalled, take its line out of known_hosts, and {learn}; otherwise somebody is in between",
     ),
     ("host key is known for|[Hh]ost key verification failed", "the host key is not known", "{learn}"),
     (
@@ -299,41 +295,20 @@ def _refused(
     _, problem, fix = next(reason for reason in _REASONS if re.search(reason[0], text))
     which = "on the way there, " if route.gateway and of_jumps else ""
     last = _last_words(said) or "no answer"
-    login = shlex.join(["-p", str(route.port), "-l", route.user, route.options[-1]])
-    by_hand = f"ssh -F {inventory.ssh.config or 'none'} {login}"
-    known = _known_hosts(inventory, route)
-    scan = f"ssh-keyscan -p {route.port} {route.hostname}"
-    if alias := _alias_of_key(inventory, route):
-        scan = f"{scan} | sed 's/^[^ ]*/{alias}/'"
-    learn = f"check it, then `{scan} >> {shlex.quote(known)}`"
-    if known in {os.devnull, "none"}:
-        learn = f"this ssh_config keeps no keys (UserKnownHostsFile {known}): name a file in ssh.known_hosts of the "
-        learn += f"inventory, and write the key into it (`{scan}`, checked)"
-    elif route.gateway:
-        learn = f"log in once by `{by_hand}`, and check what it asks"
-    fix = fix.format(known=known, learn=learn, by_hand=by_hand)
-    from_here = not route.gateway and not inventory.lab
-    if "refused" in text and from_here and (hidden := hidden_at(route.hostname, route.port)):
-        problem = f"{hidden} is a lab's, in a network of its own that only its own project reaches"
-        fix = (
-            f"run this in its project ({hidden.parents[2]}), with the lab's own inventory; or correct address and port"
-        )
+    known = ["-o", f"UserKnownHostsFile={resolve(inventory.ssh.known_hosts)}"] if _own_known(inventory) else []
+    login = ["-p", str(route.port), "-l", route.user, route.options[-1]]
+    by_hand = shlex.join(["ssh", "-F", inventory.ssh.config or "none", *known, *login])
+    learn = f"log in once by `{by_hand}`, and check what it asks"
+    if not known:
+        learn += "; if this ssh_config keeps no keys (UserKnownHostsFile /dev/null), name a file as ssh.known_hosts"
+    fix = fix.format(learn=learn, by_hand=by_hand)
     what = f"{which}{problem} ({last})"
     return inventory.unusable(name, what, value=str(route), fix=fix)
 
 
-def _known_hosts(inventory: Inventory, route: Route) -> str:
-    """Return the file that a new key of a host would go to. ssh tells several in one line, without their quotes."""
-    if not inventory.ssh.config or "known_hosts" in inventory.ssh.model_fields_set:
-        return str(resolve(inventory.ssh.known_hosts))
-    settings = _settings(inventory, route.options[:-2], route.options[-1])
-    return settings.get("userknownhostsfile", [str(resolve(inventory.ssh.known_hosts))])[0].split()[0]
-
-
-def _alias_of_key(inventory: Inventory, route: Route) -> str:
-    """Return the HostKeyAlias by which known_hosts has the host's key, "" without one."""
-    found = _settings(inventory, route.options[:-2], route.options[-1]) if inventory.ssh.config else {}
-    return found.get("hostkeyalias", [""])[0]
+def _own_known(inventory: Inventory) -> bool:
+    """Return whether the inventory's own file of host keys counts, and not that of an ssh_config."""
+    return not inventory.ssh.config or "known_hosts" in inventory.ssh.model_fields_set
 
 
 _SAYS_LITTLE = re.compile(
@@ -379,7 +354,7 @@ def _login_refused(
 def open_connection(inventory: Inventory, name: str, route: Route, trusted: HostKey) -> fabric.Connection:
     """Return an open connection to a host. Raise HostUnusable where it refuses, or shows another key than `trusted`."""
     ssh = inventory.ssh
-    own_key = _own_key(inventory, route)
+    own_key = _held_key(inventory, route)
     # What may not be read is passed over, as by OpenSSH.
     keys = [key for key in route.keys if os.access(key, os.R_OK) and key.is_file() and not is_public_key(key)]
     connection = fabric.Connection(
@@ -475,8 +450,8 @@ def _keep_alive(connection: fabric.Connection, silent_s: float) -> None:
         connection.transport.sock.setsockopt(socket.IPPROTO_TCP, _TCP_USER_TIMEOUT, int(silent_s * 1000))
 
 
-def _own_key(inventory: Inventory, route: Route) -> dict[str, Any]:
-    """What paramiko needs for the inventory's key beside its file: the agent that holds it, or its passphrase."""
+def _held_key(inventory: Inventory, route: Route) -> dict[str, Any]:
+    """Return the inventory's key where an agent holds it. Raise BadInput for a file that cannot be read without one."""
     ssh = inventory.ssh
     if not ssh.key:
         return {}
@@ -488,9 +463,9 @@ def _own_key(inventory: Inventory, route: Route) -> dict[str, Any]:
         raise _no_key(inventory, path, "this is a public key, and no agent holds its private half")
     try:
         paramiko.PKey.from_path(path)
-    except (paramiko.PasswordRequiredException, TypeError):
+    except (paramiko.PasswordRequiredException, TypeError) as problem:
         # TypeError is what `cryptography` says of a key that is locked.
-        return {"passphrase": _passphrase(inventory, path)}
+        raise _no_key(inventory, path, "the key has a passphrase, and no agent holds it") from problem
     except (OSError, ValueError, paramiko.SSHException, UnknownKeyType) as problem:
         raise _no_key(inventory, path, f"this is no private key that the kit can read ({problem})") from problem
     return {}
@@ -503,8 +478,8 @@ def _no_key(inventory: Inventory, path: Path, problem: str) -> BadInput:
         key="ssh.key",
         # A path is shown even where its key may hold a secret.
         value=path,
-        fix="name the private key's file, in OpenSSH's own format (`ssh-keygen -p -f FILE` converts it); "
-        "or load it into an agent (ssh-add)",
+        fix="load the key into an agent (ssh-add); or name the private key's file, in OpenSSH's own format "
+        "(`ssh-keygen -p -f FILE` converts it)",
     )
 
 
@@ -539,37 +514,3 @@ def _fingerprint(key: Path) -> str:
         said = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stdout
         return next(iter(re.findall(r"SHA256:[\w+/]+", said)), "")
     return ""
-
-
-def _passphrase(inventory: Inventory, path: Path) -> str:
-    """From the variable that the inventory names; else it is asked for on a terminal, once in a process."""
-    variable = inventory.ssh.passphrase_env
-    where: dict[str, Any] = {"file": inventory.file, "key": "ssh.passphrase_env" if variable else "ssh.key"}
-    if variable and variable in os.environ:
-        said = os.environ[variable]
-    elif not variable and os.isatty(0):
-        with _asking:
-            said = _asked(path)
-    else:
-        raise BadInput(
-            "the key has a passphrase, and the environment variable that should hold it is not set"
-            if variable
-            else "the key has a passphrase, and there is nobody to ask for it",
-            value=variable or path,
-            fix="load the key into an agent (ssh-add), or export the variable that ssh.passphrase_env names",
-            **where,
-        )
-    for kind in (paramiko.Ed25519Key, paramiko.ECDSAKey, paramiko.RSAKey):
-        with suppress(ValueError, paramiko.SSHException):
-            kind.from_private_key_file(str(path), said)
-            return said
-    fix = "correct the passphrase, or load the key into an agent (ssh-add)"
-    raise BadInput("the passphrase does not open this key", value=path, fix=fix, **where)
-
-
-_asking = threading.Lock()
-
-
-@lru_cache
-def _asked(path: Path) -> str:
-    return getpass(f"Passphrase of {path}: ")

@@ -13,18 +13,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 import fabric
 import paramiko
 import psutil
 from fabric.tunnels import Tunnel
 from invoke.exceptions import CommandTimedOut, ThreadException
-from tenacity import Retrying
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception_type,
+    stop_after_attempt,
+    stop_after_delay,
+    stop_all,
+    wait_exponential,
+)
 
 from benchbook.errors import (
     BenchbookError,
     ConnectionLost,
+    HostUnreachable,
     HostUnusable,
     RemoteFailed,
     TrialFailed,
@@ -38,8 +47,15 @@ from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.lab_host import ACCOUNT, lab_host
 from benchbook.hosts.preflight import NO_SPACE, HostProbe, disk_refusal
-from benchbook.hosts.retry import retrying
-from benchbook.hosts.timeouts import BROKEN_S, COMMAND_S, FORWARD_S, REMOVED_S, silence_s
+from benchbook.hosts.timeouts import (
+    BROKEN_S,
+    COMMAND_S,
+    FORWARD_S,
+    LONGEST_RETRY_S,
+    REMOVED_S,
+    RETRY_S,
+    silence_s,
+)
 
 T = TypeVar("T")
 
@@ -554,6 +570,34 @@ class Host:
         """
         line = f"grep -qF {quote([session])} {quote([file])} && touch -c {quote([file])}"
         return self._run(self.connect(), line, COMMAND_S).ok
+
+
+def retrying(
+    name: str,
+    lease_s: float,
+    *,
+    left_s: float | None = None,
+    again: type[BenchbookError] = ConnectionLost,
+    attempts: int = 2,
+) -> Retrying:
+    """Return what calls a step, and calls it again where it raises `again`: what may be done twice, within the lease.
+
+    Raise HostUnreachable after the lease, or what is left of it.
+    """
+
+    def give_up(state: RetryCallState) -> NoReturn:
+        problem = state.outcome.exception() if state.outcome else None
+        raise HostUnreachable(
+            f"host {name} is unreachable, for longer than its lease of {lease_s:g} s: {problem}"
+        ) from problem
+
+    return Retrying(
+        retry=retry_if_exception_type(again),
+        # A driver that was itself stopped for longer finds its connection gone, and not the host.
+        stop=stop_all(stop_after_attempt(attempts), stop_after_delay(lease_s if left_s is None else left_s)),
+        wait=wait_exponential(RETRY_S, max=LONGEST_RETRY_S),
+        retry_error_callback=give_up,
+    )
 
 
 def with_retry(step: Callable[[Host], T]) -> Callable[[Host], T]:

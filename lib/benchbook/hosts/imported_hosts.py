@@ -32,7 +32,7 @@ _NOT_TAKEN = {
     **dict.fromkeys(("ansible_ssh_common_args", "ansible_ssh_extra_args", "ansible_ssh_args"), _IN_SSH_CONFIG),
     "ansible_paramiko_proxy_command": _IN_SSH_CONFIG,
     **dict.fromkeys(("ansible_password", "ansible_ssh_pass", "ansible_ssh_password"), "let a key log in, as `ssh.key`"),
-    "ansible_ssh_private_key_passphrase": "hold the key in an agent, or name a variable as `ssh.passphrase_env`",
+    "ansible_ssh_private_key_passphrase": "hold the key in an agent (ssh-add)",
 }
 _SECRET = re.compile("pass")
 _CONNECTIONS = ("ssh", "smart", "paramiko", "paramiko_ssh", "ansible.builtin.ssh")

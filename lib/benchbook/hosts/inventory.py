@@ -85,13 +85,12 @@ class Ssh(Strict):
     """How hosts are reached. Paths are relative to the project folder; `user` defaults to who runs the kit.
 
     `config` is an ssh_config of yours, with jump hosts (ProxyJump), aliases and keys; without it none is read.
-    `passphrase_env` names the environment variable that holds the passphrase of `key`, where no agent holds the key.
+    A `key` that has a passphrase comes from an agent.
     """
 
     user: Account | None = None
     port: Port = 22
     key: Location | None = None
-    passphrase_env: Variable | None = None
     known_hosts: Location = "~/.ssh/known_hosts"
     config: Location | None = None
     connect_timeout_s: float = Field(10.0, gt=0, le=600, allow_inf_nan=False)

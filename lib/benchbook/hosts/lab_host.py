@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import re
 import socket
 import subprocess
 import sys
@@ -35,9 +34,6 @@ address, port, timeout = sys.argv[1:]
 there = socket.create_connection((address, int(port)), float(timeout))
 socket.send_fds(socket.socket(fileno=0), [b"."], [there.fileno()])
 """
-
-# The title of an sshd of a lab, as `lab` starts it.
-_STARTED = re.compile(r"sshd: \S*sshd -f (/.+/sshd_config) -E ")
 
 ACCOUNT = "benchbook"
 MAKE_ACCOUNT = f"useradd --system --user-group --no-create-home --home-dir / --shell /bin/sh --password '*' {ACCOUNT}"
@@ -100,22 +96,6 @@ def lab_host(inventory: Inventory, name: str) -> LabHost:
     host = inventory.hosts[name]
     folder = paths.lab_dir() / inventory.name / name
     return LabHost(name, host.ssh_address or host.address, host.ssh_port or inventory.ssh.port, folder)
-
-
-def hidden_at(address: str, port: int) -> Path | None:
-    """Return the folder of a lab host that listens there in a network of its own, of this user's; None without one."""
-    for process in psutil.process_iter(["cmdline"]):
-        started = _STARTED.match(" ".join(process.info["cmdline"] or []))
-        try:
-            # Of another user's process this is not told, and what its title names is not opened.
-            if not started or Path(f"/proc/{process.pid}/ns/net").samefile("/proc/self/ns/net"):
-                continue
-            config = Path(started[1])
-            if config.read_text().startswith(f"ListenAddress {address}:{port}\n"):
-                return config.parent
-        except OSError:
-            continue
-    return None
 
 
 def in_new_network(words: list[str]) -> list[str]:
