@@ -19,7 +19,7 @@ CAMPAIGN ?=
 # The systems that are built or fetched before the tests, so that no test waits for a compiler or a package.
 TEST_SYSTEMS ?= tidb dtm mongo dm mysql57 mysql8 pd unistore etcd gotpc
 PYTEST_ARGS ?=
-# More for `make faults`, as "--seed 7 --rounds 40 --budget 1h".
+# More for `make faults`, as "--seed 7 --rounds 40 --budget 60" (minutes).
 FAULTS_ARGS ?=
 # More for JupyterLab, as --port=8899.
 JUPYTER_ARGS ?=

@@ -17,7 +17,6 @@ from fault_campaign.catalogue import Fault, Phase
 from fault_campaign.draw import PlannedRound
 from fault_campaign.home import LEASE_S
 from kit import ROOT, Home, until
-from rich.console import Console
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
@@ -39,7 +38,7 @@ def planned() -> list[PlannedRound]:
 
 
 def test_what_must_hold_holds_whatever_breaks() -> None:
-    found = list(faults_command.played(planned(), 120, 2, Console(quiet=True)))
+    found = list(faults_command.played(planned(), 120))
     told = "\n".join(map(faults_command.in_words, found))
     assert [one.outcome for one in found] == ["held"] * len(found), told
     assert len(found) >= 2, "the budget lets some rounds be played"

@@ -34,7 +34,7 @@ Wait = Callable[[Callable[[], bool], float], bool]
 
 @dataclass(frozen=True)
 class Inflictor:
-    """`wait(condition, seconds)` returns whether the condition came true in time; it raises when all is to end."""
+    """`wait(condition, seconds)` returns whether the condition came true in time."""
 
     planned: PlannedRound
     signs: RunSigns

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,12 +14,11 @@ from pathlib import Path
 
 from benchbook.errors import BenchbookError
 from fault_campaign import catalogue, checker, process_table, small_disks
-from fault_campaign.checker import KeptRecords, RoundSeen, RunSeen
+from fault_campaign.checker import KeptRecords, RoundSeen, RunSeen, Violation
 from fault_campaign.draw import PlannedRound
 from fault_campaign.home import INVENTORY, LEASE_S, REPORT, TIME_S, RoundHome, free_net
 from fault_campaign.inflict import Inflictor
 from fault_campaign.moments import RunSigns
-from fault_campaign.results import Broken, RoundResult
 from fault_campaign.second_driver import SecondDriver
 from fault_campaign.watch import Lookout
 
@@ -34,16 +32,37 @@ RERUNS = 2
 _TAIL = 3000
 
 
-class RoundsEnded(BenchbookError):
-    """The rounds were interrupted: this one is broken off and cleaned up."""
+@dataclass(frozen=True)
+class RoundResult:
+    """One round. `outcome`: held, violated, or missed (nothing was `hit`: it was not there any more, and all held).
+
+    `exits`: exit status of each run, null for one that had to be ended; `clean_s`: seconds from the end of the run
+    with the fault until nothing of it was alive on the hosts; `said`: what each run printed last, where it is needed.
+    """
+
+    round: int
+    phase: str
+    fault: str
+    place: str
+    moment: str
+    records: int
+    held_s: float
+    hit: bool
+    outcome: str
+    exits: list[int | None]
+    trials_lost: int
+    clean_s: float
+    seconds: float
+    violations: list[Violation]
+    said: list[str]
 
 
-def play(planned: PlannedRound, folder: Path, over: threading.Event) -> RoundResult:
-    """Play a round in a new folder, which is gone afterwards. Raises RoundsEnded once `over` is set."""
+def play(planned: PlannedRound, folder: Path) -> RoundResult:
+    """Play a round in a new folder, which is gone afterwards, whatever interrupts it."""
     with free_net() as net:
         home = RoundHome(folder, net)
         try:
-            return _Playing(planned, home, over).play()
+            return _Playing(planned, home).play()
         finally:
             clean_up(home)
 
@@ -73,7 +92,6 @@ class _Playing:
 
     planned: PlannedRound
     home: RoundHome
-    over: threading.Event
     runs: list[RunSeen] = field(default_factory=list)
     kept: KeptRecords = field(default_factory=KeptRecords)
     command_lines: set[str] = field(default_factory=set)
@@ -90,8 +108,7 @@ class _Playing:
         if self.second:
             told = self.second.output.read_text(errors="replace")
             self.runs.append(RunSeen("the second driver", self.second.process.returncode, told, may_refuse=True))
-        found = [Broken(invariant=v.invariant, what=v.what) for v in checker.check(self._round(left))]
-        return self._result(hit, found, clean_s, time.monotonic() - began)
+        return self._result(hit, checker.check(self._round(left)), clean_s, time.monotonic() - began)
 
     # -- its steps ------------------------------------------------------------------------------------------------
 
@@ -176,13 +193,12 @@ class _Playing:
     # -- what it is made of ---------------------------------------------------------------------------------------
 
     def wait(self, condition: Callable[[], bool], seconds: float, every_s: float = LOOK_EVERY_S) -> bool:
-        """Whether the condition came true within so many seconds. Raises RoundsEnded."""
+        """Whether the condition came true within so many seconds."""
         ends = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > ends:
                 return False
-            if self.over.wait(every_s):
-                raise RoundsEnded("interrupted")
+            time.sleep(every_s)
         return True
 
     def _await(self, run: subprocess.Popen[bytes]) -> int | None:
@@ -232,18 +248,17 @@ class _Playing:
             rewritten=self.kept.said,
         )
 
-    def _result(self, hit: bool, found: list[Broken], clean_s: float, seconds: float) -> RoundResult:
+    def _result(self, hit: bool, found: list[Violation], clean_s: float, seconds: float) -> RoundResult:
         fault, asked = self.planned.fault, self.planned
         said = [f"{run.what} ({run.status}): {run.output[-_TAIL:]}" for run in self.runs] if found else []
         reasons = checker.reasons(self.home.home) if found else []
         return RoundResult(
             round=asked.number,
             phase=asked.phase,
-            fault=fault.kind,
-            target=fault.target or (asked.place if fault.kind != catalogue.SECOND else ""),
+            fault=str(fault),
+            place=asked.place,
             moment=asked.moment.name,
             records=asked.records,
-            place=asked.place,
             held_s=asked.held_s,
             hit=hit,
             outcome="violated" if found else "held" if hit else "missed",
