@@ -410,12 +410,6 @@ def test_a_job_whose_host_is_another_s_is_not_started_and_one_that_runs_is_ended
     assert not (tmp_path / "load-2" / "password").exists()
 
 
-def test_a_reservation_that_nobody_touches_ends_the_job(tmp_path: Path) -> None:
-    job = tmp_path / "load-1"
-    run("start", described(job, "sh", "-c", "trap '' TERM; sleep 300 & wait; wait", lease_s=1, grace_s=0.2))
-    assert (ended(job)["reason"], ended(job)["signal"]) == ("lease", 9)
-
-
 def test_what_a_driver_left_is_ended_named_and_removed_and_one_s_own_is_not(tmp_path: Path) -> None:
     theirs, mine = tmp_path / "jobs" / "load-1", tmp_path / "jobs" / "load-2"
     theirs.parent.mkdir()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -70,13 +68,6 @@ def loads(home: Home) -> list[psutil.Process]:
     return home.processes("agent.py", "start")
 
 
-def silent_s(driver: Driver) -> float:
-    """Seconds since this driver has given a sign of life, by the file that it touches."""
-    files = Path(f"/tmp/benchbook-{os.geteuid()}").glob("*.host")
-    held = [file for file in files if json.loads(file.read_text())["holder"]["pid"] == driver.pid]
-    return time.time() - max(file.stat().st_mtime for file in held)
-
-
 # -- at the same moment, and during the other's start-up --------------------------------------------------------------
 
 
@@ -101,17 +92,6 @@ def test_of_two_drivers_started_at_the_same_moment_one_runs_and_the_other_is_tol
     assert again.leave() == 0
 
 
-def test_a_driver_that_arrives_during_anothers_start_up_is_refused(
-    first: Home, second: Home, drive: Callable[..., Driver]
-) -> None:
-    starting = drive(first, SHORT, BOTH)
-    assert starting.hear() == "reserved", "and it has no job yet"
-    for host, arriving in {host: drive(second, ELSEWHERE, host) for host in ("db1", "executor")}.items():
-        assert f"hosts.{host}: the host is reserved by " in arriving.hear()
-        assert arriving.status() == 2
-    assert starting.leave() == 0
-
-
 def test_the_command_refuses_early_and_leaves_the_others_lab_alone(
     first: Home, second: Home, drive: Callable[..., Driver], lab: Inventory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,23 +110,6 @@ def test_the_command_refuses_early_and_leaves_the_others_lab_alone(
 
 
 # -- stalled, and dead ------------------------------------------------------------------------------------------------
-
-
-def test_a_driver_stalled_for_less_than_its_lease_keeps_its_hosts(
-    first: Home, second: Home, drive: Callable[..., Driver], net: str
-) -> None:
-    first.write(f"env/hosts/{SHORT}.yaml", short(net, first, lease_s=16))
-    stalled = drive(first, SHORT, "db1").loading()
-    os.kill(stalled.pid, signal.SIGSTOP)
-    arriving = drive(second, ELSEWHERE, "db1")
-    # Half of its lease: what else this machine does must not stall this test for the other half.
-    until(lambda: silent_s(stalled) > 8, "8 of 16 s of silence")
-    assert arriving.process.is_alive(), "it watches"
-    os.kill(stalled.pid, signal.SIGCONT)
-    assert f"process {stalled.pid}" in arriving.hear()
-    assert arriving.status() == 2
-    assert len(loads(first)) == 1
-    assert stalled.leave() == 0
 
 
 def test_a_driver_stalled_for_longer_loses_jobs_and_hosts_and_says_so_when_it_continues(

@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from database import Database
 from kit import Home, processes_of, until
 
 from benchbook import notebook_run
-from benchbook.errors import BadInput, BenchbookError, ConnectionLost, HostUnreachable, HostUnusable, RemoteFailed
+from benchbook.errors import BadInput, BenchbookError, ConnectionLost, HostUnusable, RemoteFailed
 from benchbook.hosts import agent, capacity, host_facts
 from benchbook.hosts import lab as labs
 from benchbook.hosts.agent import Command, Ended, Job, agent_on
@@ -267,11 +266,6 @@ def test_a_command_that_prints_all_the_time_is_given_up_in_time(host: Host) -> N
         host.run(["sh", "-c", "while :; do echo still here; sleep 0.01; done"], timeout=0.5)
 
 
-def test_the_user_s_shell_profile_changes_nothing(host: Host) -> None:
-    names = {line.split("=")[0] for line in host.run("env").stdout.splitlines()}
-    assert names <= {"HOME", "USER", "LC_ALL", "PATH", "PWD", "SHLVL", "_"}
-
-
 def test_a_missing_program_is_named_with_its_package(host: Host) -> None:
     assert host.which("sh", "no-such-program").keys() == {"sh"}
     with pytest.raises(HostUnusable, match=r"no-such is not on host db1 .*apt-get install a-package"):
@@ -452,15 +446,6 @@ def test_a_command_may_run_below_its_job_so_that_what_it_writes_beside_itself_go
     assert host.read(f"{job.folder}/beside") == b"left\n"
 
 
-def test_a_command_is_started_with_no_signal_blocked_or_ignored(session: Session) -> None:
-    job = session.start(session.hosts["db1"], "test", command("cat", "/proc/self/status"))
-    assert job.wait().exit == 0
-    fields = dict(line.split(":\t", 1) for line in job.stdout().decode().splitlines())
-    # Signals 32 and 33 are the C library's: where whoever runs these tests ignores them, nobody can undo it.
-    settable = ~(1 << 31 | 1 << 32)
-    assert (int(fields["SigBlk"], 16) & settable, int(fields["SigIgn"], 16) & settable) == (0, 0)
-
-
 def test_a_program_that_is_not_there_and_a_signal_are_told_apart(session: Session) -> None:
     missing = session.start(session.hosts["db1"], "test", command("no-such-program"))
     assert missing.wait().exit == 127
@@ -509,19 +494,6 @@ def test_a_job_lives_for_as_long_as_its_lease_is_renewed(lab: Inventory) -> None
         job = opened.start(opened.hosts["db1"], "test", command("sh", "-c", "sleep 9; echo survived"))
         ended = job.wait()
         assert (ended.reason, job.stdout()) == ("exited", b"survived\n")
-
-
-def test_a_driver_that_comes_back_too_late_is_told(lab: Inventory) -> None:
-    host = Host(changed(lab, lease_s=5), "db1")
-    job = start(host, command("sleep", "300"))
-    assert host._known is not None
-    route, key = host._known
-    host._known = replace(route, port=2299), key  # from here on nobody answers
-    host.close()
-    with pytest.raises(HostUnreachable, match="host db1 is unreachable, for longer than its lease of 5 s"):
-        job.wait()
-    host._known = route, key
-    assert until(job.status, "the host ends it").reason == "lease"
 
 
 def test_stop_ends_grandchildren_too_and_says_who_asked(session: Session) -> None:
@@ -640,19 +612,6 @@ def test_what_a_job_was_granted_for_its_end_goes_with_its_driver(lab: Inventory)
     assert (ended.reason, ended.signal) == ("stopped", 9)
 
 
-def test_who_stops_a_job_that_was_granted_minutes_waits_for_its_own_grace_only(session: Session) -> None:
-    """As after Ctrl-C, while a server is stopped."""
-    host = session.hosts["db1"]
-    job = session.start(host, "test", command("sh", "-c", STUBBORN, grace_s=0.2))
-    until(lambda: job.stdout() == b"ready\n", "its trap is set")
-    finishing = asked_to_stop(job)
-    until(lambda: job.stdout() == b"ready\nasked\n", "it is asked to end")
-    ended = session.end(job)
-    finishing.hang_up()
-    assert ended
-    assert (ended.reason, ended.signal) == ("stopped", 9)
-
-
 def test_secrets_are_in_a_private_file_while_the_job_runs_and_nowhere_afterwards(session: Session) -> None:
     host = session.hosts["db1"]
     job = session.start(
@@ -681,14 +640,6 @@ def test_what_a_driver_that_is_gone_left_behind_is_ended_and_named(lab: Inventor
         assert not alive(group)
         _, findings = preflight(opened, disk_bytes=0)
     assert [(f.found, f.waived) for f in findings if f.what == "leftover processes"] == [(Path(job.folder).name, False)]
-
-
-def test_a_host_that_another_run_is_using_is_not_used(lab: Inventory) -> None:
-    with Session(lab, ["db1"]) as first:
-        job = first.start(first.hosts["db1"], "test", command("sleep", "300"))
-        with pytest.raises(HostUnusable, match=r"hosts\.db1: the host is reserved by .* since "), Session(lab, ["db1"]):
-            pass
-        assert job.status() is None, "the first run's job goes on"
 
 
 # -- what ends a job, before it has ended -----------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -78,17 +77,6 @@ def test_a_folder_of_somebody_else_is_refused_and_left_as_it_is(tmp_path: Path) 
     check(one, "db", seen())
     (tmp_path / "work" / "mariadb").mkdir()
     check(one, "db", seen())
-
-
-def test_behind_a_script_of_the_name_the_interpreter_itself_is_found(tmp_path: Path) -> None:
-    shim, real = tmp_path / "shims" / "python3", os.path.realpath(sys.executable)
-    shim.parent.mkdir()
-    shim.write_text(f'#!/bin/sh\nexec {real} "$@"\n')
-    shim.chmod(0o755)
-    path = {"PATH": f"{shim.parent}:{os.environ['PATH']}"}
-    words = ["sh", "-c", script(str(tmp_path / "work"), shared=False)]
-    seen = HostProbe.parse(subprocess.run(words, env=path, capture_output=True, text=True, check=True).stdout)
-    assert (seen.python, seen.interpreter) == ("{}.{}".format(*sys.version_info), real)
 
 
 @pytest.mark.parametrize(

@@ -531,10 +531,3 @@ def test_a_key_file_that_is_none(
     said = refused(plain.inventory(key=str(key)))
     assert f"ssh.key: {problem}" in said
     assert f"(got '{key}')" in said
-
-
-def test_a_host_is_known_by_its_line_whatever_markers_stand_in_the_file(plain: Server) -> None:
-    """OpenSSH's own: who may vouch for hosts, which paramiko does not read, and keys that nobody is to trust."""
-    kind, key = (plain.keys / "client.pub").read_text().split()[:2]
-    others = f"@cert-authority *.example.com {kind} {key}\n@revoked * {kind} {key}\n"
-    assert small_job(plain.inventory(known=f"{others}{plain.known}")) == "a small job\n"

@@ -509,8 +509,7 @@ class _Agent(AgentSSH):
 
 def _fingerprint(key: Path) -> str:
     """Return what ssh-keygen says of a key by its public half, which a locked private key shows too; "" without one."""
-    for file in filter(os.path.isfile, (f"{key}.pub", key)):
-        words = ["ssh-keygen", "-l", "-f", str(file)]
-        said = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stdout
-        return next(iter(re.findall(r"SHA256:[\w+/]+", said)), "")
-    return ""
+    file = next(filter(os.path.isfile, (f"{key}.pub", str(key))), "")
+    words = ["ssh-keygen", "-l", "-f", file]
+    said = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stdout
+    return next(iter(re.findall(r"SHA256:[\w+/]+", said)), "")
