@@ -140,10 +140,6 @@ def find_route(inventory: Inventory, name: str) -> Route:
 def _options(inventory: Inventory) -> tuple[str, ...]:
     """The options of every `ssh` of the kit: nothing is asked for on a terminal, and no host is trusted unknown."""
     ssh = inventory.ssh
-    for path in (ssh.key, ssh.known_hosts, ssh.config):
-        # OpenSSH would wait for ever for a FIFO, and says nothing of a folder or of another encoding.
-        if path and user_file.is_there(resolve(path)):
-            user_file.text(resolve(path))
     settings = [
         *("BatchMode=yes", "StrictHostKeyChecking=yes", "UpdateHostKeys=no", "ControlMaster=no", "ControlPath=none"),
         "RemoteCommand=none",
@@ -167,6 +163,8 @@ def _config_file(inventory: Inventory) -> Path | None:
         raise BadInput(
             "the ssh config is missing", file=inventory.file, key="ssh.config", value=str(file), fix="correct the path"
         )
+    # OpenSSH would wait for ever for a FIFO, and says nothing of a folder or of another encoding.
+    user_file.text(file)
     return file
 
 

@@ -9,11 +9,8 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    ModelWrapValidatorHandler,
-    PrivateAttr,
     SerializerFunctionWrapHandler,
     model_serializer,
-    model_validator,
 )
 
 # A JSON object whose keys are somebody else's: a proof of a load, an answer of a system.
@@ -24,26 +21,13 @@ Tuned = dict[str, Knob]
 
 
 class OpenModel(BaseModel):
-    """Something that is kept as JSON: keys beyond the fields are kept too, and it is written as it was made.
-
-    Written are the keys that were given, in their order, and no others: what an older version wrote stays as it is.
-    """
+    """Something kept as JSON: keys beyond the fields are kept too, and only what was given is written."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
-    _given: tuple[str, ...] = PrivateAttr(())
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _remember(cls, values: object, handler: ModelWrapValidatorHandler[OpenModel]) -> OpenModel:
-        made = handler(values)
-        if isinstance(values, Mapping):
-            made._given = tuple(values)
-        return made
 
     @model_serializer(mode="wrap")
     def _as_given(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
-        said = handler(self)
-        return {key: said[key] for key in self._given if key in said}
+        return {key: value for key, value in handler(self).items() if key in self.model_fields_set}
 
 
 # What processes of other drivers hold meanwhile (`idle`, `page_reporting`) is not among them.

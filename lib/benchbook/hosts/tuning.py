@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable
-from typing import Any
-
-from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook.errors import SettingsLost
 from benchbook.hosts.agent import Command, Ended, Job, program_on
@@ -91,19 +89,10 @@ def _tune(session: Session, host: Host) -> Tuned:
 
 def _answer(job: Job) -> tuple[bytes, Ended | None]:
     """Return what it printed once that is a whole line, or how it ended without one."""
-
-    def look() -> tuple[bytes, Ended | None]:
+    until = time.monotonic() + SET_WITHIN_S
+    while True:
         ended = job.status()
-        return job.stdout(), ended
-
-    def not_yet(seen: tuple[bytes, Any]) -> bool:
-        return not seen[0].endswith(b"\n") and seen[1] is None
-
-    patient = Retrying(
-        retry=retry_if_result(not_yet),
-        stop=stop_after_delay(SET_WITHIN_S),
-        wait=wait_fixed(0.05),
-        retry_error_callback=lambda state: (b"", None),
-    )
-    found: tuple[bytes, Ended | None] = patient(look)
-    return found
+        said = job.stdout()
+        if said.endswith(b"\n") or ended or time.monotonic() > until:
+            return (said if said.endswith(b"\n") else b""), ended
+        time.sleep(0.05)
