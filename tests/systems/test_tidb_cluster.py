@@ -114,6 +114,7 @@ def test_ports_and_folders_of_a_topology_are_those_that_tiup_would_take(home: Ho
      ({"pd_servers": [{"host": "192.0.2.4", "data_dir": "/slow/pd"}], "tikv_servers": [{"host": "192.0.2.4"}]},
       "tikv_servers.*.data_dir"),
      ({"tidb_servers": [{"host": "192.0.2.4", "numa_node": "0"}]}, "tidb_servers.*.numa_node"),
+     ({"tidb_servers": [{"host": "192.0.2.4", "numa_node": 0}]}, "tidb_servers.*.numa_node"),
      ({"tidb_servers": [{"host": "192.0.2.4", "numa_cores": "0-3"}]}, "tidb_servers.*.numa_cores"),
      ({"tikv_servers": [{"host": "192.0.2.4", "resource_control": {"memory_limit": "8G"}}]},
       "tikv_servers.*.resource_control"),

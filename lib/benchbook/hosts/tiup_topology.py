@@ -30,9 +30,21 @@ PORTS: Mapping[str, Mapping[str, int]] = {
 }
 ANYWHERE = ("0.0.0.0", "::")
 Written = dict[str, object]
-NO_LIMITS = "limits that systemd keeps (memory, CPU, I/O) are not taken over"
 REMOVE = "remove it in a copy of the file, if the cluster is to be measured without"
 IN_A_COPY = "in a copy of the file that `topology` names"
+NO_NUMA = ("NUMA nodes are not taken over", f"remove it {IN_A_COPY}, and give the host its `cpus` in the inventory")
+# What changes how servers run where it is set, and is refused for that: why, and what to do.
+NOT_TAKEN_OVER = {
+    "enable_tls": ("TLS is not taken over", REMOVE),
+    "pd_mode": ("PD as microservices is not taken over", REMOVE),
+    "resource_control": ("limits that systemd keeps (memory, CPU, I/O) are not taken over", REMOVE),
+    "numa_node": NO_NUMA,
+    "numa_cores": NO_NUMA,
+    "offline": (
+        "this server is being taken out of the cluster",
+        f"let TiUP finish that (`tiup cluster prune`), or remove the server {IN_A_COPY}",
+    ),
+}
 
 
 def _no_slips(keys: Iterable[object], known: Iterable[str]) -> None:
@@ -62,7 +74,7 @@ FlatSettings = Annotated[Settings, BeforeValidator(_flattened)]
 class _Part(BaseModel):
     """Of the many keys of a topology only these matter here."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True, coerce_numbers_to_str=True)
     beside: ClassVar[Sequence[str]] = ()
 
     @model_validator(mode="before")
@@ -114,8 +126,8 @@ class TiupInstance(_Part):
     advertise_peer_addr: str = ""
     offline: StrictBool = False
     config: FlatSettings = {}
-    numa_node: str | int | None = None
-    numa_cores: str | int | None = None
+    numa_node: str = ""
+    numa_cores: str = ""
     resource_control: Flat = {}
 
 
@@ -164,7 +176,7 @@ class Section:
     def __init__(self, component: str, system: str, instances: Sequence[TiupInstance], file: Path) -> None:
         self.component, self.system, self.file, self.instances = component, system, file, instances
         for instance in instances:
-            self._only_what_is_taken_over(instance)
+            _only_what_is_taken_over(instance, file, f"{component}_servers.*")
             self._only_at_its_host(instance)
         if any(one.config != instances[0].config for one in instances):
             own = [sorted(instance.config) for instance in instances]
@@ -172,17 +184,6 @@ class Section:
         addresses = [instance.host for instance in instances]
         if len(set(addresses)) < len(addresses):
             raise self.refused("host", addresses, "two servers of one kind on one host", "leave one on each host")
-
-    def _only_what_is_taken_over(self, instance: TiupInstance) -> None:
-        fix = f"remove it {IN_A_COPY}, and give the host its `cpus` in the inventory"
-        for key, value in (("numa_node", instance.numa_node), ("numa_cores", instance.numa_cores)):
-            if value not in (None, ""):
-                raise self.refused(key, value, "NUMA nodes are not taken over", fix)
-        if instance.resource_control:
-            raise self.refused("resource_control", instance.resource_control, NO_LIMITS, REMOVE)
-        if instance.offline:
-            fix = f"let TiUP finish that (`tiup cluster prune`), or remove the server {IN_A_COPY}"
-            raise self.refused("offline", instance.offline, "this server is being taken out of the cluster", fix)
 
     def _only_at_its_host(self, instance: TiupInstance) -> None:
         """Servers listen at `host` here, and say so to the others: what names another address is refused."""
@@ -260,7 +261,10 @@ def with_topology(values: Mapping[str, object], file: Path) -> Written:
     if not all(isinstance(values.get(key, {}), dict) for key in ("hosts", "ssh", "systems")):
         return dict(values)  # whoever reads the inventory says what is wrong with it
     topology = load_model(TiupTopology, file)
-    _only_what_is_taken_over(topology.overall, file)
+    _only_what_is_taken_over(topology.overall, file, "global")
+    if (elsewhere := topology.overall.listen_host) not in {"", *ANYWHERE}:
+        problem = "servers listen at their `host` here"
+        raise BadInput(problem, file=file, key="global.listen_host", value=elsewhere, fix=REMOVE)
     sections = _sections(topology, file)
     systems = _mapping(values.get("systems"))
     for section in sections:
@@ -277,17 +281,10 @@ def _sections(topology: TiupTopology, file: Path) -> Sequence[Section]:
     )
 
 
-def _only_what_is_taken_over(overall: TiupGlobal, file: Path) -> None:
-    elsewhere = "" if overall.listen_host in ANYWHERE else overall.listen_host
-    refused = (
-        ("enable_tls", overall.enable_tls, "TLS is not taken over"),
-        ("resource_control", overall.resource_control, NO_LIMITS),
-        ("pd_mode", overall.pd_mode, "PD as microservices is not taken over"),
-        ("listen_host", elsewhere, "servers listen at their `host` here"),
-    )
-    for key, value, problem in refused:
-        if value:
-            raise BadInput(problem, file=file, key=f"global.{key}", value=value, fix=REMOVE)
+def _only_what_is_taken_over(part: TiupGlobal | TiupInstance, file: Path, where: str) -> None:
+    for key, (problem, fix) in NOT_TAKEN_OVER.items():
+        if value := getattr(part, key, None):
+            raise BadInput(problem, file=file, key=f"{where}.{key}", value=value, fix=fix)
 
 
 def _hosts(values: Mapping[str, object], overall: TiupGlobal, sections: Sequence[Section]) -> Written:
