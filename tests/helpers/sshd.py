@@ -13,9 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
+import pytest
 from kit import PATIENCE_S, TESTS, until
 
+from benchbook.errors import BadInput
+from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.session import Session
 
 SFTP_SERVER = next((p for p in ("/usr/lib/openssh/sftp-server", "/usr/libexec/sftp-server") if Path(p).exists()), "")
 PORT = 2222
@@ -179,3 +183,22 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             one.kill()
         except psutil.NoSuchProcess:
             continue
+
+
+def hello(inventory: Inventory) -> str:
+    """What a first command on the host `db` prints."""
+    host = Host(inventory, "db")
+    try:
+        return str(host.run(["echo", "hello"]).stdout)
+    finally:
+        host.close()
+
+
+def refused(inventory: Inventory) -> str:
+    """The one sentence, with its fix, that the host `db` is refused with before anything is started."""
+    with pytest.raises(BadInput) as caught, Session(inventory, ["db"]):
+        pytest.fail("the session began")
+    assert caught.value.exit_status == 2
+    assert caught.value.fix
+    assert caught.value.file
+    return str(caught.value)

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 from kit import until
-from sshd import PORT, Server, Variant, add_keys, full_agent, new_key, serving
+from sshd import PORT, Server, Variant, add_keys, full_agent, hello, new_key, refused, serving
 
 from benchbook.errors import BadInput, HostUnusable
 from benchbook.hosts.connection import find_route
@@ -57,21 +57,6 @@ def described(server: Server, config: Path, text: str, known: str | None = None,
     return Inventory.model_validate(values)
 
 
-def hello(inventory: Inventory) -> str:
-    host = Host(inventory, "db")
-    try:
-        return str(host.run(["echo", "hello"]).stdout)
-    finally:
-        host.close()
-
-
-def refused(inventory: Inventory) -> str:
-    with pytest.raises(BadInput) as caught:
-        hello(inventory)
-    assert caught.value.fix
-    return str(caught.value)
-
-
 def alias(server: Server, *lines: str) -> str:
     """An ssh_config of an alias, of whose host the file `known` of the server knows."""
     said = [f"HostName {server.address}", f"Port {PORT}", f'UserKnownHostsFile "{server.folder}/known_hosts"', *lines]
@@ -113,15 +98,19 @@ def test_settings_of_a_match_that_applies_count(line: str, server: Server, tmp_p
 # -- how values are written --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("port", ["Port {} # the second one", "Port={}", "\tpOrT  {}   ", 'Port "{}"'])
-def test_a_port_is_read_as_openssh_reads_it(port: str, server: Server, tmp_path: Path) -> None:
-    text = alias(server).replace(f"Port {PORT}", port.format(PORT))
-    assert hello(described(server, tmp_path / "config", text)) == "hello\n"
-
-
-@pytest.mark.parametrize("include", ["Include {}", "Include={}", 'Include "{}"', "include /nowhere/* {}"])
-def test_included_files_count(include: str, server: Server, tmp_path: Path) -> None:
-    (tmp_path / "more").write_text(alias(server))
+@pytest.mark.parametrize(
+    ("include", "port"),
+    [
+        ("Include {}", "Port {} # the second one"),
+        ("Include={}", "Port={}"),
+        ('Include "{}"', "\tpOrT  {}   "),
+        ("include /nowhere/* {}", 'Port "{}"'),
+    ],
+)
+def test_a_file_is_read_as_openssh_reads_it(port: str, include: str, server: Server, tmp_path: Path) -> None:
+    """What it says of terminals and forwarding hinders nothing."""
+    more = alias(server, "RemoteCommand sudo -i", "RequestTTY force", "LocalForward 1 localhost:1")
+    (tmp_path / "more").write_text(more.replace(f"Port {PORT}", port.format(PORT)))
     inventory = described(server, tmp_path / "config", include.format(tmp_path / "more") + "\nHost other\n  Port 1\n")
     assert hello(inventory) == "hello\n"
 
@@ -165,15 +154,7 @@ def test_a_line_of_known_hosts_that_openssh_matches_is_trusted(name: str, server
     (tmp_path / "known_hosts").write_text(server.known if name == "hashed" else known)
     if name == "hashed":
         subprocess.run(["ssh-keygen", "-H", "-f", tmp_path / "known_hosts"], check=True, capture_output=True)
-    inventory = described(server, tmp_path / "config", text)
-    expected = subprocess.run(
-        ["ssh-keygen", "-F", server.where, "-f", tmp_path / "known_hosts"], capture_output=True, check=False
-    ).returncode
-    bare = subprocess.run(
-        ["ssh-keygen", "-F", server.address, "-f", tmp_path / "known_hosts"], capture_output=True, check=False
-    ).returncode
-    assert 0 in (expected, bare)
-    assert hello(inventory) == "hello\n"
+    assert hello(described(server, tmp_path / "config", text)) == "hello\n"
 
 
 @pytest.mark.parametrize("name", ["10.*", "!*,*", "[127.*]:1", "db"])
@@ -261,13 +242,6 @@ def test_a_key_comes_from_the_agent_that_the_ssh_config_names(
     if "IdentitiesOnly" in text:
         (tmp_path / "client.pub").write_text("")
         assert "SSH login refused" in refused(described(server, tmp_path / "config", text, key=None))
-
-
-@pytest.mark.parametrize("line", ["RemoteCommand sudo -i", "RequestTTY force", "LocalForward 1 localhost:1"])
-def test_what_an_ssh_config_says_of_terminals_and_forwarding_hinders_nothing(
-    line: str, server: Server, tmp_path: Path
-) -> None:
-    assert hello(described(server, tmp_path / "config", alias(server, line))) == "hello\n"
 
 
 def test_an_ssh_config_that_keeps_no_host_keys_is_told_so(server: Server, tmp_path: Path) -> None:

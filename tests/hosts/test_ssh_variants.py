@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pytest
 from kit import until
-from sshd import PORT, SFTP_SERVER, Server, Variant, full_agent, new_key, other_shell, serving
+from sshd import PORT, SFTP_SERVER, Server, Variant, full_agent, hello, new_key, other_shell, refused, serving
 
-from benchbook.errors import BadInput, HostUnusable, OutputNotParseable, ReservationLost, WorkloadFailed
+from benchbook.errors import HostUnusable, OutputNotParseable, ReservationLost, WorkloadFailed
 from benchbook.hosts import host_facts
 from benchbook.hosts.agent import Command, remote_program
 from benchbook.hosts.host import Host, blaming_disks
@@ -67,16 +67,6 @@ def small_job(inventory: Inventory) -> str:
         assert ended is not None
         assert ended.reason == "stopped"
         return first.stdout().decode()
-
-
-def refused(inventory: Inventory) -> str:
-    """The one sentence that a session is refused with, before anything was started."""
-    with pytest.raises(BadInput) as caught, Session(inventory, ["db"]):
-        pytest.fail("the session began")
-    assert caught.value.exit_status == 2
-    assert caught.value.fix
-    assert caught.value.file == "variant.yaml"
-    return str(caught.value)
 
 
 # -- what works ---------------------------------------------------------------------------------------------------
@@ -488,14 +478,6 @@ def add_to_agent(key: Path, passphrase: str, tmp_path: Path) -> None:
     ask.chmod(0o700)
     environment = {**os.environ, "SSH_ASKPASS": str(ask), "SSH_ASKPASS_REQUIRE": "force", "DISPLAY": ":0"}
     subprocess.run(["ssh-add", "-q", str(key)], check=True, env=environment, stdin=subprocess.DEVNULL)
-
-
-def hello(inventory: Inventory) -> str:
-    host = Host(inventory, "db")
-    try:
-        return host.run(["echo", "hello"]).stdout
-    finally:
-        host.close()
 
 
 def test_the_key_that_is_named_comes_before_an_agent_full_of_others(plain: Server, agent: None) -> None:
