@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Generic, TypeVar, overload
 
@@ -47,10 +47,6 @@ class Outcomes(Generic[T]):
     done: dict[str, T]
     failed: dict[str, BenchbookError]
 
-    @property
-    def total(self) -> int:
-        return len(self.done) + len(self.failed)
-
 
 def try_on_each(
     hosts: Iterable[Host], step: Callable[[Host], T], *, timeout: float = COMMAND_S, at_once: int = 16
@@ -58,29 +54,19 @@ def try_on_each(
     """Run `step` on every host, `at_once` together; a host that has not answered after `timeout` s has failed."""
     pool = ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="fan-out")
     todo = {host.name: pool.submit(step, host) for host in hosts}
-    rounds = -(-len(todo) // at_once) if todo else 0
-    wait(todo.values(), timeout=timeout * rounds)
+    wait(todo.values(), timeout=timeout * -(-len(todo) // at_once))
     done: dict[str, T] = {}
     failed: dict[str, BenchbookError] = {}
     for name, future in todo.items():
-        _sort_in(name, future, timeout, done, failed)
+        if not future.done():
+            failed[name] = BenchbookError(f"no answer within {timeout:g} s")
+            continue
+        try:
+            done[name] = future.result()
+        except BenchbookError as problem:
+            failed[name] = problem
     pool.shutdown(wait=False, cancel_futures=True)
     return Outcomes(done, failed)
-
-
-def _sort_in(
-    name: str, future: Future[T], timeout: float, done: dict[str, T], failed: dict[str, BenchbookError]
-) -> None:
-    if not future.done():
-        failed[name] = BenchbookError(f"no answer within {timeout:g} s")
-        return
-    problem = future.exception()
-    if problem is None:
-        done[name] = future.result()
-    elif isinstance(problem, BenchbookError):
-        failed[name] = problem
-    else:
-        raise problem
 
 
 @overload
