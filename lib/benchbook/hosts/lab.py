@@ -353,20 +353,17 @@ def _holds_something(path: Path) -> bool:
 
 
 def _keygen(path: Path, comment: str) -> None:
-    """A pair of keys at `path` and `path`.pub, unless it is there; both or neither. Raise OSError."""
-    pair = (path.with_name(f"{path.name}.pub"), path)
+    """A pair of keys at `path` and `path`.pub, unless it is there; ssh-keygen writes the second last. Raise OSError."""
+    pair = (path, path.with_name(f"{path.name}.pub"))
     if all(map(_holds_something, pair)):
         return
-    made = path.with_name(f"{path.name}.partial")
-    partial = (made.with_name(f"{made.name}.pub"), made)
-    for left in partial:
+    for left in pair:
         left.unlink(missing_ok=True)
-    words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(made)]
+    words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(path)]
     ran = subprocess.run(words, check=False, capture_output=True, text=True, errors="replace")
     if ran.returncode != 0:
+        pair[1].unlink(missing_ok=True)
         raise OSError(" ".join((ran.stderr or ran.stdout).split()) or f"ssh-keygen ended with {ran.returncode}")
-    for one, other in zip(partial, pair, strict=True):
-        one.replace(other)
 
 
 def _start(sshd: str, host: LabHost, lab: Path, way: Sequence[str]) -> None:
