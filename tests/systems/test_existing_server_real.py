@@ -25,9 +25,10 @@ from benchbook.hosts.session import Session
 from benchbook.probes.watch import watching
 from benchbook.profiles import load_profile
 from benchbook.reports.starting_state import StartingState
+from benchbook.systems.base import System
 from benchbook.systems.existing_server import MARKER, EndpointSystem
 from benchbook.systems.sql import queries, query
-from benchbook.workloads.base import Load, LoadGenerator, Store
+from benchbook.workloads.base import Load, LoadGenerator
 from benchbook.workloads.sysbench import Sysbench, SysbenchSize
 
 pytestmark = pytest.mark.real
@@ -50,12 +51,12 @@ class Filler:
     seed: int = 7
     prepared: list[Tables] = field(default_factory=list)
 
-    def prepare(self, session: Session, client: Host, store: Store, say: Callable[[str], None]) -> None:
-        store.make_database(client, self.dataset.database)
+    def prepare(self, session: Session, client: Host, system: System, say: Callable[[str], None]) -> None:
+        system.make_database(client, self.dataset.database)
         self.prepared.append(self.dataset)
         for number in range(self.dataset.count):
             made = [f"CREATE TABLE Goods{number} (n INT)", f"INSERT INTO Goods{number} VALUES ({self.dataset.count})"]
-            queries(client, store.endpoints()[0], made, database=self.dataset.database)
+            queries(client, system.endpoints()[0], made, database=self.dataset.database)
             if self.breaks:
                 raise self.breaks
 

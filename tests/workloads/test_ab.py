@@ -15,38 +15,26 @@ def printed(name: str) -> str:
     return (PRINTED_BY / f"{name}.txt").read_text()
 
 
-def test_every_number_of_a_whole_run_is_read() -> None:
-    assert ab.parse(printed("success")) == ab.AbSummary(
-        complete=500,
-        failed=0,
-        non_2xx=0,
-        requests_per_s=320.24,
-        time_s=1.561,
-        concurrency=10,
-        mean_ms=31.227,
-        percentiles_ms={50: 29, 66: 34, 75: 37, 80: 39, 90: 43, 95: 47, 98: 53, 99: 56, 100: 61},
-    )
-
-
 @pytest.mark.parametrize(
-    ("name", "complete", "failed", "non_2xx"),
+    ("name", "figures"),
     [
-        ("quiet", 300, 0, 0),
-        ("keepalive", 200, 0, 0),
-        ("non_2xx", 200, 0, 200),
-        ("lengths_differ", 200, 199, 0),
+        ("success", {"events": 500, "failed": 0, "non_2xx": 0, "tps": 320.24, "total_time_s": 1.561,
+                     "latency_mean_ms": 31.227, "p50_ms": 29, "p66_ms": 34, "p75_ms": 37, "p80_ms": 39, "p90_ms": 43,
+                     "p95_ms": 47, "p98_ms": 53, "p99_ms": 56, "latency_max_ms": 61}),
+        ("quiet", {"events": 300, "failed": 0, "non_2xx": 0}),
+        ("keepalive", {"events": 200, "failed": 0, "non_2xx": 0}),
+        ("non_2xx", {"events": 200, "failed": 0, "non_2xx": 200}),
+        ("lengths_differ", {"events": 200, "failed": 199, "non_2xx": 0}),
     ],
-)
-def test_requests_are_counted_by_what_became_of_them(name: str, complete: int, failed: int, non_2xx: int) -> None:
-    summary = ab.parse(printed(name))
-    assert (summary.complete, summary.failed, summary.non_2xx) == (complete, failed, non_2xx)
+)  # fmt: skip
+def test_the_figures_of_a_whole_run(name: str, figures: dict[str, float]) -> None:
+    assert ab.parse(printed(name)).items() >= figures.items()
 
 
 def test_a_run_ended_by_its_time_limit_is_whole() -> None:
-    summary = ab.parse(printed("timelimit"))
-    assert summary.concurrency == 10
-    # ab divides by its unrounded time; the printed one has three decimals.
-    assert summary.requests_per_s == pytest.approx(summary.complete / summary.time_s, rel=1e-3)
+    """ab divides by its unrounded time; the printed one has three decimals."""
+    found = ab.parse(printed("timelimit"))
+    assert found["tps"] == pytest.approx(found["events"] / found["total_time_s"], rel=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from kit import FIXTURES, INVENTORY, ROOT, Home
 from benchbook import published
 from benchbook.campaign.design import Cell, plan
 from benchbook.errors import BadInput, HostUnusable, WorkloadFailed
-from benchbook.hosts.agent import Ended
+from benchbook.hosts.agent import Command, Ended
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import SysbenchSize, load_profile
@@ -24,6 +24,7 @@ from benchbook.workloads.clients import RateReader
 from benchbook.workloads.sysbench_output import check_ended, interval_series, parse, quantities
 
 NAME = "tidb_v7_1_3_sysbench"
+IGNORED = "mysql-ignore-errors"
 PRINTED = (FIXTURES / "sysbench" / "read_write.txt").read_text()
 
 
@@ -90,9 +91,13 @@ ENDS = [Endpoint(f"127.0.90.1{i}", 4000, "root", "hush-3c1d") for i in (1, 2)]
 DATASET = sysbench.Dataset(4, 1000)
 
 
+def asked(threads: int = 1, time_s: int = 1, rate: int = 0, ends: list[Endpoint] = ENDS, **options: str) -> Command:
+    load = Load({"workload": "oltp_insert"}, threads, time_s, rate)
+    return sysbench.run("sysbench", ends, DATASET, load, {name.replace("_", "-"): o for name, o in options.items()})
+
+
 def test_the_load_is_the_report_s_command_line() -> None:
-    load = sysbench.SysbenchLoad("oltp_insert", 50, 1200, DATASET, options={"auto-inc": "false"})
-    words = [str(word) for word in sysbench.run("sysbench", ENDS, load).argv]
+    words = [str(word) for word in asked(50, 1200, auto_inc="false").argv]
     assert words[:3] == ["sysbench", "oltp_insert", "run"]
     assert set(words) >= {
         "--mysql-host=127.0.90.11,127.0.90.12", "--mysql-port=4000", "--mysql-user=root", "--mysql-db=sbtest",
@@ -100,7 +105,7 @@ def test_the_load_is_the_report_s_command_line() -> None:
         "--auto-inc=false",
     }  # fmt: skip
     assert not [word for word in words if word.startswith("--rate")]
-    rated = sysbench.run("sysbench", ENDS, sysbench.SysbenchLoad("oltp_insert", 50, 1200, DATASET, rate=300))
+    rated = asked(50, 1200, rate=300)
     assert "--rate=300" in rated.argv
     assert rated.timeout_s > 1200
 
@@ -108,17 +113,12 @@ def test_the_load_is_the_report_s_command_line() -> None:
 def test_a_switch_without_a_value_is_given_as_it_is_printed() -> None:
     """sysbench 1.0.20 says "invalid option: --skip-trx=" of one with an empty value."""
     options = sysbench.options_of(["--skip-trx", "--rand-type=uniform", "--db-driver=mysql"])
-    load = sysbench.SysbenchLoad("oltp_read_write", 1, 1, sysbench.Dataset(1, 1), options=options)
-    argv = sysbench.run("sysbench", [Endpoint("127.0.0.7", 4000, "root", "")], load).argv
+    argv = asked(**options).argv
     assert [word for word in argv if "trx" in str(word) or "rand" in str(word)] == ["--skip-trx", "--rand-type=uniform"]
 
 
 def test_the_password_is_in_a_secret_file_and_in_no_argument() -> None:
-    load = sysbench.SysbenchLoad("oltp_insert", 50, 2, DATASET)
-    for command in (
-        sysbench.run("sysbench", ENDS, load),
-        sysbench.prepare("sysbench", ENDS[0], DATASET, threads=8, seed=7),
-    ):
+    for command in (asked(), sysbench.prepare("sysbench", ENDS[0], DATASET, threads=8, seed=7)):
         assert not [word for word in command.argv if "hush" in str(word)]
         assert command.secrets == {"password.cnf": "mysql-password=hush-3c1d\n"}
         assert "--config-file={job}/password.cnf" in command.argv
@@ -161,7 +161,7 @@ def test_preparing_is_seeded_and_takes_no_more_threads_than_tables() -> None:
 def test_servers_of_one_system_share_a_port() -> None:
     ends = [ENDS[0], Endpoint("127.0.90.12", 4001, "root", "")]
     with pytest.raises(BadInput, match=r"one port on all servers \(got \[4000, 4001\]\)"):
-        sysbench.run("sysbench", ends, sysbench.SysbenchLoad("oltp_insert", 1, 1, DATASET))
+        asked(ends=ends)
 
 
 # -- ends ---------------------------------------------------------------------------------------------------------
@@ -192,22 +192,10 @@ def test_an_end_that_is_none_of_its_own_is_a_failure_with_its_output(end: Ended,
     assert getattr(caught.value, "output", "").endswith("FATAL: oh\n")
 
 
-def test_a_good_end_is_nothing_to_speak_of() -> None:
-    check_ended(ended(), PRINTED)
-
-
 def test_every_figure_of_the_summary_has_its_unit() -> None:
     summary = quantities(parse(PRINTED).summary)
-    units = {name: quantity.unit for name, quantity in summary.items()}
-    assert (units["tps"], units["qps"], units["p95_ms"], units["total_time_s"], units["events"]) == (
-        "1/s",
-        "1/s",
-        "ms",
-        "s",
-        "1",
-    )
-    assert all(units.values())
-    assert summary["tps"].value == 40.37
+    units = [summary[name].unit for name in ("tps", "qps", "p95_ms", "total_time_s", "events")]
+    assert units == ["1/s", "1/s", "ms", "s", "1"]
 
 
 def test_intervals_are_placed_on_the_host_s_clock() -> None:
@@ -221,24 +209,26 @@ def test_intervals_are_placed_on_the_host_s_clock() -> None:
     assert set(series[series.metric == "latency_ms"].unit) == {"ms"}
 
 
-def test_errors_that_a_system_retries_are_added_once_and_after_the_report_s_own():
-    options = {"mysql-ignore-errors": "1062,2013,1205", "auto-inc": "false"}
-    assert sysbench.also_ignoring(options, (1213, 1205)) == {
-        "mysql-ignore-errors": "1062,2013,1205,1213",
-        "auto-inc": "false",
-    }
-    assert sysbench.also_ignoring({}, ()) == {}
-
-
-def test_a_report_that_ignores_all_errors_ignores_those_of_the_system_too() -> None:
+@pytest.mark.parametrize(
+    ("own", "errors", "both"),
+    [
+        ("1062,2013,1205", (1213, 1205), "1062,2013,1205,1213"),
+        ("all", (1213, 1205), "all"),
+        ("", (7,), "7"),
+        ("", (), ""),
+    ],
+)
+def test_errors_that_a_system_retries_are_added_once_and_after_the_report_s_own(
+    own: str, errors: tuple[int, ...], both: str
+) -> None:
     """`sysbench --help`: list of errors to ignore, or "all"."""
-    options = {"mysql-ignore-errors": "all"}
-    assert sysbench.also_ignoring(options, [1213, 1205]) == options
+    given, wanted = ({"auto-inc": "false", **({IGNORED: e} if e else {})} for e in (own, both))
+    assert sysbench.also_ignoring(given, errors) == wanted
 
 
 def test_another_protocol_has_another_driver_and_options_of_its_name() -> None:
     end = Endpoint("127.0.90.13", 5432, "bench", "hush", tls=True, protocol="pgsql")
-    command = sysbench.run("sysbench", [end], sysbench.SysbenchLoad("oltp_insert", 1, 1, DATASET))
+    command = asked(ends=[end])
     assert {"--db-driver=pgsql", "--pgsql-host=127.0.90.13", "--pgsql-port=5432", "--pgsql-user=bench"} <= set(
         command.argv
     )
@@ -320,19 +310,26 @@ def test_a_prepare_that_could_not_connect_has_failed_although_it_ends_with_statu
     ) as caught:
         check_ended(ended, printed)
     assert caught.value.output == printed
-    check_ended(ended, "Creating table 'sbtest1'...\nInserting 1000 records into 'sbtest1'\n")
+    for good in ("Creating table 'sbtest1'...\nInserting 1000 records into 'sbtest1'\n", PRINTED):
+        check_ended(ended, good)
+
+
+OLD = r"{} on host a is too old.*/opt/sysbench.*install sysbench 1.0"
+OF_COREUTILS = "true (GNU coreutils) 9.1\nCopyright (C) 2022 Free Software Foundation, Inc."
 
 
 @pytest.mark.parametrize(
-    ("version", "refused"),
+    ("version", "said"),
     [
-        ("sysbench 0.4.12", True),
-        ("sysbench 0.5", True),
-        ("sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta2)", False),
-        ("sysbench 1.1.0-df89d34 (using bundled LuaJIT 2.1.0-beta3)", False),
+        ("sysbench 0.4.12", OLD.format("sysbench 0.4.12")),
+        ("sysbench 0.5", OLD.format("sysbench 0.5")),
+        ("sysbench 1.0.20 (using bundled LuaJIT 2.1.0-beta2)", ""),
+        ("sysbench 1.1.0-df89d34 (using bundled LuaJIT 2.1.0-beta3)", ""),
+        # As /bin/true says its version: quoted by its first line.
+        (OF_COREUTILS, r"says no version of it: 'true \(GNU coreutils\) 9.1' \(got '/opt/sysbench'\)"),
     ],
 )
-def test_versions_before_1_0_are_refused_before_the_first_load(version: str, refused: bool) -> None:
+def test_versions_before_1_0_are_refused_before_the_first_load(version: str, said: str) -> None:
     client = SimpleNamespace(
         name="a",
         inventory=SimpleNamespace(file="env/hosts/x.yaml", program=lambda name: name),
@@ -340,11 +337,10 @@ def test_versions_before_1_0_are_refused_before_the_first_load(version: str, ref
         run=lambda argv: SimpleNamespace(stdout=f"{version}\n"),
     )
     generator = sysbench.Sysbench(cast(Any, None), [], 1)
-    if not refused:
+    if not said:
         assert generator.find(cast(Any, client)) == version
         return
-    told = rf"programs.sysbench: {version} on host a is too old.*/opt/sysbench.*install sysbench 1.0"
-    with pytest.raises(HostUnusable, match=told):
+    with pytest.raises(HostUnusable, match=f"programs.sysbench: .*{said}"):
         generator.find(cast(Any, client))
 
 
@@ -373,16 +369,3 @@ def test_threads_may_take_longer_to_connect_where_sysbench_can_be_told(
     load = Load(levels={"workload": "oltp_insert"}, threads=200, time_s=5, rate=0)
     argv = generator.command(cast(Any, client), ENDS, load).argv
     assert [word.partition("=")[2] for word in map(str, argv) if word.startswith("--thread-init-timeout")] == waits
-
-
-def test_a_program_of_many_lines_that_is_no_sysbench_is_quoted_by_its_first() -> None:
-    """As /bin/true says its version (GNU coreutils 9.1)."""
-    version = "true (GNU coreutils) 9.1\nCopyright (C) 2022 Free Software Foundation, Inc.\n"
-    client = SimpleNamespace(
-        name="a",
-        inventory=SimpleNamespace(file="env/hosts/x.yaml", program=lambda name: name),
-        require_program=lambda name, package: "/bin/true",
-        run=lambda argv: SimpleNamespace(stdout=version),
-    )
-    with pytest.raises(HostUnusable, match=r"says no version of it: 'true \(GNU coreutils\) 9.1' \(got '/bin/true'\)"):
-        sysbench.Sysbench(cast(Any, None), [], 1).find(cast(Any, client))

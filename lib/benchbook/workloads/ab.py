@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from benchbook.errors import OutputNotParseable, WorkloadFailed
 from benchbook.hosts.agent import Command
@@ -69,29 +68,12 @@ class AbProgress:
 _WHOLE = re.compile(r"^Finished \d+ requests$|\.\.done$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class AbSummary:
-    """One run, closed loop: `concurrency` clients, each of which sends the next request when its last one is answered.
+def parse(text: str) -> dict[str, float]:
+    """Return the figures of one whole run, by the names of generators/outputs/ab.yaml.
 
-    `failed` and `non_2xx` are counts among the `complete` requests, and one request may be in both. Percentiles are
-    keyed 50, 66, 75, 80, 90, 95, 98, 99 and 100 and are whole milliseconds, as `ab` rounds them.
-    """
-
-    complete: int
-    failed: int
-    non_2xx: int
-    requests_per_s: float
-    time_s: float
-    concurrency: int
-    mean_ms: float
-    percentiles_ms: dict[int, float]
-
-
-def parse(text: str) -> AbSummary:
-    """Return the summary of one whole run.
-
-    Raise WorkloadFailed when `ab` says that it failed, was interrupted or completed nothing, OutputNotParseable when
-    its output lacks what a whole run prints.
+    `failed` and `non_2xx` are counts among the `events`, and one request may be in both. Percentiles are whole
+    milliseconds, as `ab` rounds them. Raise WorkloadFailed when `ab` says that it failed, was interrupted or completed
+    nothing, OutputNotParseable when its output lacks what a whole run prints.
     """
     if "Benchmarking " in text and not _WHOLE.search(text):
         raise WorkloadFailed(f"ab was ended before its run was over: {failure(text) or 'it does not say why'}")
@@ -102,18 +84,8 @@ def parse(text: str) -> AbSummary:
     if lacking := [name for name in ("p50_ms", "p95_ms", "p99_ms", "latency_max_ms") if name not in figures]:
         needs = "it needs two requests or more"
         raise OutputNotParseable(f"ab's output has no table of percentiles ({', '.join(lacking)}): {needs}")
-    percentiles = {int(name[1:-3]): ms for name, ms in figures.items() if re.fullmatch(r"p\d+_ms", name)}
-    return AbSummary(
-        complete=int(figures["events"]),
-        failed=int(figures["failed"]),
-        # `ab` leaves this line out when there is nothing to count.
-        non_2xx=int(figures.get("non_2xx", 0)),
-        requests_per_s=figures["tps"],
-        time_s=figures["total_time_s"],
-        concurrency=int(run.levels["threads"]),
-        mean_ms=figures["latency_mean_ms"],
-        percentiles_ms={**percentiles, 100: figures["latency_max_ms"]},
-    )
+    # `ab` leaves this line out when there is nothing to count.
+    return {"non_2xx": 0.0, **figures}
 
 
 def failure(text: str) -> str | None:

@@ -1,7 +1,7 @@
 """What a load generator declares and answers: which systems it can drive, how, and what it printed.
 
-A generator is found by name (entry point `benchbook.workloads`). It knows neither reports nor the kit's systems: of the
-system whose data it prepares it sees the verbs of `Store` only.
+A generator is found by name (entry point `benchbook.workloads`). It knows no reports; of the system whose data it
+prepares it asks `endpoints`, `copies`, `make_database`, `lay_out` and `row_counts`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import pandas as pd
 
@@ -29,8 +29,7 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
 from benchbook.probes.samples import COLUMNS
 from benchbook.profiles import LoadSize, Profile
-from benchbook.systems.base import CONNECTIONS
-from benchbook.systems.statements import ANSWERED_S
+from benchbook.systems.base import CONNECTIONS, System
 from benchbook.user_input.yaml_file import validate
 
 GROUP = "workloads"
@@ -38,34 +37,6 @@ GROUP = "workloads"
 _COMPLAINT = re.compile(r"^.*\b(?:invalid|unknown|unrecognized|error|FATAL)\b.*$|^.*doesn't allow.*$", re.M | re.I)
 S = TypeVar("S", bound=LoadSize)
 Level = str | int | float
-
-
-class Store(Protocol):
-    """What a generator may ask of the system whose data it prepares; every `benchbook.systems.base.System` answers."""
-
-    name: str
-
-    def endpoints(self) -> list[Endpoint]:
-        """Return where its servers listen."""
-
-    def copies(self) -> list[Endpoint]:
-        """Return those of them that have data of their own: one per copy of the data, where several share one."""
-
-    def make_database(self, client: Host, database: str) -> None:
-        """Make an empty database of this name on every server, where there is none."""
-
-    def lay_out(self, client: Host, database: str, tables: Sequence[str]) -> None:
-        """Cut these filled tables as they would be cut if they were as large as the published ones."""
-
-    def row_counts(
-        self,
-        client: Host,
-        endpoint: Endpoint,
-        database: str,
-        tables: Sequence[str],
-        timeout_s: float = ANSWERED_S,
-    ) -> dict[str, int]:
-        """Return how many rows each of these tables holds on one server; to count one may take `timeout_s`."""
 
 
 @dataclass(frozen=True)
@@ -230,7 +201,7 @@ class LoadGenerator(ABC, Generic[S]):
         """
 
     @abstractmethod
-    def prepare(self, session: Session, client: Host, store: Store, say: Callable[[str], None]) -> None:
+    def prepare(self, session: Session, client: Host, system: System, say: Callable[[str], None]) -> None:
         """Fill every server of the system, and check that it is filled. Raise SystemFailed, WorkloadFailed."""
 
     # -- the load -----------------------------------------------------------------------------------------------
@@ -287,11 +258,11 @@ class LoadGenerator(ABC, Generic[S]):
 
     # -- its proof ----------------------------------------------------------------------------------------------
 
-    def before(self, client: Host, store: Store, levels: Mapping[str, Level]) -> None:
+    def before(self, client: Host, system: System, levels: Mapping[str, Level]) -> None:
         """Called when the system serves, just before a load: to note what `prove` is to compare with."""
         return None
 
-    def prove(self, client: Host, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:
+    def prove(self, client: Host, system: System, levels: Mapping[str, Level], outcome: Outcome) -> Json:
         """Return what holds of the data now that the load has ended, asked of the system itself; its record keeps it.
 
         Raise WorkloadFailed where it does not hold: then the trial has failed.

@@ -24,8 +24,9 @@ from benchbook.probes import samples
 from benchbook.profiles import LoadSize
 from benchbook.stats import latency
 from benchbook.systems import rocksdb
+from benchbook.systems.base import System
 from benchbook.workloads import generator_output
-from benchbook.workloads.base import Level, Load, Outcome, Ran, Store
+from benchbook.workloads.base import Level, Load, Outcome, Ran
 from benchbook.workloads.declared import PrintedLoad
 
 # The column family whose keys ldb counts.
@@ -87,16 +88,16 @@ class DbBench(PrintedLoad[DbBenchSize]):
     def dataset(self) -> DbBenchData:
         return DbBenchData(self.size.records, self.size.value_bytes)
 
-    def prepare(self, session: Session, client: Host, store: Store, say: Callable[[str], None]) -> None:
+    def prepare(self, session: Session, client: Host, system: System, say: Callable[[str], None]) -> None:
         say(f"preparing {self.size.records:,} keys, once for this dataset")
         fill = ["--benchmarks=filluniquerandom,flush,waitforcompaction", "--compression_type=none"]
         command = self._command(client, [*fill, f"--num={self.size.records}"], 7200 + self.size.records / 1000)
         self.fill(session, client, [command])
-        if (found := self._keys(client, store)) != self.size.records:
+        if (found := self._keys(client, system)) != self.size.records:
             raise SystemFailed(f"RocksDB holds {found:,} keys after preparing {self.size.records:,}")
 
-    def _keys(self, client: Host, store: Store) -> int:
-        return store.row_counts(client, store.endpoints()[0], "", [KEYS], rocksdb.COUNT_S)[KEYS]
+    def _keys(self, client: Host, system: System) -> int:
+        return system.row_counts(client, system.endpoints()[0], "", [KEYS], rocksdb.COUNT_S)[KEYS]
 
     def _command(self, client: Host, how: Sequence[str], longest_s: float) -> Command:
         where = [f"--db={rocksdb.data_folder(client)}", f"--value_size={self.size.value_bytes}", f"--seed={self.seed}"]
@@ -136,12 +137,12 @@ class DbBench(PrintedLoad[DbBenchSize]):
 
     # -- its proof ------------------------------------------------------------------------------------------------
 
-    def prove(self, client: Host, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:
+    def prove(self, client: Host, system: System, levels: Mapping[str, Level], outcome: Outcome) -> Json:
         """Every read gave a whole value, by the library's own counts; no key was lost and none was added."""
         figures = {name: int(quantity.value) for name, quantity in outcome.summary.items()}
         if wrong := not_done(str(levels["workload"]), figures, self.size.value_bytes):
             raise WorkloadFailed(f"db_bench: {wrong}")
-        if (found := self._keys(client, store)) != self.size.records:
+        if (found := self._keys(client, system)) != self.size.records:
             raise WorkloadFailed(f"RocksDB holds {found:,} keys after the load, {self.size.records:,} were prepared")
         return {
             "keys": {"found": found, **{name: figures[name] for name in ("read_keys", "read_bytes", "written_keys")}}

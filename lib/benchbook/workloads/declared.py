@@ -24,8 +24,9 @@ from benchbook.hosts.host_models import Json
 from benchbook.hosts.session import Session
 from benchbook.probes import samples
 from benchbook.profiles import LoadSize
+from benchbook.systems.base import System
 from benchbook.workloads import generator_output
-from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran, S, Store, check_end
+from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran, S, check_end
 
 # Sets the variables of the file "environment" beside it, and becomes the command behind it.
 _WITH_ENVIRONMENT = ["sh", "-c", '. "$0"; exec "$@"']
@@ -146,12 +147,12 @@ class DeclaredLoad(PrintedLoad[LoadSize]):
         sizes = {name: getattr(self.size, name) for name in self.declared.size if name in places(words)}
         return Prepared(self.name, sizes) if words else None
 
-    def prepare(self, session: Session, client: Host, store: Store, say: Callable[[str], None]) -> None:
+    def prepare(self, session: Session, client: Host, system: System, say: Callable[[str], None]) -> None:
         if self.declared.database:
-            store.make_database(client, self.declared.database)
+            system.make_database(client, self.declared.database)
         for step in self.declared.prepare:
             say(f"preparing data with {self.program}, once for this dataset")
-            ends = store.copies()
+            ends = system.copies()
             told = self.fill(session, client, [self._job(client, end, step.command, {}, _FILLED_S) for end in ends])
             for end, text in zip(ends, told, strict=True):
                 self._check_step(step, text, end, self._values(client, end, {}, ""))
@@ -201,8 +202,8 @@ class DeclaredLoad(PrintedLoad[LoadSize]):
         said = (done.stderr + done.stdout).strip()[-300:]
         raise SystemFailed(f"{end}: asked for `{name}`, it answers: {said or 'nothing'}")
 
-    def before(self, client: Host, store: Store, levels: Mapping[str, Level]) -> None:
-        end = store.copies()[0]
+    def before(self, client: Host, system: System, levels: Mapping[str, Level]) -> None:
+        end = system.copies()[0]
         for step in self.declared.before:
             done = self._run(client, end, step.command, levels)
             text = done.stdout + done.stderr
@@ -212,8 +213,8 @@ class DeclaredLoad(PrintedLoad[LoadSize]):
         grown = dict.fromkeys(each.of for each in self._of(levels) if each.grows_by is not None)
         self._asked = {name: self._number(client, end, name, levels) for name in grown}
 
-    def prove(self, client: Host, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:
-        end, told = store.copies()[0], {name: quantity.value for name, quantity in outcome.summary.items()}
+    def prove(self, client: Host, system: System, levels: Mapping[str, Level], outcome: Outcome) -> Json:
+        end, told = system.copies()[0], {name: quantity.value for name, quantity in outcome.summary.items()}
         known: dict[str, Any] = {**self.asked(self.size), **self.declared.levels, **levels, **told}
         answers = list(self._of(levels))
         named = {str(value) for each in answers for value in (each.of, each.is_, each.grows_by, each.more)}

@@ -23,8 +23,9 @@ from benchbook.probes import samples
 from benchbook.profiles import LoadSize
 from benchbook.stats import latency
 from benchbook.systems import etcd
+from benchbook.systems.base import System
 from benchbook.workloads import generator_output
-from benchbook.workloads.base import Level, Load, Outcome, Ran, Store
+from benchbook.workloads.base import Level, Load, Outcome, Ran
 from benchbook.workloads.declared import PrintedLoad, failures
 
 BUILD = "etcd"
@@ -116,9 +117,9 @@ class EtcdBenchmark(PrintedLoad[EtcdSize]):
     def dataset(self) -> EtcdData:
         return EtcdData()
 
-    def prepare(self, session: Session, client: Host, store: Store, say: Callable[[str], None]) -> None:
+    def prepare(self, session: Session, client: Host, system: System, say: Callable[[str], None]) -> None:
         say("preparing the key that is read")
-        etcd.put(client, store.endpoints()[0], KEY.encode(), b"x" * VALUE_BYTES)
+        etcd.put(client, system.endpoints()[0], KEY.encode(), b"x" * VALUE_BYTES)
 
     # -- its loads ------------------------------------------------------------------------------------------------
 
@@ -171,12 +172,12 @@ class EtcdBenchmark(PrintedLoad[EtcdSize]):
 
     # -- its proof ------------------------------------------------------------------------------------------------
 
-    def before(self, client: Host, store: Store, levels: Mapping[str, Level]) -> None:
-        self._revision = etcd.revision(client, store.copies()[0])
+    def before(self, client: Host, system: System, levels: Mapping[str, Level]) -> None:
+        self._revision = etcd.revision(client, system.copies()[0])
 
-    def prove(self, client: Host, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:
+    def prove(self, client: Host, system: System, levels: Mapping[str, Level], outcome: Outcome) -> Json:
         """Every put makes a revision: at a quorum there are as many new ones as were acknowledged, or more."""
-        after, members = etcd.agreed(client, store.copies())
+        after, members = etcd.agreed(client, system.copies())
         wrote = str(levels["workload"]).startswith("put")
         acknowledged, failed = (int(outcome.summary[name].value) if wrote else 0 for name in ("events", "failed"))
         found = after - self._revision

@@ -36,8 +36,9 @@ from benchbook.hosts.session import Session
 from benchbook.probes import samples
 from benchbook.profiles import LoadSize
 from benchbook.systems import psql, sql
+from benchbook.systems.base import System
 from benchbook.workloads import generator_output
-from benchbook.workloads.base import Level, Load, Outcome, Ran, Store, one_port
+from benchbook.workloads.base import Level, Load, Outcome, Ran, one_port
 from benchbook.workloads.declared import PrintedLoad, failures
 
 # As the report names it.
@@ -387,25 +388,25 @@ class GoTpc(PrintedLoad[GoTpcSize]):
     def dataset(self) -> Warehouses:
         return Warehouses(self.size.warehouses)
 
-    def prepare(self, session: Session, client: Host, store: Store, say: Callable[[str], None]) -> None:
+    def prepare(self, session: Session, client: Host, system: System, say: Callable[[str], None]) -> None:
         """Filled, counted, checked, and its statistics collected, as the report does."""
-        store.make_database(client, DATABASE)
-        ends = store.copies()
+        system.make_database(client, DATABASE)
+        ends = system.copies()
         say(f"preparing {self.size.warehouses} warehouses, once for this dataset")
         with let_in(client, ends, DATABASE):
             self.fill(session, client, [self._asking(client, [end], "prepare", ["--no-check"]) for end in ends])
-            self._count(client, store)
+            self._count(client, system)
             say("collecting statistics, checking the consistency conditions")
             for end in ends:
                 analyse(client, end, DATABASE, self._longest_s)
             self._conditions(client, ends, ["--check-all"])
 
-    def _count(self, client: Host, store: Store) -> None:
+    def _count(self, client: Host, system: System) -> None:
         """An insert that go-tpc has given up is no error of it: what is missing is seen in the tables alone."""
         expected = {name: rows * self.size.warehouses for name, rows in ROWS.items()}
         expected["item"] = ITEMS
-        for end in store.endpoints():
-            counts = store.row_counts(client, end, DATABASE, list(expected), self._longest_s)
+        for end in system.endpoints():
+            counts = system.row_counts(client, end, DATABASE, list(expected), self._longest_s)
             wrong = {name: counts[name] for name, rows in expected.items() if counts[name] != rows}
             if wrong:
                 raise SystemFailed(f"{end}: after prepare, tables hold {wrong} rows, not {expected}")
@@ -460,14 +461,14 @@ class GoTpc(PrintedLoad[GoTpcSize]):
 
     # -- its proof ------------------------------------------------------------------------------------------------
 
-    def before(self, client: Host, store: Store, levels: Mapping[str, Level]) -> None:
-        ends = store.copies()
+    def before(self, client: Host, system: System, levels: Mapping[str, Level]) -> None:
+        ends = system.copies()
         make_account(client, ends, DATABASE)
         self._books = read_books(client, ends, DATABASE, self._longest_s)
 
-    def prove(self, client: Host, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:
+    def prove(self, client: Host, system: System, levels: Mapping[str, Level], outcome: Outcome) -> Json:
         """Return the consistency conditions on every copy of the data, and no acknowledged transaction is gone."""
-        ends = store.copies()
+        ends = system.copies()
         try:
             conditions = self._conditions(client, ends)
         finally:

@@ -24,9 +24,10 @@ from benchbook.hosts.session import Session
 from benchbook.profiles import LoadSize
 from benchbook.stats.latency import named_percentiles
 from benchbook.systems import psql
+from benchbook.systems.base import System
 from benchbook.systems.statements import reading_s
 from benchbook.workloads import generator_output
-from benchbook.workloads.base import Level, Load, Outcome, Ran, Store
+from benchbook.workloads.base import Level, Load, Outcome, Ran
 from benchbook.workloads.declared import PrintedLoad, failures, series
 
 DATABASE, ACCOUNTS = "pgbench", "pgbench_accounts"
@@ -171,14 +172,14 @@ class Pgbench(PrintedLoad[PgbenchSize]):
     def dataset(self) -> PgbenchData:
         return PgbenchData(self.size.scale)
 
-    def prepare(self, session: Session, client: Host, store: Store, say: Callable[[str], None]) -> None:
-        store.make_database(client, DATABASE)
+    def prepare(self, session: Session, client: Host, system: System, say: Callable[[str], None]) -> None:
+        system.make_database(client, DATABASE)
         rows = self.size.scale * ROWS
         say(f"preparing {rows:,} accounts, once for this dataset")
-        ends = store.copies()
+        ends = system.copies()
         self.fill(session, client, [self._filling(client, end) for end in ends])
         for end in ends:
-            found = store.row_counts(client, end, DATABASE, [ACCOUNTS], reading_s(rows))[ACCOUNTS]
+            found = system.row_counts(client, end, DATABASE, [ACCOUNTS], reading_s(rows))[ACCOUNTS]
             if found != rows:
                 raise SystemFailed(f"{end}: holds {found} accounts after preparing {rows}")
 
@@ -257,13 +258,13 @@ class Pgbench(PrintedLoad[PgbenchSize]):
         """Its history may have as many rows as its accounts, and more."""
         return reading_s(10 * self.size.scale * ROWS)
 
-    def before(self, client: Host, store: Store, levels: Mapping[str, Level]) -> None:
-        self._books = {str(end): read_books(client, end, DATABASE, self._read_s) for end in store.copies()}
+    def before(self, client: Host, system: System, levels: Mapping[str, Level]) -> None:
+        self._books = {str(end): read_books(client, end, DATABASE, self._read_s) for end in system.copies()}
 
-    def prove(self, client: Host, store: Store, levels: Mapping[str, Level], outcome: Outcome) -> Json:
+    def prove(self, client: Host, system: System, levels: Mapping[str, Level], outcome: Outcome) -> Json:
         workload, events = str(levels["workload"]), int(outcome.summary["events"].value)
         said = {}
-        for end in store.copies():
+        for end in system.copies():
             after = read_books(client, end, DATABASE, self._read_s)
             if wrong := after.wrong(self._books[str(end)], workload, events):
                 raise WorkloadFailed(f"{end}: pgbench's books do not balance after {events:,} transactions: {wrong}")

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from benchbook.analysis import checks
 from benchbook.analysis.checks import Check
@@ -18,10 +18,10 @@ from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile, SysbenchSize
 from benchbook.systems import sql
-from benchbook.systems.base import CONNECTIONS, STATEMENTS
+from benchbook.systems.base import CONNECTIONS, STATEMENTS, System
 from benchbook.systems.statements import reading_s
 from benchbook.workloads import sysbench_output
-from benchbook.workloads.base import Load, Outcome, Ran, Store, one_port
+from benchbook.workloads.base import Load, Outcome, Ran, one_port
 from benchbook.workloads.declared import PrintedLoad
 from benchbook.workloads.sysbench_output import QUEUE_FULL_AFTER_S
 
@@ -76,9 +76,13 @@ class Dataset:
     database: str = "sbtest"
 
 
-@dataclass(frozen=True)
-class SysbenchLoad:
-    """One run of one of sysbench's Lua scripts; `rate` is the offered transactions/s, 0 = closed loop.
+# -- command lines --------------------------------------------------------------------------------------------------
+
+
+def run(
+    program: str, endpoints: Sequence[Endpoint], dataset: Dataset, load: Load, options: Mapping[str, str]
+) -> Command:
+    """Return the command that drives one of sysbench's Lua scripts; threads are spread over the servers in turn.
 
     With a rate, a thread of sysbench's own puts transactions into a queue by a Poisson schedule, which waits for no
     answer; their time counts from then on (seen of 1.0.20: 20-ms events of 2 threads at 200/s took up to 1,640 ms
@@ -86,16 +90,23 @@ class SysbenchLoad:
     waits in the queue at the end. A queue that is full, at 100,000, ends the load: a failed trial,
     and in a search for the highest rate one that was offered too much.
     """
-
-    workload: str
-    threads: int
-    time_s: int
-    dataset: Dataset
-    rate: int = 0
-    options: Mapping[str, str] = field(default_factory=dict)
-
-
-# -- command lines --------------------------------------------------------------------------------------------------
+    argv = [
+        program,
+        str(load.levels["workload"]),
+        "run",
+        "--config-file={job}/password.cnf",
+        *_target(endpoints, dataset.database),
+        f"--threads={load.threads}",
+        f"--time={load.time_s}",
+        "--report-interval=1",
+        f"--tables={dataset.tables}",
+        f"--table-size={dataset.table_size}",
+        "--histogram=on",
+        *option_words(options),
+        *([f"--rate={load.rate}"] if load.rate else []),
+    ]
+    env = _environment(endpoints[0])
+    return Command(argv, timeout_s=load.time_s + _SLACK_S, env=env, secrets=_secrets(endpoints[0]))
 
 
 def prepare(program: str, endpoint: Endpoint, dataset: Dataset, *, threads: int, seed: int) -> Command:
@@ -114,27 +125,6 @@ def prepare(program: str, endpoint: Endpoint, dataset: Dataset, *, threads: int,
     # 2,000 rows/s is slower than any server seen; the limit only ends what hangs.
     longest_s = 600 + dataset.tables * dataset.table_size / 2000
     return Command(argv, timeout_s=longest_s, env=_environment(endpoint), secrets=_secrets(endpoint))
-
-
-def run(program: str, endpoints: Sequence[Endpoint], load: SysbenchLoad) -> Command:
-    """Return the command that drives the load; threads are spread over the servers in turn."""
-    argv = [
-        program,
-        load.workload,
-        "run",
-        "--config-file={job}/password.cnf",
-        *_target(endpoints, load.dataset.database),
-        f"--threads={load.threads}",
-        f"--time={load.time_s}",
-        "--report-interval=1",
-        f"--tables={load.dataset.tables}",
-        f"--table-size={load.dataset.table_size}",
-        "--histogram=on",
-        *option_words(load.options),
-        *([f"--rate={load.rate}"] if load.rate else []),
-    ]
-    env = _environment(endpoints[0])
-    return Command(argv, timeout_s=load.time_s + _SLACK_S, env=env, secrets=_secrets(endpoints[0]))
 
 
 def options_of(words: Iterable[str]) -> dict[str, str]:
@@ -291,12 +281,12 @@ class Sysbench(PrintedLoad[SysbenchSize]):
     def dataset(self) -> Dataset:
         return Dataset(self.size.tables, self.size.table_size)
 
-    def prepare(self, session: Session, client: Host, store: Store, say: Callable[[str], None]) -> None:
-        store.make_database(client, self.dataset.database)
+    def prepare(self, session: Session, client: Host, system: System, say: Callable[[str], None]) -> None:
+        system.make_database(client, self.dataset.database)
         rows = self.dataset.tables * self.dataset.table_size
         say(f"preparing {self.dataset.tables} tables, {rows:,} rows, once for this dataset")
         program, threads = self.programs[client.name], self.size.prepare_threads
-        commands = [prepare(program, end, self.dataset, threads=threads, seed=self.seed) for end in store.copies()]
+        commands = [prepare(program, end, self.dataset, threads=threads, seed=self.seed) for end in system.copies()]
         tables = 0
 
         def count(data: bytes) -> None:
@@ -305,18 +295,18 @@ class Sysbench(PrintedLoad[SysbenchSize]):
             say(f"preparing: table {tables} of {self.dataset.tables * len(commands)}")
 
         self.fill(session, client, commands, count)
-        store.lay_out(client, self.dataset.database, self._tables)
-        self._count(client, store)
+        system.lay_out(client, self.dataset.database, self._tables)
+        self._count(client, system)
 
     @property
     def _tables(self) -> list[str]:
         return [f"sbtest{i}" for i in range(1, self.dataset.tables + 1)]
 
-    def _count(self, client: Host, store: Store) -> None:
+    def _count(self, client: Host, system: System) -> None:
         """Raise SystemFailed unless every table of every server holds as many rows as were asked for."""
         data, tables = self.dataset, self._tables
-        for endpoint in store.endpoints():
-            counts = store.row_counts(client, endpoint, data.database, tables, reading_s(data.table_size))
+        for endpoint in system.endpoints():
+            counts = system.row_counts(client, endpoint, data.database, tables, reading_s(data.table_size))
             wrong = {name: rows for name, rows in counts.items() if rows != data.table_size}
             if wrong:
                 raise SystemFailed(f"{endpoint}: after prepare, tables do not hold {data.table_size} rows: {wrong}")
@@ -334,8 +324,7 @@ class Sysbench(PrintedLoad[SysbenchSize]):
     def command(self, client: Host, endpoints: Sequence[Endpoint], load: Load) -> Command:
         longer = {_INIT_TIMEOUT: str(_INIT_TIMEOUT_S)} if client.name in self._takes_init_timeout else {}
         options = also_ignoring({**longer, **options_of(self.options)}, load.retried_errors)
-        part = SysbenchLoad(str(load.levels["workload"]), load.threads, load.time_s, self.dataset, load.rate, options)
-        return run(self.programs[client.name], endpoints, part)
+        return run(self.programs[client.name], endpoints, self.dataset, load, options)
 
     def holds(self, load: Load, servers: int) -> dict[str, int]:
         """Return connections, and the statements that are prepared once for each of them (0 where not known)."""

@@ -29,6 +29,7 @@ from benchbook.reports.dm.task import LADDER, SYNC, TASK, Databases, task_of
 from benchbook.systems import dm_config, mysql
 from benchbook.systems.dm_server import MASTER, WORKER
 from benchbook.workloads import sysbench
+from benchbook.workloads.base import Load
 from benchbook.workloads.clients import RateReader
 from benchbook.workloads.sysbench import Sysbench
 from benchbook.workloads.sysbench_output import check_ended, rate_in
@@ -189,10 +190,9 @@ class DmReplication:
     def _load(self, trial: Trial, on_rate: Callable[[float, float], None]) -> tuple[str, Ended, str]:
         """Drive the upstream; a task that pauses meanwhile ends the load at once. Return command, end and output."""
         levels, dataset = trial.cell.levels, self.pipeline.dataset(self.databases.sync, self.databases.sync_rows)
-        load = sysbench.SysbenchLoad(
-            str(levels["workload"]), int(levels["threads"]), self.time_s, dataset, self._rate(trial), self.options
-        )
-        command = sysbench.run(self.pipeline.program, self.pipeline.upstream.endpoints(), load)
+        load = Load(levels, int(levels["threads"]), self.time_s, self._rate(trial))
+        ends = self.pipeline.upstream.endpoints()
+        command = sysbench.run(self.pipeline.program, ends, dataset, load, self.options)
         reader = RateReader(rate_in, on_rate)
 
         def follow(data: bytes) -> None:

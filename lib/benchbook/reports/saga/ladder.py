@@ -190,7 +190,7 @@ class SagaLadder:
         # It opens connections, and says how many requests the load needs: a load is counted in requests, so that none
         # is under way at its end, and is to last a certain time.
         warming = ab.for_seconds(self._ab, url, concurrency=concurrency, seconds=max(1, self.time_s // 20))
-        tried = ab.parse(self.client.run(warming.argv, timeout=warming.timeout_s).stdout).requests_per_s
+        tried = ab.parse(self.client.run(warming.argv, timeout=warming.timeout_s).stdout)["tps"]
         self._settle()
         load = (self._store.name, url, concurrency)
         requests = round(self._rates.get(load, tried) * self.time_s)
@@ -216,7 +216,7 @@ class SagaLadder:
         counted["Com_select"] -= self._dtm.selects - asked
         measured = self._measurement(trial, command, ended, text, watched.series, counted, killed)
         if not killing:
-            self._rates[load] = ab.parse(text).requests_per_s
+            self._rates[load] = ab.parse(text)["tps"]
         return replace(measured, proof={**watched.proof, **measured.proof})
 
     def _drive(
@@ -269,7 +269,7 @@ class SagaLadder:
         counted: dict[str, int],
         killed: Json,
     ) -> Measurement:
-        rung, summary = Rung.of(trial.cell.levels), ab.parse(text)
+        rung, printed = Rung.of(trial.cell.levels), ab.parse(text)
         # The counters have been read: what is asked here is not among the load's statements.
         stats, books, ends = in_parallel(self._business.stats, self._business.books, self._dtm.ends)
         proof = {
@@ -279,9 +279,9 @@ class SagaLadder:
             "dtm_ends": ends,
             "counted": counted,
             "retried": stats[RETRIED],
-            "ab": {"complete": summary.complete, "non_2xx": summary.non_2xx, "percentiles_ms": summary.percentiles_ms},
+            "ab": printed,
         }
-        figures = saga_summary.summarise(summary, stats, counted)
+        figures = saga_summary.summarise(printed, stats, counted)
         if killed:
             proof["killed"] = {"under_way": killed["under_way"]}
             figures |= {name: Quantity(value=killed[name], unit="s") for name in ("down_s", "recovery_s")}
@@ -304,7 +304,7 @@ class SagaLadder:
 
     def _refuse(self, rung: Rung, proof: Json, text: str, why: str) -> None:
         """Without a barrier the books may be off and are shown so; behind one they may not."""
-        unknown = max(proof["ab"]["non_2xx"], proof["global"]["failed"])
+        unknown = round(max(proof["ab"]["non_2xx"], proof["global"]["failed"]))
         if unknown and "killed" not in proof:
             first = f"; the first: {why}" if why else ""
             raise WorkloadFailed(f"{unknown} requests ended neither by commit nor by rollback{first}", output=text)

@@ -10,7 +10,6 @@ from benchbook.reports.saga.rungs import Rung
 from benchbook.stats.latency import hdr_buckets, percentile
 from benchbook.systems import mysql
 from benchbook.systems.dtm import ENDS
-from benchbook.workloads.ab import AbSummary
 
 PERCENTILES = (50, 95, 99)
 # Statements by type, per global transaction.
@@ -22,21 +21,21 @@ def ended(stats: Mapping[str, Any]) -> int:
     return int(stats["global"]["committed"] + stats["global"]["rolled_back"])
 
 
-def summarise(ab: AbSummary, stats: Mapping[str, Any], counted: Mapping[str, int]) -> dict[str, Quantity]:
+def summarise(ab: Mapping[str, float], stats: Mapping[str, Any], counted: Mapping[str, int]) -> dict[str, Quantity]:
     """Return every figure of a trial with its unit.
 
     global_tps is ab's own count of answers; db_tps and ops are the server's counters over the same load, divided by
     the same seconds: commits that wrote something, and statements that read or changed rows.
     """
-    seconds, whole = ab.time_s, ended(stats)
+    seconds, whole = ab["total_time_s"], ended(stats)
     values = {
-        "global_tps": ((ab.complete - ab.non_2xx) / seconds, "1/s"),
+        "global_tps": ((ab["events"] - ab["non_2xx"]) / seconds, "1/s"),
         "db_tps": (counted[mysql.COMMITS] / seconds, "1/s"),
         "ops": (mysql.statements(counted) / seconds, "1/s"),
         "events": (float(whole), "1"),
         "total_time_s": (seconds, "s"),
         # The same requests, seen from both ends; one that was cut off on its way is known to one end only.
-        "errors": (float(max(ab.non_2xx, stats["global"]["failed"])), "1"),
+        "errors": (float(max(ab["non_2xx"], stats["global"]["failed"])), "1"),
         "rolled_back_share": (stats["global"]["rolled_back"] / max(1, whole), "1"),
         **_per_global(counted, whole),
         **_latencies(stats["latency"]["committed"], ""),

@@ -15,8 +15,9 @@ from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.profiles import LoadSize
+from benchbook.systems.base import System
 from benchbook.workloads import generator_output
-from benchbook.workloads.base import Load, LoadGenerator, Outcome, Ran, Store
+from benchbook.workloads.base import Load, LoadGenerator, Outcome, Ran
 from benchbook.workloads.declared import printed
 
 FILL = "for i = 0, ARGV[1] - 1 do redis.call('SET', string.format('key:%012d', i), string.rep('x', ARGV[2])) end"
@@ -59,9 +60,9 @@ class MyRedisBenchmark(LoadGenerator[RedisSize]):
     def dataset(self) -> Keys:
         return Keys(self.size.keys, self.size.value_bytes)
 
-    def prepare(self, session: Session, client: Host, store: Store, say: Callable[[str], None]) -> None:
+    def prepare(self, session: Session, client: Host, system: System, say: Callable[[str], None]) -> None:
         say(f"preparing {self.size.keys:,} keys")
-        for end in store.endpoints():
+        for end in system.endpoints():
             ask = ["redis-cli", "-h", end.address, "-p", end.port]
             client.run([*ask, "EVAL", FILL, 0, self.size.keys, self.size.value_bytes], timeout=600)
             found = client.run([*ask, "DBSIZE"]).stdout.strip()
