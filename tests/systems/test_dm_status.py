@@ -18,32 +18,20 @@ def printed(name: str) -> str:
     return (PRINTED_BY / f"status_{name}.json").read_text()
 
 
-def test_dumping() -> None:
-    status = dm.parse(printed("dumping"))
-    assert (status.stage, status.unit, status.errors, status.loaded_bytes) == ("Running", "Dump", (), None)
-    status.check()
-
-
-def test_loading() -> None:
-    status = dm.parse(printed("loading"))
-    assert (status.stage, status.unit) == ("Running", "Load")
-    assert (status.loaded_bytes, status.load_bytes) == (5123655, 35115992)
-
-
-def test_a_full_task_that_is_finished() -> None:
-    status = dm.parse(printed("finished"))
-    assert (status.stage, status.loaded_bytes == status.load_bytes) == ("Finished", True)
-    status.check()
-
-
-def test_syncing() -> None:
-    status = dm.parse(printed("syncing"))
-    assert (status.stage, status.unit, status.where) == ("Running", "Sync", "unit Sync, stage Running")
-
-
-def test_paused_by_request_is_no_failure() -> None:
-    status = dm.parse(printed("paused_by_user"))
-    assert status.stage == "Paused"
+@pytest.mark.parametrize(
+    ("name", "where", "loaded"),
+    [
+        ("dumping", "unit Dump, stage Running", None),
+        ("loading", "unit Load, stage Running, 5123655 of 35115992 B loaded", 5123655),
+        ("finished", "unit Load, stage Finished, 35109106 of 35109106 B loaded", 35109106),
+        ("syncing", "unit Sync, stage Running", None),
+        # By request, which is no failure.
+        ("paused_by_user", "unit Sync, stage Paused", None),
+    ],
+)
+def test_how_far_a_task_is(name: str, where: str, loaded: int | None) -> None:
+    status = dm.parse(printed(name))
+    assert (status.where, status.errors, status.loaded_bytes) == (where, (), loaded)
     status.check()
 
 

@@ -20,22 +20,6 @@ created by github.com/pingcap/tidb/server.(*Server).startNetworkListener
 """
 
 
-def test_a_go_program_s_panic_is_named_and_not_the_end_of_its_trace() -> None:
-    found = last_words(PANIC)
-    assert found.startswith("fatal error: concurrent map iteration and map write | goroutine 5123 [running]: | github")
-    assert "server is running" not in found
-
-
-def test_other_programs_are_quoted_with_their_last_lines() -> None:
-    assert last_words("\n".join(f"line {i}" for i in range(9)) + "\n\n") == "line 4 | line 5 | line 6 | line 7 | line 8"
-    assert last_words(" \n") == ""
-
-
-def test_a_line_that_holds_a_whole_configuration_is_cut() -> None:
-    found = last_words(f'[INFO] ["loaded config"] [config="{"x" * 9000}"]\n[FATAL] no such path')
-    assert found == f'[INFO] ["loaded config"] [config="{"x" * 466}... (9,036 characters) | [FATAL] no such path'
-
-
 # What mariadbd 10.11.19 printed when its disk had filled; of 102 lines that differ in their time alone, two.
 CRASH = """2026-11-23  4:41:02 0 [Note] mariadbd: ready for connections.
 Version: '10.11.19-MariaDB-0+deb12u1-log'  socket: '/tmp/mdb.sock'  port: 0  Debian 12
@@ -52,12 +36,35 @@ libc_sigaction.c:0(__restore_rt)[0x7f6145c5a050]
 """
 
 
-def test_of_a_database_server_that_crashed_the_errors_are_named_and_not_its_trace() -> None:
-    assert last_words(CRASH).split(" | ") == [
-        "2026-11-23  4:41:07 6 [ERROR] InnoDB: preallocating 2097152 bytes for file ./sb/t.ibd failed with error 28",
-        "2026-11-23  4:41:12 6 [ERROR] [FATAL] InnoDB: Error (Out of disk space) in rollback.",
-        "261123  4:41:12 [ERROR] mariadbd got signal 6 ;",
-    ]
+@pytest.mark.parametrize(
+    ("printed", "said"),
+    [
+        # A Go program's panic is named, and not the end of its trace.
+        (
+            PANIC,
+            "fatal error: concurrent map iteration and map write | goroutine 5123 [running]: | "
+            "github.com/pingcap/tidb/server.(*Server).ShowProcessList(0xc0005f6000) | created by "
+            "github.com/pingcap/tidb/server.(*Server).startNetworkListener | "
+            "/root/go/pkg/mod/github.com/pingcap/tidb/server/server.go:481 +0x58b",
+        ),
+        # Of a database server that crashed the errors are, each once, and not its trace.
+        (
+            CRASH,
+            "2026-11-23  4:41:07 6 [ERROR] InnoDB: preallocating 2097152 bytes for file ./sb/t.ibd failed with error 28"
+            " | 2026-11-23  4:41:12 6 [ERROR] [FATAL] InnoDB: Error (Out of disk space) in rollback."
+            " | 261123  4:41:12 [ERROR] mariadbd got signal 6 ;",
+        ),
+        ("\n".join(f"line {i}" for i in range(9)) + "\n\n", "line 4 | line 5 | line 6 | line 7 | line 8"),
+        (" \n", ""),
+        # A line that holds a whole configuration is cut.
+        (
+            f'[INFO] ["loaded config"] [config="{"x" * 9000}"]\n[FATAL] no such path',
+            f'[INFO] ["loaded config"] [config="{"x" * 466}... (9,036 characters) | [FATAL] no such path',
+        ),
+    ],
+)
+def test_why_a_program_ended_of_all_that_it_printed(printed: str, said: str) -> None:
+    assert last_words(printed) == said
 
 
 def test_a_server_that_died_on_a_full_disk_is_said_to() -> None:

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-from pathlib import Path
-from types import ModuleType
-from typing import Any, cast
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from kit import FIXTURES, ROOT
 from records import record
 
 from benchbook.errors import BadInput, OutputNotParseable, WorkloadFailed
-from benchbook.hosts.agent import Command, Ended, remote_program
+from benchbook.hosts.agent import Command, Ended
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import check
 from benchbook.profiles import load_profile
 from benchbook.published.tables import load
 from benchbook.reports.kind import kind_of
-from benchbook.workloads import generator, go_tpc, option_allowlist
+from benchbook.workloads import go_tpc
 from benchbook.workloads.base import Load, Ran
 from benchbook.workloads.go_tpc import GoTpc, GoTpcSize, OrderBooks
+from benchbook.workloads.remote.stamped import stamped
 
 PRINTED_BY = FIXTURES / "gotpc"
 REPORT = "tidb_v7_1_3_tpcc"
@@ -45,24 +44,13 @@ def made(text: str) -> Any:
 # -- lines with their times -------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def stamps() -> ModuleType:
-    """The program that runs on client hosts."""
-    spec = importlib.util.spec_from_file_location("stamped", remote_program("workloads", "stamped.py"))
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def test_every_line_gets_its_time() -> None:
+    assert list(stamped(["one\n", "[{}]\n"], 5, now=7.25)) == ["7.250 one", "7.250 [{}]"]
 
 
-def test_every_line_gets_its_time(stamps: ModuleType) -> None:
-    assert list(stamps.stamped(["one\n", "[{}]\n"], 5, now=7.25)) == ["7.250 one", "7.250 [{}]"]
-
-
-def test_of_errors_without_an_end_some_are_kept_and_the_figures_all(stamps: ModuleType) -> None:
+def test_of_errors_without_an_end_some_are_kept_and_the_figures_all() -> None:
     lines = ["error\n"] * 10 + ['[{"a": 1}]\n'] + ["error\n"] * 5
-    kept = list(stamps.stamped(lines, 4, now=7.0))
+    kept = list(stamped(lines, 4, now=7.0))
     assert kept == ["7.000 error"] * 4 + ['7.000 [{"a": 1}]', "7.000 and 11 lines more"]
 
 
@@ -218,20 +206,14 @@ def test_a_few_orders_may_all_be_rolled_back() -> None:
 # -- how it is asked --------------------------------------------------------------------------------------------------
 
 
-class Client:
-    """A host that files are pushed to and that nothing is run on."""
-
-    name = "client"
-    python = "/usr/bin/python3"
-
-    def push(self, local: Path) -> str:
-        return f"/there/{local.name}"
+# A host that files are pushed to and that nothing is run on.
+CLIENT: Any = SimpleNamespace(name="client", python="/usr/bin/python3", push=lambda local: f"/there/{local.name}")
 
 
 def command(*ends: Endpoint) -> Command:
     load = GoTpc(GoTpcSize(warehouses=7, time_s=3), ["--ignore-error"], 1)
     load.programs["client"] = "/there/go-tpc"
-    return load.command(cast("Any", Client()), ends, Load({"workload": "tpcc"}, 5, 3))
+    return load.command(CLIENT, ends, Load({"workload": "tpcc"}, 5, 3))
 
 
 def test_the_command_line_is_the_published_one_with_a_line_a_second() -> None:
@@ -270,23 +252,7 @@ def test_servers_on_two_ports_are_refused() -> None:
         command(MYSQL, POSTGRES)
 
 
-@pytest.mark.parametrize(("option", "ok"), [("--wait", True), ("--weight=45,43,4,4,4", True), ("--pprof=:80", False)])
-def test_a_report_may_choose_what_is_known(option: str, ok: bool) -> None:
-    published = load(REPORT, ROOT / "data" / "published")
-    design = [each.model_copy(update={"options": [option]}) for each in published.report.design]
-    if ok:
-        option_allowlist.check(GoTpc, design, [], Path("report.yaml"))
-    else:
-        with pytest.raises(BadInput, match="go_tpc does not know this option"):
-            option_allowlist.check(GoTpc, design, [], Path("report.yaml"))
-
-
 # -- what declares it --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("name", "warehouses"), [("smoke", 1), ("lab", 10), ("paper", 1000)])
-def test_every_profile_has_a_size_for_it(name: str, warehouses: int) -> None:
-    assert generator("go_tpc").size_in(load_profile(name)).warehouses == warehouses
 
 
 @pytest.mark.parametrize(

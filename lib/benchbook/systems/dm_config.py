@@ -19,10 +19,11 @@ from typing import Annotated, Literal
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import Field, SecretStr
 
 from benchbook import paths
 from benchbook.user_input.bounds import matching
+from benchbook.user_input.yaml_file import Strict
 
 try:  # CFB has moved since version 43 of cryptography
     from cryptography.hazmat.decrepit.ciphers.modes import CFB
@@ -40,11 +41,7 @@ _KEY = bytes.fromhex("a529b7665997f043a30ac8fadcb51d6aa032c226ab5b7750530b12b8c1
 _IV_BYTES = 16
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Account(_Model):
+class Account(Strict):
     """Where a server listens and as whom DM logs in."""
 
     address: str
@@ -53,7 +50,7 @@ class Account(_Model):
     password: SecretStr
 
 
-class Task(_Model):
+class Task(Strict):
     """One task from the levels of a trial; the worker's `folder` takes the dump. Sizes are in rows and bytes.
 
     mydumper splits tables into chunks of `rows` (None = it does not), and fills an INSERT up to `statement_size`.

@@ -51,7 +51,6 @@ class Output:
     """
 
     threads: int
-    rate: int
     summary: dict[str, float]
     seconds: Seconds
     histogram: list[tuple[float, int]]
@@ -100,7 +99,7 @@ def parse(text: str) -> Output:
     # It prints the mean with two decimals, which of 0.065 ms are 8% more.
     summary["latency_mean_ms"] = summary["latency_sum_ms"] / summary["events"]
     summary = {**named_percentiles(buckets, _PERCENTILES), **summary}
-    return Output(int(found.levels["threads"]), int(found.levels.get("rate", 0)), summary, found.seconds, buckets)
+    return Output(int(found.levels["threads"]), summary, found.seconds, buckets)
 
 
 def _nothing_done(summary: Mapping[str, float]) -> str:
@@ -142,8 +141,7 @@ def queue_full(ran: Sequence[Ran]) -> Outcome | None:
     seconds = _merged_seconds([output.seconds for output in outputs])
     if not any("tps" in figures for _, figures in seconds):
         return None
-    threads, rate = sum(each.threads for each in outputs), sum(each.rate for each in outputs)
-    whole = Output(threads, rate, _means(seconds), seconds, [])
+    whole = Output(sum(each.threads for each in outputs), _means(seconds), seconds, [])
     proof = {**clients_proof(ran, outputs), QUEUE_FULL_AFTER_S: whole.summary["total_time_s"]}
     return Outcome(quantities(whole.summary), load_series(ran, outputs, whole), [], proof)
 
@@ -152,8 +150,7 @@ def _while_running(text: str) -> Output:
     """Return what a run has printed while it ran, without a closing report."""
     said = generator_output.begun("sysbench", text)
     threads = [figures["threads"] for _, figures in said.seconds if "threads" in figures]
-    rate = int(said.levels.get("rate", 0))
-    return Output(int(threads[-1]) if threads else 0, rate, _means(said.seconds), said.seconds, [])
+    return Output(int(threads[-1]) if threads else 0, _means(said.seconds), said.seconds, [])
 
 
 def _means(seconds: Seconds) -> dict[str, float]:
@@ -184,8 +181,8 @@ def merged(outputs: Sequence[Output]) -> Output:
         "latency_max_ms": of_all(max, "latency_max_ms"),
         **named_percentiles(histogram, outputs[0].summary),
     }
-    threads, rate = sum(output.threads for output in outputs), sum(output.rate for output in outputs)
-    return Output(threads, rate, summary, _merged_seconds([output.seconds for output in outputs]), histogram)
+    threads, seconds = sum(each.threads for each in outputs), _merged_seconds([each.seconds for each in outputs])
+    return Output(threads, summary, seconds, histogram)
 
 
 def _merged_seconds(parts: Sequence[Seconds]) -> Seconds:
