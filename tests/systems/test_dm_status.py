@@ -72,7 +72,7 @@ def test_a_master_that_does_not_answer_is_no_broken_output() -> None:
         'refused"\n'
     )
     for read in (dm.parse, dm.confirm):
-        with pytest.raises(dm.MasterUnreachable, match=r"dm-master does not answer: .*8261: connect: conn"):
+        with pytest.raises(dm.CommandRefused, match=r"dm-master does not answer: .*8261: connect: conn"):
             read(said)
 
 

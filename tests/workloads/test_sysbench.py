@@ -57,13 +57,6 @@ def test_systems_workloads_and_threads_can_be_chosen(tables: Published) -> None:
     assert asked_for(systems=["x", "y", "x"]).names() == ["x", "y"]
 
 
-def test_an_unknown_workload(tables: Published) -> None:
-    with pytest.raises(
-        BadInput, match=r"workloads: unknown workload \(got 'oltp_inset'\)\. Fix: use some of .*oltp_insert"
-    ):
-        report.LoadKind().cells(tables, asked_for(workloads=["oltp_inset"]))
-
-
 def test_what_was_asked_for_holds_everything_that_could_change_a_figure(home: Home, tables: Published) -> None:
     profile, lab = load_profile("tiny"), load_inventory(INVENTORY)
     asked = report.LoadKind().asked(tables, asked_for(), profile, lab)
@@ -234,8 +227,6 @@ def test_another_protocol_has_another_driver_and_options_of_its_name() -> None:
     )
     assert not [word for word in command.argv if "mysql" in str(word)]
     assert (command.secrets, command.env) == ({"password.cnf": "pgsql-password=hush\n"}, {"PGSSLMODE": "require"})
-    with pytest.raises(BadInput, match=r"does not speak the protocol of this server \(got 'redis'\)"):
-        sysbench.prepare("sysbench", Endpoint("a", 1, protocol="redis"), DATASET, threads=1, seed=1)
 
 
 def test_rates_are_read_line_by_line_however_the_output_is_cut() -> None:

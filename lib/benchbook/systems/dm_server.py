@@ -39,10 +39,6 @@ class CommandRefused(SystemFailed):
     """DM's master or worker did not do what dm-ctl asked for; carries DM's own message."""
 
 
-class MasterUnreachable(CommandRefused):
-    """dm-ctl has no answer from dm-master: it is down, or it is starting."""
-
-
 class WorkerUnreachable(CommandRefused):
     """dm-master has no answer from the worker: it is down, or it is starting."""
 
@@ -105,7 +101,7 @@ def _answer(text: str) -> Json:
         answer = json.loads(text)
     except json.JSONDecodeError as problem:
         if _NO_MASTER in text:
-            raise MasterUnreachable(f"dm-master does not answer: {' '.join(_short(text).split())}") from problem
+            raise CommandRefused(f"dm-master does not answer: {' '.join(_short(text).split())}") from problem
         raise OutputNotParseable(f"dm-ctl printed no JSON: {text.strip()[:_LONGEST_MESSAGE]!r}") from problem
     if not isinstance(answer, dict) or "result" not in answer:
         raise OutputNotParseable(f"dm-ctl's answer has no result: {text.strip()[:_LONGEST_MESSAGE]!r}")

@@ -48,7 +48,7 @@ class PrintedLoad(LoadGenerator[S]):
         session: Session,
         client: Host,
         commands: Sequence[Command],
-        on_output: Callable[[bytes], None] | None = None,
+        on_output: Callable[[bytes], None] = lambda _: None,
     ) -> list[str]:
         """Run commands that prepare data side by side on a client host; return what each printed.
 

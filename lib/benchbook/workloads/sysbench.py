@@ -25,8 +25,6 @@ from benchbook.workloads.base import Load, Outcome, Ran, one_port
 from benchbook.workloads.declared import PrintedLoad
 from benchbook.workloads.sysbench_output import QUEUE_FULL_AFTER_S
 
-# sysbench's name of the driver for each protocol that it speaks; its options of a connection begin like it.
-DRIVERS = {"mysql": "mysql", "pgsql": "pgsql"}
 # OpenSSL's configuration, in a job's folder.
 _OPENSSL = "openssl.cnf"
 # The scripts that sysbench 1.0 brings along. A script of another name is a file, or one that nobody has seen.
@@ -174,7 +172,8 @@ def _number(written: str) -> float:
 
 def _target(endpoints: Sequence[Endpoint], database: str) -> list[str]:
     first = endpoints[0]
-    driver = _driver(first)
+    # sysbench's driver is called as the protocol is, and its options of a connection begin like it.
+    driver = first.protocol
     # Of its two drivers, only that of MySQL has a switch for TLS; libpq is asked by an environment variable.
     safe = ["--mysql-ssl=on"] if first.tls and driver == "mysql" else []
     return [
@@ -187,18 +186,10 @@ def _target(endpoints: Sequence[Endpoint], database: str) -> list[str]:
     ]
 
 
-def _driver(endpoint: Endpoint) -> str:
-    if endpoint.protocol not in DRIVERS:
-        said = "sysbench does not speak the protocol of this server"
-        fix = f"choose a system that speaks {' or '.join(DRIVERS)}"
-        raise BadInput(said, key="protocol", value=endpoint.protocol, fix=fix)
-    return DRIVERS[endpoint.protocol]
-
-
 def _environment(endpoint: Endpoint) -> dict[str, str]:
     """Return what TLS needs; a job runs in the folder of its files."""
     needed = {"pgsql": {"PGSSLMODE": "require"}, "mysql": {"OPENSSL_CONF": _OPENSSL}}
-    return needed[_driver(endpoint)] if endpoint.tls else {}
+    return needed[endpoint.protocol] if endpoint.tls else {}
 
 
 def _secrets(endpoint: Endpoint) -> dict[str, str]:
@@ -207,8 +198,8 @@ def _secrets(endpoint: Endpoint) -> dict[str, str]:
     For TLS to MySQL sysbench 1.0 takes three files of the folder that it runs in, and nothing less. Of these a server
     refuses the client's certificate where it sees it, so the fourth has OpenSSL keep that back.
     """
-    files = {"password.cnf": f"{_driver(endpoint)}-password={_written(endpoint)}\n"}
-    if endpoint.tls and _driver(endpoint) == "mysql":
+    files = {"password.cnf": f"{endpoint.protocol}-password={_written(endpoint)}\n"}
+    if endpoint.tls and endpoint.protocol == "mysql":
         key, certificate = sql.unshown_pair()
         files |= {"cacert.pem": sql.authorities(endpoint), "client-key.pem": key, "client-cert.pem": certificate}
         files |= {_OPENSSL: sql.SHOWS_NONE}
@@ -238,7 +229,7 @@ class Sysbench(PrintedLoad[SysbenchSize]):
 
     name = "sysbench"
     program = package = "sysbench"
-    protocols = tuple(DRIVERS)
+    protocols = ("mysql", "pgsql")
     Size = SysbenchSize
     many_clients = open_loop = True
     prints_every_s = 1.0
