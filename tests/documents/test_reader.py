@@ -128,21 +128,12 @@ def test_who_printed_requests_per_second(tool: str, lines: str) -> None:
 
 @pytest.mark.parametrize(
     ("heading", "quantity"),
-    [
-        ("Response Time (ms) / Min", "min"),
-        ("Latency / max", "max"),
-        ("Duration / min", "time"),
-        ("Run time / min", "time"),
-    ],
-)
-def test_a_duration_in_minutes_is_no_minimum(heading: str, quantity: str) -> None:
+    [("Response Time (ms) / Min", "min"), ("Latency / max", "max"), ("Duration / min", "time"), ("Run time / min", "time"), ("TPS¹", "throughput")],
+)  # fmt: skip
+def test_minutes_are_no_minimum_and_the_sign_of_a_note_no_part_of_a_heading(heading: str, quantity: str) -> None:
     rule = rule_of(heading)
     assert rule is not None
     assert rule.quantity == quantity
-
-
-def test_the_sign_of_a_note_is_no_part_of_a_heading() -> None:
-    assert rule_of("TPS¹") is rule_of("TPS")
 
 
 _EXAMPLES = {
@@ -283,35 +274,54 @@ def test_spans_and_several_header_rows_of_html_are_laid_out(tmp_path: Path) -> N
     assert frame(found)["value"].tolist() == [8, 100, 3, 8, 101, 4]
 
 
-def test_bold_cells_above_the_first_row_are_the_header_of_html(tmp_path: Path) -> None:
-    html = (
-        "<table><tr><td rowspan=2><strong>Query</strong></td><td colspan=2><b>v2 vs. v1</b></td></tr><tr><td><b>Speedup (%)</b></td>"
-        "<td><b>Speedup (times)</b></td></tr><tr><td>Q1</td><td>4.24</td><td>1.0</td></tr></table>"
-    )
-    (table,) = read(tmp_path, "a.html", html).tables
-    assert [(one.heading, one.unit, one.role) for one in table.columns[1:]] == [
-        ("v2 vs. v1 / Speedup (%)", "%", "delta"),
-        ("v2 vs. v1 / Speedup (times)", "x", "delta"),
-    ]
+# What a table's columns are: role, quantity, unit; and some of their headings.
+COLUMNS = {
+    "bold cells above the first row of HTML": (
+        '<table><tr><td rowspan=2><strong>Query</strong></td><td colspan=2><b>v2 vs. v1</b></td></tr><tr><td><b>Speedup (%)</b></td><td><b>Speedup (times)</b></td></tr><tr><td>Q1</td><td>4.24</td><td>1.0</td></tr></table>',
+        ["level", "delta delta %", "delta delta x"], "v2 vs. v1 / Speedup (times)",
+    ),
+    "of the first heading": ("The results:\n\n| tpmC | 150 | 300 |\n|--|--|--|\n| x86 | 306.8 | 332.4 |\n| Arm | 341.3 | 367.2 |\n", ["level throughput", *["metric throughput 1/min"] * 2], "300"),
+    "of the caption": ("Average latency in milliseconds:\n\n| | 150 | 300 |\n|--|--|--|\n| x86 | 306.8 | 332.4 |\n| Arm | 341.3 | 367.2 |\n", ["level", *["metric mean ms"] * 2], "300"),
+    "of no quantity": ("## It improved by 50%\n\n| | 150 | 300 |\n|--|--|--|\n| x86 | 306.8 | 332.4 |\n| Arm | 341.3 | 367.2 |\n", ["level", "metric", "metric"], "300"),
+    "on its side": ("| | v1 | v2 |\n|--|--|--|\n| TPS | 100 | 110 |\n| Latency (ms) | 8.0 | 7.3 |\n", ["level", "metric throughput 1/s", "metric latency ms"], "Latency (ms)"),
+    "on its side, as it says": ("| Metric | v1 | v2 |\n|--|--|--|\n| Total time | 1s | 2s |\n| Rows read | 100 | 40,000 |\n", ["level", "metric time s", "metric count 1"], "Rows read"),
+    "a list of pairs": ("- QPS: 145,062\n- Latency: 1.5 ms\n", ["metric throughput 1/s", "metric latency ms"], "Latency"),
+    "rates that were set, and a rank that is no unit": ("| Ops | latency 99% | AVG (ms) |\n|--|--|--|\n| 1m | 0.9ms | 0.5 |\n| 1m | 1.1ms | 0.6 |\n| 5m | 2ms | 0.7 |\n", ["level throughput 1/s", "metric percentile ms", "metric mean ms"], "AVG (ms)"),
+    "ranks": ("| Percentile | Latency (us) |\n|--|--|\n| 50%-tile | 187 |\n| 99%-tile | 478 |\n", ["level rank %", "metric latency us"], "Latency (us)"),
+    "several figures in a cell": ("| Store | A |\n|--|--|\n| set | QPS: 159K, P99: 0.82ms |\n", ["level", "metric"], "A"),
+    "a picture between caption and table": (
+        "## Read\n\n**Bandwidth (MB/s)**\n\n![](a.png)\n\n| Clients | 1 process | 4 processes |\n|--|--|--|\n| a | 319 | 1145 |\n| b | 625 | 2237 |\n",
+        ["level concurrency", *["metric throughput MB/s"] * 2], "4 processes",
+    ),
+    "levels as columns": ("| Store | 1 node | 3 nodes |\n|--|--|--|\n| a | 100 | 128 |\n| b | 200 | 300 |\n| c | 300 | 500 |\n", ["level", "metric", "metric"], "3 nodes"),
+    "levels of another plural": ("| Store | 1 process | 4 processes |\n|--|--|--|\n| a | 100 | 128 |\n| b | 200 | 300 |\n| c | 300 | 500 |\n", ["level", "metric", "metric"], "4 processes"),
+    "levels of no known noun": ("| Store | 1 clerk | 8 clerks |\n|--|--|--|\n| a | 100 | 128 |\n| b | 200 | 300 |\n| c | 300 | 500 |\n", ["level", "metric", "metric"], "8 clerks"),
+    "numbers alone that are percentiles": ("| Run | 10 | 50 | 90 | 99 |\n|--|--|--|--|--|\n| a | 1.5ms | 2.5ms | 3.5ms | 4.5ms |\n| b | 1.5ms | 2.5ms | 3.5ms | 4.5ms |\n", ["level setting", *["metric percentile ms"] * 4], "99"),
+    "numbers alone that are none": ("| Run | 25 | 50 | 75 | 100 |\n|--|--|--|--|--|\n| a | 1.5ms | 2.5ms | 3.5ms | 4.5ms |\n| b | 1.5ms | 2.5ms | 3.5ms | 4.5ms |\n", ["level setting", *["metric  ms"] * 4], "100"),
+    "extremes and a median": ("| Run | min | max | 中位数(ms) |\n|--|--|--|--|\n| a | 1.5ms | 2.5ms | 3.5ms |\n| b | 1.5ms | 2.5ms | 3.5ms |\n", ["level setting", "metric min ms", "metric max ms", "metric percentile ms"], "max"),
+}  # fmt: skip
 
 
-def test_the_first_heading_or_the_caption_says_what_columns_of_levels_or_products_hold(tmp_path: Path) -> None:
-    def units(before: str, corner: str) -> list[tuple[str, str]]:
-        text = f"{before}\n\n| {corner} | 150 | 300 |\n|--|--|--|\n| x86 | 306.8 | 332.4 |\n| Arm | 341.3 | 367.2 |\n"
-        return [(one.quantity, one.unit) for one in read(tmp_path, "a.md", text).tables[0].columns[1:]]
-
-    assert units("The results:", "tpmC") == [("throughput", "1/min")] * 2
-    assert units("Average latency in milliseconds:", "") == [("mean", "ms")] * 2
-    assert units("## It improved by 50%", "") == [("", "")] * 2
+@pytest.mark.parametrize("name", COLUMNS)
+def test_columns_have_role_quantity_and_unit(tmp_path: Path, name: str) -> None:
+    text, said, heading = COLUMNS[name]
+    (table,) = read(tmp_path, "a.md", text).tables
+    assert [f"{one.role} {one.quantity} {one.unit}".rstrip() for one in table.columns] == said
+    assert heading in [one.heading for one in table.columns]
 
 
-def test_a_table_on_its_side_and_a_list_of_pairs_become_rows(tmp_path: Path) -> None:
-    side = "| | v1 | v2 |\n|--|--|--|\n| TPS | 100 | 110 |\n| Latency (ms) | 8.0 | 7.3 |\n"
-    assert [column.heading for column in read(tmp_path, "a.md", side).tables[0].columns][1:] == ["TPS", "Latency (ms)"]
-    named = "| Metric | v1 | v2 |\n|--|--|--|\n| Total time | 1s | 2s |\n| Rows read | 100 | 40,000 |\n"
-    assert [column.unit for column in read(tmp_path, "a.md", named).tables[0].columns][1:] == ["s", "1"]
-    pairs = "- QPS: 145,062\n- Latency: 1.5 ms\n"
-    assert values(tmp_path, "b.md", pairs) == [145062, 1.5]
+@pytest.mark.parametrize(
+    ("text", "figures", "note"),
+    [
+        ("| Threads | TPS |\n|--|--|\n| 8 | 100 |\n| 16 | 12,34,5 |\n", [8, 100, 16], "line 4: '12,34,5' in column 'TPS' was not read as a figure"),
+        ("| Time | Read | CPU |\n|--|--|--|\n| 18 | 26 |\n| 33 | 28 |\n", [18, 26, 33, 28], "line 1: each row has 2 cells under 3 headings: figures may stand under the wrong one"),
+    ],
+)  # fmt: skip
+def test_what_is_not_understood_is_a_note_and_no_number(
+    tmp_path: Path, text: str, figures: list[float], note: str
+) -> None:
+    found = read(tmp_path, "a.md", text)
+    assert (frame(found)["value"].tolist(), found.notes) == (figures, [note])
 
 
 def test_figures_that_three_passages_tell_by_the_same_names_are_rows(tmp_path: Path) -> None:
@@ -362,7 +372,7 @@ def test_figures_under_words_that_only_blanks_set_apart_are_a_table(tmp_path: Pa
     assert values(tmp_path, "d.md", one) == [1800, 160420, 96, 303.1, 285.2]
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "gb18030", "utf-8-sig", "latin-1"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "gb18030", "utf-8-sig", "latin-1"])
 def test_other_encodings_are_read(tmp_path: Path, encoding: str) -> None:
     words = "été" if encoding == "latin-1" else "吞吐量测试报告"
     assert values(tmp_path, "a.md", f"{words}\n\n| n | TPS |\n|--|--|\n| 8 | 100 |\n".encode(encoding)) == [8, 100]
@@ -413,12 +423,6 @@ def test_html_that_is_deep_wide_or_full_of_entities_is_read_in_bounds(tmp_path: 
     assert "aaaa" not in "".join(block.text for block in read(tmp_path, "e.html", entities).blocks)
 
 
-def test_a_cell_that_is_not_understood_is_a_note_and_no_number(tmp_path: Path) -> None:
-    found = read(tmp_path, "a.md", "| Threads | TPS |\n|--|--|\n| 8 | 100 |\n| 16 | 12,34,5 |\n| 32 | 300 |\n")
-    assert frame(found)["value"].tolist() == [8, 100, 16, 32, 300]
-    assert found.notes == ["line 4: '12,34,5' in column 'TPS' was not read as a figure"]
-
-
 @pytest.mark.parametrize("html", ["</div>", "<br>", "<a name='x'></a>", "<?php ?>", "<hr/>"])
 def test_a_piece_of_html_that_holds_nothing_does_not_make_a_document_unreadable(tmp_path: Path, html: str) -> None:
     text = f"# Load\n\n{html}\n\n| Threads | TPS |\n|--|--|\n| 8 | 100 |\n"
@@ -466,38 +470,9 @@ def test_a_heading_says_what_its_figures_are_times(tmp_path: Path, heading: str,
     assert frame(reading(str(tmp_path / "one.md"))).value.to_list() == [value]
 
 
-def test_ranks_and_rates_that_were_set_are_levels_and_a_rank_is_no_unit(tmp_path: Path) -> None:
-    text = (
-        "| Ops | latency 99% | AVG (ms) |\n|--|--|--|\n| 1m | 0.9ms | 0.5 |\n| 1m | 1.1ms | 0.6 |\n| 5m | 2ms | 0.7 |\n\n"
-        "| Percentile | Latency (us) |\n|--|--|\n| 50%-tile | 187 |\n| 99%-tile | 478 |\n\n"
-        "| Store | A |\n|--|--|\n| set | QPS: 159K, P99: 0.82ms |\n"
-    )
-    (tmp_path / "roles.md").write_text(text)
-    read = reading(str(tmp_path / "roles.md"))
-    assert [[(c.role, c.unit) for c in table.columns] for table in read.tables] == [
-        [("level", "1/s"), ("metric", "ms"), ("metric", "ms")],
-        [("level", "%"), ("metric", "us")],
-        [("level", ""), ("metric", "")],
-    ]
-
-
-def test_rows_that_all_lack_a_cell_are_told(tmp_path: Path) -> None:
-    (tmp_path / "short.md").write_text(
-        "| Time | Read | Write | CPU |\n|--|--|--|--|\n| 18 | 2 | 26 |\n| 33 | 3 | 28 |\n"
-    )
-    assert reading(str(tmp_path / "short.md")).notes == [
-        "line 1: each row has 3 cells under 4 headings: figures may stand under the wrong one"
-    ]
-
-
 def test_long_numerals_and_many_cells_are_read_in_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert figures("1" * 100_000) == figures("1," * 50_000 + "1") == []
     monkeypatch.setattr("benchbook.documents.tables.MOST_CELLS", 6)
     (tmp_path / "many.md").write_text("| Threads | TPS |\n|--|--|\n| 1 | 10 |\n| 2 | 20 |\n| 4 | 40 |\n")
     read = reading(str(tmp_path / "many.md"))
     assert (len(read.tables[0].rows), read.notes) == (2, ["line 1: 1 row left out: the document has more than 6 cells"])
-
-
-def test_utf_32_is_no_utf_16(tmp_path: Path) -> None:
-    (tmp_path / "wide.md").write_bytes("| Threads | TPS |\n|--|--|\n| 1 | 10 |\n".encode("utf-32"))
-    assert len(reading(str(tmp_path / "wide.md")).tables) == 1

@@ -62,7 +62,7 @@ def percentages(table: Table) -> Iterator[Outcome]:
     for place, column in enumerate(table.columns):
         if column.role != "delta" and column.unit not in {"%", "x"}:
             continue
-        printed = {row: number for row in range(len(table.rows)) if (number := table.number(row, place))}
+        printed = table.numbers(place)
         if len(printed) < FEWEST:
             continue
         ways = [one for one in FORMULAS if one.percent or column.unit != "%"]
@@ -141,7 +141,7 @@ def _pairs(table: Table, place: int, printed: dict[int, Figure]) -> Iterator[Pai
     for a, b in permutations(sides, 2):
         yield [(row, *both) for row in printed if (both := _in_one_unit(table, row, a, b))]
     for side in sides:
-        numbers = {row: number for row in range(len(table.rows)) if (number := table.number(row, side))}
+        numbers = table.numbers(side)
         if len(numbers) < 2:
             continue
         rows = sorted(numbers)

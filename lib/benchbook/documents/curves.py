@@ -70,7 +70,7 @@ def _largest_power_of_ten_in(value: float) -> float:
 
 def _step(table: Table, place: int) -> float:
     """Return the power of ten, from 10 up, that all figures of a column are whole multiples of; 0 for none."""
-    values = {number.value for row in range(len(table.rows)) if (number := table.number(row, place))} - {0.0}
+    values = {number.value for number in table.numbers(place).values()} - {0.0}
     return min(map(_largest_power_of_ten_in, values)) if len(values) >= FEWEST else 0.0
 
 
@@ -108,15 +108,14 @@ def shares(table: Table) -> Iterator[Outcome]:
     """Yield shares of a whole that are above 100% (CPU in percent of one core may be), and those below 0."""
     for place, column in enumerate(table.columns):
         if column.unit == "%" and _SHARE.search(column.heading):
-            for row in range(len(table.rows)):
-                number = table.number(row, place)
-                if number and (number.low > 100 or number.high < 0):
+            for row, number in table.numbers(place).items():
+                if number.low > 100 or number.high < 0:
                     sentence = (
                         f"{column.heading} of {table.label(row)} is {number.printed}: a share is between 0 and 100%."
                     )
                     lines = [f"{number.printed} of a whole"]
                     yield cell_finding(table, row, place, "impossible", "contradiction", sentence, lines, 0.9)
-                elif number:
+                else:
                     yield Passed("impossible", 1)
 
 
@@ -133,28 +132,27 @@ def curves(table: Table) -> Iterator[Outcome]:
     x = table.ladder
     if not 4 <= len(x) <= MOST_ROWS:
         return
-    level = next(place for place, column in enumerate(table.columns) if column.role == "level")
+    (level,) = table.places("level")
     if x == list(range(1, len(x) + 1)) and not _COUNTED.search(table.columns[level].heading):
         return  # batch 1, 2, 3: numbers of parts, along which nothing need be smooth
     for place, column in enumerate(table.columns):
-        y = [table.number(row, place) for row in range(len(table.rows))]
-        numbers = [one for one in y if one and one.low > 0]
+        numbers = [one for one in table.numbers(place).values() if one.low > 0]
         # The largest of all, and errors, jump as they like.
         rough = column.unit == "%" or column.quantity in {"max", "errors", "spread"}
-        if column.role != "metric" or rough or len(numbers) < len(y):
+        if column.role != "metric" or rough or len(numbers) < len(x):
             continue
-        for row in range(1, len(y) - 1):
+        for row in range(1, len(x) - 1):
             before, here, after = numbers[row - 1 : row + 2]
             ratio, others = _off_curve(x, [one.value for one in numbers], row)
             coarse = max(one.high / one.value for one in (before, after))
-            if _has_slipped(ratio, max(others, coarse), len(y)):
+            if _has_slipped(ratio, max(others, coarse), len(x)):
                 sentence = (
                     f"{column.heading} of {table.label(row)} is {here.printed}, {max(ratio, 1 / ratio):.1f} times off what its neighbours let expect; "
                     f"no other point is by more than {others:.2f}: a digit or a unit may have slipped."
                 )
                 lines = [f"{here.printed} between {before.printed} and {after.printed}"]
                 yield cell_finding(table, row, place, "outlier", "suspicious", sentence, lines, 0.75)
-        yield Passed("outlier", len(y) - 2)
+        yield Passed("outlier", len(x) - 2)
 
 
 # Of made-up ladders that are nothing but noise (log-normal with deviations of 0.3 to 1, uniform from 1 or 100 to 1,000,

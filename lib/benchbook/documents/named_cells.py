@@ -60,7 +60,7 @@ def short_name(name: str) -> str:
 
 def cells_of(table: Table) -> list[Point]:
     """Return every cell of a metric in a table, with its names by dimension."""
-    levels = [place for place, one in enumerate(table.columns) if one.role == "level"] or [0]
+    levels = table.places("level") or [0]
     title = table.caption.strip("*:：_ \n") if len(table.caption) < 60 else ""
     title = title or table.heading
     changed = [
@@ -68,7 +68,7 @@ def cells_of(table: Table) -> list[Point]:
         for row in range(len(table.rows))
         if (rule := rule_of(table.rows[row][levels[0]].text)) and rule.role == "delta"
     ]
-    places = [place for place, one in enumerate(table.columns) if one.role == "metric" and place not in levels]
+    places = [place for place in table.places("metric") if place not in levels]
     products = {
         place: " ".join(METRIC_NAMES.sub(" ", short_name(table.columns[place].heading)).strip(" ,;-").split())
         for place in places
@@ -86,8 +86,8 @@ def cells_of(table: Table) -> list[Point]:
         # What no other column shares is no product: "Disk" of "Disk size" is of the metric.
         rest = rests[place] if alike[rests[place], column.unit] > 1 else column.heading
         beside = table.rows[changed[0]][place].figure if len(changed) == 1 else None
-        for row in range(len(table.rows)):
-            if row in changed or (number := table.number(row, place)) is None or number.low <= 0:
+        for row, number in table.numbers(place).items():
+            if row in changed or number.low <= 0:
                 continue
             names = {table.columns[at].heading: table.rows[row][at].text.strip("*`_ ") for at in levels}
             said = rest
@@ -256,9 +256,7 @@ _WORD = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z][A-Za-z0-9]*(?:\.\d+)*")
 def speaks_of_others(text: str, table: Table, names: dict[str, list[tuple[int, str]]]) -> bool:
     """Return whether a sentence speaks of something that a table does not have, or of a level of it that no name binds."""
     said = {number for places in names.values() for _, name in places for number in NUMBER.findall(name)}
-    levels = {
-        cells[place].text for place, one in enumerate(table.columns) if one.role == "level" for cells in table.rows
-    }
+    levels = {cells[place].text for place in table.places("level") for cells in table.rows}
     loads = re.findall(rf"(?<![\w.,])(\d[\d,]*)\s{_LOAD}", text, re.IGNORECASE)
     if (set(NUMBER.findall(text)) & levels | set(loads)) - said:
         return True

@@ -122,19 +122,13 @@ def _is_of_clients(table: Table, places: Sequence[int], rows: list[Product], off
 
 def _triples(table: Table, places: Sequence[int], related: set[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
     """Yield columns of which one may be the product of two others, times a constant: work, rate and time; sum, count and mean."""
-    values = {
-        place: [
-            number.value if (number := table.number(row, place)) and number.low > 0 else None
-            for row in range(len(table.rows))
-        ]
-        for place in places
-        if _varies(table, (place,), range(len(table.rows)))
-    }
+    values = {place: table.numbers(place) for place in places if _varies(table, (place,), range(len(table.rows)))}
     for whole, wholes in values.items():
         for one, other in combinations([place for place in values if place != whole], 2):
             if any((min(pair), max(pair)) in related for pair in combinations((whole, one, other), 2)):
                 continue
-            found = [x / (y * z) for x, y, z in zip(wholes, values[one], values[other], strict=True) if x and y and z]
+            rows = [(x, values[one].get(row), values[other].get(row)) for row, x in wholes.items()]
+            found = [x.value / (y.value * z.value) for x, y, z in rows if y and z and min(x.low, y.low, z.low) > 0]
             if len(found) <= CONSTANT:
                 continue
             middle = median(found)
@@ -269,11 +263,8 @@ def swapped(table: Table) -> Iterator[Outcome]:
     if len(table.rows) > MOST_ROWS:
         return
     for a, b in combinations(places[:16], 2):
-        rows = [
-            (row, mine.value, theirs.value)
-            for row in range(len(table.rows))
-            if (mine := table.number(row, a)) and (theirs := table.number(row, b))
-        ]
+        theirs = table.numbers(b)
+        rows = [(row, mine.value, theirs[row].value) for row, mine in table.numbers(a).items() if row in theirs]
         if len(rows) < CONSTANT or any(x <= 0 or y <= 0 for _, x, y in rows):
             continue
         alike = factor(table.columns[a].unit, table.columns[b].unit) is not None

@@ -50,7 +50,7 @@ def _is_level(read: Reading, word: str) -> bool:
 def _are_levels(read: Reading, *ends: Figure | None, unit: str) -> bool:
     """Return whether figures are levels of one column of a table: "from 16 GB to 64 GB", where a row has each."""
     for table in read.tables:
-        for place in [place for place, one in enumerate(table.columns) if one.role == "level"] or [0]:
+        for place in table.places("level") or [0]:
             cells = [row[place].figure for row in table.rows]
             levels = {cell.value for cell in cells if cell and cell.unit == unit}
             if all(one and one.value in levels for one in ends):
@@ -179,10 +179,9 @@ def _ladders(table: Table, called_in: str = "") -> Iterator[tuple[int, int, list
     ends = re.search(r"\bfrom (\d[\d,]*) to (\d[\d,]*)\b", called_in)
     found = []
     for level, head in enumerate(table.columns):
-        x = [(number.value, row) for row in range(len(table.rows)) if (number := table.number(row, level))]
-        steps = [value for value, _ in x]
+        x = table.numbers(level)
         if head.role == "level" and len(x) >= 3:
-            found.append((level, head, steps, [row for _, row in x]))
+            found.append((level, head, [number.value for number in x.values()], x))
     if not called_in and len(found) > 1:
         return
     for level, head, steps, rows in found:
@@ -212,7 +211,7 @@ def _peak(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[O
         return
     for table in tables:
         for place, column in enumerate(table.columns):
-            numbers = [number for row in range(len(table.rows)) if (number := table.number(row, place))]
+            numbers = table.numbers(place).values()
             if column.quantity != "throughput" or not any(
                 abs(number.value - quoted.value) <= quoted.place for number in numbers
             ):

@@ -253,6 +253,6 @@ def _levels(read: Reading, sentences: list[Sentence]) -> Iterator[Finding | Pass
 
 def _clients(table: Table) -> list[float]:
     """Return the numbers of clients of two rows or more, in whatever order; none where a row tells none."""
-    clients = (p for p, one in enumerate(table.columns) if one.quantity == "concurrency" and one.role == "level")
+    clients = (place for place in table.places("level") if table.columns[place].quantity == "concurrency")
     found = table.values(place) if (place := next(clients, None)) is not None else []
     return found if len(found) > 1 else []

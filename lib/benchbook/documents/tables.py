@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from benchbook.documents.columns import Better, Column, column, rule_of, scale_of, unit_of
+from benchbook.documents.columns import Better, Column, Role, column, rule_of, scale_of, unit_of
 from benchbook.documents.formats import MOST_CELLS, Block, pipes, read, table_block
 from benchbook.documents.numerals import UNITS, Figure, Style, figures, is_empty, style_of
 from benchbook.documents.tool_output import tables_of
@@ -48,25 +48,32 @@ class Table:
             return None
         return figure
 
+    def numbers(self, place: int) -> dict[int, Figure]:
+        """Return the figures of a column, by row."""
+        return {row: number for row in range(len(self.rows)) if (number := self.number(row, place))}
+
+    def places(self, role: Role) -> list[int]:
+        """Return the places of the columns of a role."""
+        return [place for place, column in enumerate(self.columns) if column.role == role]
+
     def label(self, row: int) -> str:
         """Return a row's levels in words: "Threads 100"."""
-        levels = [place for place, column in enumerate(self.columns) if column.role == "level"] or [0]
         words = [
             f"{self.columns[place].heading} {self.rows[row][place].text}".strip()
-            for place in levels
+            for place in self.places("level") or [0]
             if self.rows[row][place].text
         ]
         return ", ".join(words) or f"row {row + 1}"
 
     def values(self, place: int) -> list[float]:
         """Return the figures of a column, one for each row; none where a row has none."""
-        found = [number.value for row in range(len(self.rows)) if (number := self.number(row, place))]
+        found = [number.value for number in self.numbers(place).values()]
         return found if len(found) == len(self.rows) else []
 
     @property
     def ladder(self) -> list[float]:
         """The steps of its one level, up or down, one for each row; empty where its rows are no such steps."""
-        levels = [place for place, column in enumerate(self.columns) if column.role == "level"]
+        levels = self.places("level")
         steps = self.values(levels[0]) if len(levels) == 1 else []
         return steps if steps in (sorted(set(steps)), sorted(set(steps), reverse=True)) else []
 

@@ -29,11 +29,7 @@ def measured_tables(read: Reading) -> list[Table]:
         table
         for table in read.tables
         if not host_attributes(table)
-        and any(
-            column.role == "metric" and column.quantity in MEASURED and table.number(row, place)
-            for place, column in enumerate(table.columns)
-            for row in range(len(table.rows))
-        )
+        and any(table.columns[place].quantity in MEASURED and table.numbers(place) for place in table.places("metric"))
     ]
 
 
@@ -123,7 +119,7 @@ def joined(tables: list[Table]) -> list[Table]:
 
 def _products(table: Table) -> dict[int, str]:
     """Return place -> product (or threads), where each column of a metric is headed by one of at least two of them."""
-    metrics = [place for place, column in enumerate(table.columns) if column.role == "metric"]
+    metrics = table.places("metric")
     own = {place: own_words(table.columns[place].heading) for place in metrics}
     at = {place: level for place in metrics if (level := concurrency_of(table.columns[place].heading))}
     at_stems = {(column_name(table.columns[place], level), level) for place, level in at.items()}
