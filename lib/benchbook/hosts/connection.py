@@ -252,7 +252,8 @@ _REASONS = (
     (
         "HOST IDENTIFICATION HAS CHANGED",
         "the host key is not the one that is known",
-        "if the host was reinstalled, take its line out of known_hosts, and {learn}; otherwise somebody is in between",
+        "if the host was reinstalled, replace its line in {file} (take it out, and {learn}); otherwise somebody is in "
+        "between",
     ),
     ("host key is known for|[Hh]ost key verification failed", "the host key is not known", "{learn}"),
     (
@@ -293,13 +294,14 @@ def _refused(
     _, problem, fix = next(reason for reason in _REASONS if re.search(reason[0], text))
     which = "on the way there, " if route.gateway and of_jumps else ""
     last = _last_words(said) or "no answer"
-    known = ["-o", f"UserKnownHostsFile={resolve(inventory.ssh.known_hosts)}"] if _own_known(inventory) else []
+    file = str(resolve(inventory.ssh.known_hosts)) if _own_known(inventory) else ""
+    known = ["-o", f"UserKnownHostsFile={file}"] if file else []
     login = ["-p", str(route.port), "-l", route.user, route.options[-1]]
     by_hand = shlex.join(["ssh", "-F", inventory.ssh.config or "none", *known, *login])
     learn = f"log in once by `{by_hand}`, and check what it asks"
-    if not known:
+    if not file:
         learn += "; if this ssh_config keeps no keys (UserKnownHostsFile /dev/null), name a file as ssh.known_hosts"
-    fix = fix.format(learn=learn, by_hand=by_hand)
+    fix = fix.format(file=file or "the file that the ssh_config names", learn=learn, by_hand=by_hand)
     what = f"{which}{problem} ({last})"
     return inventory.unusable(name, what, value=str(route), fix=fix)
 
