@@ -38,7 +38,7 @@ from benchbook.hosts.host_models import HostFacts
 from benchbook.hosts.remote import agent
 from benchbook.hosts.session import Session, clock_offset
 from benchbook.probes.remote import run_probe
-from benchbook.probes.samples import COLUMNS, level, to_series
+from benchbook.probes.samples import COLUMNS, Metric, to_series
 from benchbook.probes.watch import Watched, of_trial, watching
 
 # A load of 10 s: what stands still for a second at most is tolerated.
@@ -622,7 +622,7 @@ def test_heartbeats_stand_in_the_series_with_or_without_a_sample() -> None:
         {"t": 1.0, "late": 0.01, "step": 0.0, "v": {"a": 1}},
         {"t": 2.0, "late": 0.02, "step": 0.5, "error": "gone"},
     ]
-    found = to_series(samples, "db1", "host", {"a": level("B")})
+    found = to_series(samples, "db1", "host", {"a": Metric("B")})
     assert found[["t", "metric", "value", "unit"]].values.tolist() == [
         [1.0, "heartbeat.late_s", 0.01, "s"],
         [1.0, "a", 1.0, "B"],

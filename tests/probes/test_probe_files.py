@@ -25,7 +25,7 @@ from benchbook.probes.probe import of_file
 from benchbook.probes.probe_file import find, own, read
 from benchbook.probes.remote import psql_session
 from benchbook.probes.remote.run_probe import AskedTwice
-from benchbook.probes.samples import counter, level
+from benchbook.probes.samples import Metric
 from benchbook.probes.watch import _failure, watching
 
 GOOD = 'METRICS = {"a": ("level", "B"), "b.*": ("counter", "ms/s")}\n\n\ndef sample():\n    return {"a": 1}\n'
@@ -46,7 +46,7 @@ def test_metrics_and_parameters_are_what_the_file_says_of_itself(home: Home) -> 
     sample = GOOD.replace("sample()", "sample(port, address, timeout=5, *, user)").replace('"a":', "_beside.NAME:")
     path = put(home, f"import _beside\nprint('loaded')\n{sample}    raise SystemExit\n")
     found = find("mine")
-    assert found.metrics == {"a": level("B"), "b.*": counter("ms/s")}
+    assert found.metrics == {"a": Metric("B"), "b.*": Metric("ms/s", counter=True)}
     assert (found.path, found.takes, found.of_server) == (path, ("port", "address", "user"), True)
 
 

@@ -16,9 +16,10 @@ from benchbook.analysis import cpu_use
 from benchbook.hosts.agent import remote_program
 from benchbook.probes.probe_file import find
 from benchbook.probes.remote import host_probe
-from benchbook.probes.samples import COLUMNS, counter, level, to_series
+from benchbook.probes.samples import COLUMNS, Metric, to_series
 
-COUNTERS = {name: counter() for name in ("A", "B", "Questions")}
+COUNTER = Metric("1/s", counter=True)
+COUNTERS = dict.fromkeys(("A", "B", "Questions"), COUNTER)
 MYSQL, HOST = find("mysql").metrics, find("host").metrics
 KIT = {**MYSQL, **HOST}
 RUNNER = remote_program("probes", "run_probe.py")
@@ -44,7 +45,7 @@ def test_counters_become_rates_and_levels_stay() -> None:
 
 def test_a_metric_is_a_level_or_a_counter_by_its_probe_s_word_and_not_by_its_name() -> None:
     samples = [sample(1, bytes_written=5, queue__a=7), sample(3, bytes_written=9, queue__a=7)]
-    declared = {"bytes_written": level("B"), "queue.*": counter("ms/s")}
+    declared = {"bytes_written": Metric("B"), "queue.*": Metric("ms/s", counter=True)}
     assert rows(to_series(samples, "h", "s", declared)) == [
         (1, "h", "s", "bytes_written", 5, "B"), (3, "h", "s", "bytes_written", 9, "B"),
         (3, "h", "s", "queue.a", 0, "ms/s"),
@@ -59,17 +60,17 @@ def test_a_counter_that_was_reset_leaves_its_interval_out() -> None:
 def test_a_last_sample_right_behind_a_tick_makes_no_rate_of_milliseconds() -> None:
     """One more in 4 ms would be 250 a second; its level counts."""
     samples = [sample(t, A=100.0 * t) for t in (1.0, 2.0, 3.0)] + [sample(3.004, A=301.0)]
-    found = to_series(samples, "h", "s", {"A": counter()})
+    found = to_series(samples, "h", "s", {"A": COUNTER})
     assert found.value.tolist() == [100.0, 100.0]
-    levels = to_series(samples, "h", "s", {"A": level("1")})
+    levels = to_series(samples, "h", "s", {"A": Metric("1")})
     assert levels.value.tolist() == [100.0, 200.0, 300.0, 301.0]
     late = [sample(t, A=100.0 * t) for t in (1.0, 2.0, 2.996, 3.0, 4.0, 5.0)]
-    assert to_series(late, "h", "s", {"A": counter()}).value.tolist() == pytest.approx([100.0] * 4)
+    assert to_series(late, "h", "s", {"A": COUNTER}).value.tolist() == pytest.approx([100.0] * 4)
 
 
 def test_after_a_clock_that_was_set_back_rates_go_on_with_the_next_sample() -> None:
     samples = [sample(t, A=value) for t, value in ((10, 0), (11, 7), (2, 10), (3, 15), (4, 24))]
-    found = to_series(samples, "h", "s", {"A": counter()})
+    found = to_series(samples, "h", "s", {"A": COUNTER})
     assert list(zip(found.t, found.value, strict=True)) == [(11, 7), (3, 5), (4, 9)]
 
 

@@ -29,7 +29,7 @@ from typing import Any
 from benchbook import paths, plugins
 from benchbook.errors import BadInput, writing
 from benchbook.hosts.agent import remote_program
-from benchbook.probes.samples import Metric, counter, level
+from benchbook.probes.samples import Metric
 from benchbook.user_input import user_file
 
 GROUP = "probes"
@@ -161,10 +161,8 @@ def _metrics(said: Any, path: Path) -> dict[str, Metric]:
 
 def _metric(path: Path, name: object, said: object) -> Metric:
     match said:
-        case ["level", str(unit)] if unit and isinstance(name, str):
-            return level(unit)
-        case ["counter", str(unit)] if unit and isinstance(name, str):
-            return counter(unit)
+        case ["level" | "counter" as kind, str(unit)] if unit and isinstance(name, str):
+            return Metric(unit, kind == "counter")
     raise BadInput(
         "not a kind and a unit",
         file=path,

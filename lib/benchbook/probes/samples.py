@@ -23,21 +23,11 @@ LATE, STEP = "heartbeat.late_s", "clock.step_s"
 class Metric:
     """What a sampled number is: a level as it stands, or a counter, which becomes a rate per second.
 
-    `unit` is that of the series: of a level its own, of a counter that of its rate.
+    `unit` is that of the series: of a level its own, of a counter that of its growth per second (of one of ms "ms/s").
     """
 
     unit: str
-    counter: bool
-
-
-def level(unit: str) -> Metric:
-    """Return a number that goes up and down, in `unit`."""
-    return Metric(unit, counter=False)
-
-
-def counter(rate_unit: str = "1/s") -> Metric:
-    """A number that only grows; `rate_unit` is the unit of its growth per second: a counter of ms grows in "ms/s"."""
-    return Metric(rate_unit, counter=True)
+    counter: bool = False
 
 
 def empty() -> pd.DataFrame:

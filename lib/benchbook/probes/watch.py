@@ -41,9 +41,13 @@ FIRST_S, LOOKS_S = 10.0, 0.02
 
 
 @dataclass
-class Followed:
-    """A job that writes `samples` into its folder: how far that has been read, and the last whole line before that."""
+class RunningProbe:
+    """A probe, and its job, which writes `samples` into its folder.
 
+    `offset` is how far that has been read, `last` the last whole line before that.
+    """
+
+    probe: Probe
     job: Job
     offset: int = 0
     last: str = ""
@@ -76,14 +80,6 @@ def own_cores(samples: Sequence[Json]) -> float:
     first, last = (samples[0], samples[-1]) if samples else ({}, {})
     seconds = last.get("t", 0.0) - first.get("t", 0.0)
     return float((last.get("cpu", 0.0) - first.get("cpu", 0.0)) / seconds) if seconds > 0 else 0.0
-
-
-@dataclass(frozen=True)
-class RunningProbe:
-    """A probe, and the file that it writes."""
-
-    probe: Probe
-    file: Followed
 
 
 @dataclass
@@ -127,7 +123,7 @@ def watching(session: Session, probes: Iterable[Probe]) -> Iterator[Watched]:
             # What went wrong is to be told, not what the probes say of it.
             for one in running:
                 if not one.probe.standing:
-                    session.abandon(one.file.job)
+                    session.abandon(one.job)
             if isinstance(problem, (TrialFailed, RemoteFailed)) and not isinstance(problem, HostUnreachable):
                 _blame_what_stands(session, problem)
             raise
@@ -168,13 +164,13 @@ def _running(session: Session, probe: Probe) -> RunningProbe:
     command = probe.command()
     key = (probe.host.name, probe.name, probe.about, *map(str, command.argv))
     one: RunningProbe | None = session.standing.get(key)
-    if one is not None and one.file.job.status() is None:
-        one.file.look()
+    if one is not None and one.job.status() is None:
+        one.look()
         return one
-    one = RunningProbe(probe, Followed(session.start(probe.host, f"probe-{probe.name}", command)))
+    one = RunningProbe(probe, session.start(probe.host, f"probe-{probe.name}", command))
     if probe.standing:
         session.standing[key] = one
-    one.file.await_first()
+    one.await_first()
     return one
 
 
@@ -183,11 +179,11 @@ def _cut(session: Session, one: RunningProbe, watched: Watched, lasted_s: float)
 
     A probe of the trial's own ends with it.
     """
-    probe, job = one.probe, one.file.job
+    probe, job = one.probe, one.job
     refuse_killed(f"probe {probe.name} on {probe.host.name}", job.status())
     if not probe.standing:
         session.end(job)
-    last, lines = one.file.look()
+    last, lines = one.look()
     before: list[Json] = [json.loads(last)] if last else []
     fresh: list[Json] = [json.loads(line) for line in lines]
     who = f"{probe.name}@{probe.about}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -27,7 +26,7 @@ from benchbook.systems import rocksdb
 from benchbook.systems.base import System
 from benchbook.workloads import generator_output
 from benchbook.workloads.base import Level, Load, Outcome, Ran
-from benchbook.workloads.declared import PrintedLoad
+from benchbook.workloads.declared import Prepared, PrintedLoad
 
 # The column family whose keys ldb counts.
 KEYS = "default"
@@ -46,14 +45,6 @@ class DbBenchSize(LoadSize):
     records: int = Field(ge=1, le=10_000_000_000)
     value_bytes: int = Field(800, ge=1, le=1 << 20)
     cache_mb: int = Field(8, ge=1, le=1 << 20)
-
-
-@dataclass(frozen=True)
-class DbBenchData:
-    """The prepared data: every key from 0 to `records` - 1, put in a random order."""
-
-    records: int
-    value_bytes: int
 
 
 class DbBench(PrintedLoad[DbBenchSize]):
@@ -85,8 +76,9 @@ class DbBench(PrintedLoad[DbBenchSize]):
     # -- its data -------------------------------------------------------------------------------------------------
 
     @property
-    def dataset(self) -> DbBenchData:
-        return DbBenchData(self.size.records, self.size.value_bytes)
+    def dataset(self) -> Prepared:
+        """Every key from 0 to `records` - 1, put in a random order."""
+        return Prepared(self.name, {"records": self.size.records, "value_bytes": self.size.value_bytes})
 
     def prepare(self, session: Session, client: Host, system: System, say: Callable[[str], None]) -> None:
         say(f"preparing {self.size.records:,} keys, once for this dataset")

@@ -86,7 +86,7 @@ def failures(record: Record, *, expected: bool = False) -> Check:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What a generator of this name prepares: the commands of its file depend on these sizes."""
+    """What a generator of this name prepares depends on these sizes."""
 
     generator: str
     sizes: dict[str, int]

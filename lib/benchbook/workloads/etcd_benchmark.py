@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import pandas as pd
@@ -26,7 +25,7 @@ from benchbook.systems import etcd
 from benchbook.systems.base import System
 from benchbook.workloads import generator_output
 from benchbook.workloads.base import Level, Load, Outcome, Ran
-from benchbook.workloads.declared import PrintedLoad, failures
+from benchbook.workloads.declared import Prepared, PrintedLoad, failures
 
 BUILD = "etcd"
 KEY, VALUE_BYTES = "YOUR_KEY", 256
@@ -83,14 +82,6 @@ class EtcdSize(LoadSize):
     together: int = Field(10, ge=1, le=1_000_000)
 
 
-@dataclass(frozen=True)
-class EtcdData:
-    """The prepared data: the key that is read."""
-
-    key: str = KEY
-    value_bytes: int = VALUE_BYTES
-
-
 class EtcdBenchmark(PrintedLoad[EtcdSize]):
     """`options` are those of the published `put`."""
 
@@ -114,8 +105,9 @@ class EtcdBenchmark(PrintedLoad[EtcdSize]):
         return f"{self.program} of {programs.recipe(BUILD).description}"
 
     @property
-    def dataset(self) -> EtcdData:
-        return EtcdData()
+    def dataset(self) -> Prepared:
+        """The key that is read."""
+        return Prepared(self.name, {"value_bytes": VALUE_BYTES})
 
     def prepare(self, session: Session, client: Host, system: System, say: Callable[[str], None]) -> None:
         say("preparing the key that is read")

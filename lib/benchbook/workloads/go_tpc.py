@@ -39,7 +39,7 @@ from benchbook.systems import psql, sql
 from benchbook.systems.base import System
 from benchbook.workloads import generator_output
 from benchbook.workloads.base import Level, Load, Outcome, Ran, one_port
-from benchbook.workloads.declared import PrintedLoad, failures
+from benchbook.workloads.declared import Prepared, PrintedLoad, failures
 
 # As the report names it.
 DATABASE = "tpcc"
@@ -350,14 +350,6 @@ class GoTpcSize(LoadSize):
     prepare_threads: int = Field(4, ge=1, le=1000)
 
 
-@dataclass(frozen=True)
-class Warehouses:
-    """The prepared data."""
-
-    warehouses: int
-    database: str = DATABASE
-
-
 class GoTpc(PrintedLoad[GoTpcSize]):
     """TPC-C's mix of five transactions, without keying and think times unless `--wait` is among the options."""
 
@@ -385,8 +377,8 @@ class GoTpc(PrintedLoad[GoTpcSize]):
     # -- its data -------------------------------------------------------------------------------------------------
 
     @property
-    def dataset(self) -> Warehouses:
-        return Warehouses(self.size.warehouses)
+    def dataset(self) -> Prepared:
+        return Prepared(self.name, {"warehouses": self.size.warehouses})
 
     def prepare(self, session: Session, client: Host, system: System, say: Callable[[str], None]) -> None:
         """Filled, counted, checked, and its statistics collected, as the report does."""

@@ -28,7 +28,7 @@ from benchbook.systems.base import System
 from benchbook.systems.statements import reading_s
 from benchbook.workloads import generator_output
 from benchbook.workloads.base import Level, Load, Outcome, Ran
-from benchbook.workloads.declared import PrintedLoad, failures, series
+from benchbook.workloads.declared import Prepared, PrintedLoad, failures, series
 
 DATABASE, ACCOUNTS = "pgbench", "pgbench_accounts"
 ROWS = 100_000  # accounts of one branch, that is for each unit of scale
@@ -131,14 +131,6 @@ class PgbenchSize(LoadSize):
     logged: float = Field(1.0, gt=0, le=1)
 
 
-@dataclass(frozen=True)
-class PgbenchData:
-    """The prepared data."""
-
-    scale: int
-    database: str = DATABASE
-
-
 class Pgbench(PrintedLoad[PgbenchSize]):
     """`workload` is one of pgbench's built-in scripts; `options` are those of the published command line."""
 
@@ -169,8 +161,8 @@ class Pgbench(PrintedLoad[PgbenchSize]):
     # -- its data -------------------------------------------------------------------------------------------------
 
     @property
-    def dataset(self) -> PgbenchData:
-        return PgbenchData(self.size.scale)
+    def dataset(self) -> Prepared:
+        return Prepared(self.name, {"scale": self.size.scale})
 
     def prepare(self, session: Session, client: Host, system: System, say: Callable[[str], None]) -> None:
         system.make_database(client, DATABASE)
