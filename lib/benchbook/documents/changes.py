@@ -175,9 +175,7 @@ def _in_one_unit(table: Table, row: int, a: int, b: int) -> Pair | None:
     if one is None or other is None:
         return None
     scale = factor(one.unit or table.columns[a].unit, other.unit or table.columns[b].unit)
-    if scale is None or scale == 1:
-        return (one, other) if scale else None
-    return one._replace(value=one.value * scale, low=one.low * scale, high=one.high * scale), other
+    return (one.times(scale), other) if scale else None
 
 
 def _judged(formula: Formula, pairs: Pairs, printed: dict[int, Figure]) -> tuple[list[int], list[Broken]] | None:

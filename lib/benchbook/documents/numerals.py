@@ -159,6 +159,10 @@ class Figure(NamedTuple):
         """The last printed place, in `unit`: 10 for 15.10k."""
         return float(f"{self.high - self.low:.6g}")  # without the dust of binary floating point
 
+    def times(self, scale: float) -> Figure:
+        """Return it in another unit, of which it is `scale` times as many."""
+        return self._replace(value=self.value * scale, low=self.low * scale, high=self.high * scale)
+
     @property
     def exact(self) -> bool:
         """Whether it stands for one value, as a measurement that can be computed with."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, permutations, product
 from math import log10
+from operator import mul, truediv
 from statistics import median
 
 from benchbook.documents.cell_findings import CONSTANT, MOST_ROWS, Outcome, cell_finding
@@ -27,10 +28,8 @@ def constants(table: Table) -> Iterator[Outcome]:
 
     Where clients and a mean latency are printed, Little's law is tried: clients / (throughput x latency).
     """
-    places = [
-        place for place, column in enumerate(table.columns) if column.role in {"metric", "level"} and column.unit != "%"
-    ]
-    places = places[:16]
+    places = sorted(place for role in ("metric", "level") for place in table.places(role))
+    places = [place for place in places if table.columns[place].unit != "%"][:16]
     related: set[tuple[int, int]] = set()
     sharp: set[frozenset[int]] = set()  # where Little's law holds to the last digits but in one row
     timed = any(column.quantity == "time" for column in table.columns)
@@ -39,24 +38,17 @@ def constants(table: Table) -> Iterator[Outcome]:
         # Cores and memory of machines for sale are a ratio in most of them, and need not be in all.
         if "level" in {one.role, other.role} and not {one.quantity, other.quantity} & _MEASURED:
             continue
-        for words, of in (("{} x {}", lambda x, y: x * y), ("{} / {}", lambda x, y: x / y)):
-            if words == "{} x {}" and not _is_work(table.columns[a], table.columns[b]):
-                continue
-            # A count over a rate is a time: where times are printed, that they differ is no slip.
-            if words == "{} / {}" and timed and is_rate(one.unit) != is_rate(other.unit):
-                continue
+        tried = [("{} x {}", mul, _is_of_clients)] if _is_work(one, other) else []
+        # A count over a rate is a time: where times are printed, that they differ is no slip.
+        if not timed or is_rate(one.unit) == is_rate(other.unit):
+            tried.append(("{} / {}", truediv, _is_alike_by_chance))
+        for words, of, is_none in tried:
             rows = _products(table, (a, b), of)
             off = _odd_one(rows, SAME)
-            if off is None or not _varies(table, (a, b), [row for row, *_ in rows]):
-                continue
-            if (
-                _is_alike_by_chance((one, other), rows, off)
-                if words == "{} / {}"
-                else _is_of_clients(table, (a, b), rows, off)
-            ):
-                continue
-            related.add((a, b))
-            yield from _odd(table, (a, b), words, rows, off, "ratio", "contradiction")
+            varies = off is not None and _varies(table, (a, b), [row for row, *_ in rows])
+            if off is not None and varies and not is_none(table, (a, b), rows, off):
+                related.add((a, b))
+                yield from _odd(table, (a, b), words, rows, off, "ratio", "contradiction")
     for whole, first, second in _triples(table, places, related):
         rows = _products(table, (whole, first, second), lambda x, y, z: x / (y * z))
         off = _odd_one(rows, SAME)
@@ -91,11 +83,12 @@ def _is_mean_latency(column: Column) -> bool:
     return column.quantity in {"mean", "latency"} and is_time(column.unit)
 
 
-def _is_alike_by_chance(columns: tuple[Column, Column], rows: list[Product], off: list[Product]) -> bool:
+def _is_alike_by_chance(table: Table, places: Sequence[int], rows: list[Product], off: list[Product]) -> bool:
     """Return whether two columns are only close to each other.
 
     They are alike by design if they are the same counts or rates, or one amount in two units: MB/s and MiB/s.
     """
+    columns = [table.columns[place] for place in places]
     held = [one for one in rows if one not in off]
     scale = factor(columns[0].unit, columns[1].unit) or 1.0
     if scale != 1 and all(low * scale <= 1 + SAME and high * scale >= 1 - SAME for _, low, _, high in held):
@@ -239,7 +232,7 @@ def multiples_in_words(read: Reading) -> Iterator[Outcome]:
 
 
 def _multiples(table: Table, whole: int, part: int, room: float, kind: Kind, severity: Severity) -> Iterator[Outcome]:
-    rows = _products(table, (whole, part), lambda x, y: x / y)
+    rows = _products(table, (whole, part), truediv)
     sharp = [one for one in rows if one[3] - one[1] < 0.1 and one[2] > 1.5]
     off = [one for one in sharp if abs(one[2] - round(one[2])) > max(room * one[2], (one[3] - one[1]) / 2)]
     if len(sharp) - len(off) < CONSTANT - 1 or len(off) > max(1, len(sharp) // 5) or len(sharp) < len(rows):

@@ -66,7 +66,7 @@ def _change(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator
     units = [UNITS.get(match[f"{name}_u"].strip(), "") for name in ("a", "b")]
     scale = factor(*units) if all(units) else 1.0
     if a and scale:
-        a = a._replace(value=a.value * scale, low=a.low * scale, high=a.high * scale)
+        a = a.times(scale)
     # Another figure between them, a reference or a second clause: which change is meant is not sure.
     if (
         re.search(r"(?:from|从|由)\s?$|[%％]\s?[,，;；].*\D", said[: match.start("percent") - match.start()])

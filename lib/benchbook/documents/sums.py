@@ -133,88 +133,76 @@ _BINARY = (1.0, 1024 / 1000, 1000 / 1024, (1024 / 1000) ** 2, (1000 / 1024) ** 2
 def rates(read: Reading, table: Table) -> Iterator[Outcome]:
     """Yield the rows in which a rate is not the amount (of a column, or told in the section's text) over the time."""
     columns = list(enumerate(table.columns))
-    times = [
-        (place, scale)
-        for place, column in columns
-        if (scale := factor(column.unit, "s")) is not None and column.quantity == "time"
-    ]
-    for rate, (time, seconds) in product(
-        [place for place, column in columns if is_rate(column.unit) and column.role == "metric"], times
-    ):
-        of_rate, _, per = table.columns[rate].unit.rpartition("/")
-        unit, per_s = of_rate.removeprefix("1"), SECONDS[per]
-        amounts: list[tuple[str, Callable[[int], Figure | None], float]] = [
-            (column.heading, lambda row, place=place: table.number(row, place), scale)  # type: ignore[misc]
+    of_rate = [place for place in table.places("metric") if is_rate(table.columns[place].unit)]
+    of_time = [place for place, one in columns if one.quantity == "time" and factor(one.unit, "s") is not None]
+    for rate, time in product(of_rate, of_time):
+        what, _, per = table.columns[rate].unit.rpartition("/")
+        unit, seconds = what.removeprefix("1"), SECONDS[per] / (factor(table.columns[time].unit, "s") or 1)
+        amounts = [
+            (column.heading, table.numbers(place), scale)
             for place, column in columns
-            if place not in {rate, time}
-            and column.unit != "%"
-            and (scale := _amount_scale(column.unit, unit)) is not None
+            if place not in {rate, time} and (scale := _amount_scale(column.unit, unit))
         ]
-        amounts += [(told.printed, lambda row, told=told: told, scale) for told, scale in _told(read, table, unit)]  # type: ignore[misc]
+        if (told := _told(read, table)) and (scale := _amount_scale(told.unit, unit)):
+            amounts.append((told.printed, dict.fromkeys(range(len(table.rows)), told), scale))
         for name, amount, scale in amounts:
-            yield from _rate(table, (rate, time), (name, amount, scale * per_s / seconds), binary=bool(unit))
+            yield from _rate(table, rate, time, name, amount, scale * seconds, _BINARY if unit else (1.0,))
 
 
 def _amount_scale(unit: str, wanted: str) -> float | None:
     if not wanted:
         return 1.0 if unit in {"", "1"} else None
-    return factor(unit, wanted) if unit not in {"", "1"} else None
+    return factor(unit, wanted)
 
 
-def _told(read: Reading, table: Table, unit: str) -> Iterator[tuple[Figure, float]]:
-    """Yield the one amount that the text of a table's section tells, if there is one alone."""
-    if not unit or table.parts:  # tables of several sections, each with a text of its own
-        return
+def _told(read: Reading, table: Table) -> Figure | None:
+    """Return the one amount that the text of a table's section tells, if there is one alone."""
+    if table.parts:  # tables of several sections, each with a text of its own
+        return None
     text = " ".join(sentence.text for sentence in split(read) if sentence.section == table.section)
-    found = {match[0]: figures(match[0]) for match in _AMOUNT.finditer(text)}
-    if len(found) == 1 and len(one := next(iter(found.values()))) == 1:
-        scale = factor(one[0].unit, unit)
-        if scale is not None:
-            yield one[0], scale
+    found = set(_AMOUNT.findall(text))
+    told = figures(found.pop()) if len(found) == 1 else []
+    return told[0] if len(told) == 1 else None
 
 
 def _rate(
     table: Table,
-    places: tuple[int, int],
-    amount: tuple[str, Callable[[int], Figure | None], float],
-    *,
-    binary: bool,
+    rate: int,
+    time: int,
+    name: str,
+    amount: dict[int, Figure],
+    scale: float,
+    shares: Sequence[float],
 ) -> Iterator[Outcome]:
-    rate, time = places
-    name, of, scale = amount
-    best: tuple[list[int], list[tuple[int, Figure, float, str]], list[tuple[int, Figure, float, str]]] = ([], [], [])
-    for share in _BINARY if binary else (1.0,):
-        held, cut, broken = list[int](), [], []
-        for row in range(len(table.rows)):
-            printed, seconds, total = table.number(row, rate), table.number(row, time), of(row)
-            if printed is None or seconds is None or total is None or seconds.low <= 0 or total.low <= 0:
+    seconds = {row: number for row, number in table.numbers(time).items() if number.low > 0}
+
+    def judged(share: float) -> tuple[int, list[_Off], list[_Off]]:
+        held, cut, broken = 0, list[_Off](), list[_Off]()
+        for row, printed in table.numbers(rate).items():
+            if row not in seconds or row not in amount or amount[row].low <= 0:
                 continue
-            low, value, high = (
-                a / t * scale * share
-                for a, t in ((total.low, seconds.high), (total.value, seconds.value), (total.high, seconds.low))
-            )
-            words = f"{total.printed} / {seconds.printed}"
-            if low <= printed.high and printed.low <= high:
-                held.append(row)
-                if high - low < printed.place and value > printed.high:
-                    cut.append((row, printed, value, words))
-            elif high - low < printed.place and printed.value <= value < printed.value + printed.place:
-                cut.append((row, printed, value, words))
-            else:
-                broken.append((row, printed, value, words))
-        if len(held) + len(cut) > len(best[0]) + len(best[1]):
-            best = held, cut, broken
-    held, cut, broken = best
-    if len(held) < FEWEST or len(broken) > max(1, len(held) // 4):
+            a, t = amount[row], seconds[row]
+            low, value, high = (x * scale * share for x in (a.low / t.high, a.value / t.value, a.high / t.low))
+            off = (row, printed, value, f"{a.printed} / {t.printed} = {shown(value)}; printed {printed.printed}")
+            fits, sharp = low <= printed.high and printed.low <= high, high - low < printed.place
+            held += fits
+            if sharp and (value > printed.high if fits else printed.value <= value < printed.value + printed.place):
+                cut.append(off)
+            elif not fits:
+                broken.append(off)
+        return held, cut, broken
+
+    held, cut, broken = max(map(judged, shares), key=lambda one: one[0] + len(one[1]))
+    if held < FEWEST or len(broken) > max(1, held // 4):
         return
-    yield Passed("rate", len(held))
+    yield Passed("rate", held)
     head = table.columns[rate].heading
-    for row, printed, value, words in broken:
-        sentence = f"{head} of {table.label(row)} is printed as {printed.printed}; {name} over {table.columns[time].heading} is {shown(value)}, and this fits in {len(held)} other rows."
-        lines = [f"{words} = {shown(value)}; printed {printed.printed}"]
-        yield cell_finding(table, row, rate, "rate", "contradiction", sentence, lines, 0.85)
+    for row, printed, value, line in broken:
+        sentence = f"{head} of {table.label(row)} is printed as {printed.printed}; {name} over {table.columns[time].heading} is {shown(value)}, and this fits in {held} other rows."
+        yield cell_finding(table, row, rate, "rate", "contradiction", sentence, [line], 0.85)
     if cut:
-        row, printed = cut[0][:2]
-        lines = [f"{words} = {shown(value)}; printed {one.printed}" for _, one, value, words in cut]
         sentence = f"In {counted(len(cut), 'row')} {head} is truncated, not rounded."
-        yield cell_finding(table, row, rate, "rounding", "note", sentence, lines, 0.7)
+        yield cell_finding(table, cut[0][0], rate, "rounding", "note", sentence, [line for *_, line in cut], 0.7)
+
+
+_Off = tuple[int, Figure, float, str]

@@ -231,7 +231,12 @@ def _table(block: Block, id: str, section: str, caption: str, style: Style) -> T
         scale = scale_of(heading) if columns[-1].quantity in {"throughput", "count"} else 1.0
         if scale != 1.0:
             for row in cells:
-                row[place] = replace(row[place], figures=[_times(one, scale) for one in row[place].figures])
+                # One that has letters of its own (12k, 3 ms) is as it is printed.
+                own = [re.search(r"[^\W\d_]", one.printed) for one in row[place].figures]
+                told = [
+                    one if letters else one.times(scale) for one, letters in zip(row[place].figures, own, strict=True)
+                ]
+                row[place] = replace(row[place], figures=told)
     about = f"{caption} {section.rpartition(' > ')[2]}"
     return Table(id, section, caption, block.line, _of_caption(_bare_ranks(columns), about), cells)
 
@@ -259,13 +264,6 @@ def _bare_ranks(columns: list[Column]) -> list[Column]:
         else one
         for place, one in enumerate(columns)
     ]
-
-
-def _times(one: Figure, scale: float) -> Figure:
-    """Return a figure times what its heading says; one that has letters of its own (12k, 3 ms) is as it is printed."""
-    if re.search(r"[^\W\d_]", one.printed):
-        return one
-    return one._replace(value=one.value * scale, low=one.low * scale, high=one.high * scale)
 
 
 def _headings(header: Sequence[Sequence[str]], width: int) -> list[str]:
