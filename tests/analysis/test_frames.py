@@ -15,6 +15,7 @@ from benchbook import plots, published
 from benchbook.analysis.recorded import with_columns
 from benchbook.analysis.schema import RATIOS, RUNS, SCHEMAS, USL, as_level
 from benchbook.analysis.trials import of_records
+from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput
 from benchbook.report import Report
 
@@ -53,6 +54,23 @@ def test_the_frames_of_several_campaigns_are_as_described(runs: Path) -> None:
     for frame, schema in zip(made, (RUNS, RATIOS, USL), strict=True):
         check(frame, schema)
         assert frame.attrs["frame"] == schema.name
+
+
+def test_levels_come_in_the_order_in_which_they_were_printed(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trials run in a shuffled order, which was that of a figure's panels; a workload of a user's own comes last."""
+    records = [
+        record.model_copy(update={"levels": {**record.levels, "workload": workload}})
+        for record, workload in zip(
+            report.records, ("mine", "oltp_insert", "oltp_read_write", "oltp_point_select"), strict=False
+        )
+    ]
+    monkeypatch.setattr(Campaign, "records", lambda _: records)
+    assert list(report.figures("tps").workload.cat.categories) == [
+        "oltp_point_select",
+        "oltp_read_write",
+        "oltp_insert",
+        "mine",
+    ]
 
 
 def test_a_level_with_the_name_of_a_column_is_told_from_it(runs: Path) -> None:

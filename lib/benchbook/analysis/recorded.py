@@ -161,7 +161,17 @@ class Recorded(ABC):
         return self._labelled(claims_frame(self.claims()))
 
     def _labelled(self, frame: pd.DataFrame, *, campaign: bool = True) -> pd.DataFrame:
-        """Return the frame; where it comes from stands in its `attrs`, and stays with what is made of it."""
+        """Return the frame; where it comes from stands in its `attrs`, and stays with what is made of it.
+
+        Levels that are texts come in the order in which they were printed, and so do the panels of a figure.
+        """
+        printed = published_frame(self.published)
+        for name in frame.attrs["levels"]:
+            if isinstance(frame[name].dtype, pd.CategoricalDtype) and name in printed:
+                here, known = frame[name].cat.categories, printed[name].astype("category").cat.categories
+                frame[name] = frame[name].cat.reorder_categories(
+                    [*known.intersection(here), *here.difference(known, sort=False)]
+                )
         frame.attrs["report"] = self.published.report.name
         if campaign:
             frame.attrs["campaign"] = self.campaign.id
