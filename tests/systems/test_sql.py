@@ -11,7 +11,8 @@ import pymysql
 import pytest
 from fabric import Result
 
-from benchbook.errors import RemoteFailed, SystemFailed
+from benchbook.errors import RemoteFailed, SystemFailed, WorkloadFailed
+from benchbook.hosts.agent import Command, Ended
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
@@ -146,6 +147,13 @@ def test_statistics_are_collected_table_by_table(asked: Asked, end: Endpoint, ve
     assert asked.found == [(f"{verb} {table}", 60_600.0) for table in go_tpc.TABLES]
 
 
+def following(*, status: int) -> Session:
+    """A session each job of which ends so."""
+    ended = Ended("exited", status, None, 0, 1)
+    job = SimpleNamespace(wait=lambda **_: ended, stdout=lambda: b"out ", stderr=lambda: "and err")
+    return cast(Session, SimpleNamespace(following=lambda *_: nullcontext(job)))
+
+
 @pytest.mark.parametrize(
     ("load", "takes_s"),
     [
@@ -164,9 +172,7 @@ def test_prepared_rows_are_counted_for_as_long_as_their_number_asks_for(
     def count(client: Host, end: Endpoint, database: str, tables: list[str], timeout_s: float) -> dict[str, int]:
         raise Counted(timeout_s)
 
-    ended = SimpleNamespace(reason="exited", exit=0, signal=None, from_outside=lambda who: None)
-    job = SimpleNamespace(wait=lambda **_: ended, stdout=lambda: b"", stderr=lambda: "", host=SimpleNamespace(name="h"))
-    session = SimpleNamespace(following=lambda *_: nullcontext(job))
+    session = following(status=0)
     monkeypatch.setattr(go_tpc, "let_in", lambda *_: nullcontext())
     load.programs["client"] = load.program
     store = SimpleNamespace(
@@ -177,8 +183,17 @@ def test_prepared_rows_are_counted_for_as_long_as_their_number_asks_for(
         row_counts=count,
     )
     with pytest.raises(Counted) as found:
-        load.prepare(cast(Session, session), cast(Host, SimpleNamespace(name="client")), store, lambda _: None)
+        load.prepare(session, cast(Host, SimpleNamespace(name="client")), store, lambda _: None)
     assert found.value.args == (takes_s,)
+
+
+def test_what_fills_a_server_and_ends_badly_is_named_with_its_output() -> None:
+    load = Pgbench(PgbenchSize(scale=1, time_s=2), [], 1)
+    client, command = cast(Host, SimpleNamespace(name="client")), Command(["pgbench"], 1)
+    assert load.fill(following(status=0), client, [command] * 2) == ["out and err"] * 2
+    with pytest.raises(WorkloadFailed, match=r"^pgbench prepare on client ended with status 1$") as failed:
+        load.fill(following(status=1), client, [command])
+    assert failed.value.output == "out and err"
 
 
 def test_a_driver_of_mysql_waits_for_an_answer_as_long_as_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

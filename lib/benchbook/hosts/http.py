@@ -6,6 +6,7 @@ import http.client
 import json
 from contextlib import closing
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 from benchbook.errors import ConnectionLost, SystemFailed
@@ -56,12 +57,20 @@ class HttpServer:
             response = link.getresponse()
             return Answer(response.status, response.read().decode(errors="replace"))
 
+    def knock(self, path: str) -> str | None:
+        """Return None when it answers 200, else why it does not (yet)."""
+        try:
+            answer = self.ask(path, timeout=5)
+        except UNANSWERED as problem:
+            return f"{self}{path}: no answer: {problem!r}"
+        return None if answer.status == HTTPStatus.OK else f"{self}{path}: {answer.status} {answer.body.strip()[:200]}"
+
     def get(self, path: str, *, method: str = "GET", timeout: float = COMMAND_S, body: str | None = None) -> Answer:
         """Like `ask`, for a server that is meant to be there. Raise SystemFailed unless it answers 200."""
         try:
             answer = self.ask(path, method=method, timeout=timeout, body=body)
         except UNANSWERED as problem:
             raise SystemFailed(f"{self}{path} from {self.via.name}: no answer: {problem!r}") from problem
-        if answer.status != http.HTTPStatus.OK:
+        if answer.status != HTTPStatus.OK:
             raise SystemFailed(f"{self}{path} answers {answer.status}: {answer.body.strip()[:500]}")
         return answer

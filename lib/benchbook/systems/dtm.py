@@ -10,7 +10,7 @@ from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.host import Host
 from benchbook.hosts.host_models import Json
-from benchbook.hosts.http import UNANSWERED, HttpServer
+from benchbook.hosts.http import HttpServer
 from benchbook.hosts.session import Session
 from benchbook.hosts.timeouts import LONGEST_S
 from benchbook.systems.base import About
@@ -77,11 +77,7 @@ class HttpService(Service):
         return self.host.push(programs.artefact("dtm") / self.program, executable=True)
 
     def knock(self, host: Host) -> str | None:
-        try:
-            answer = self.http.ask(self.alive_path, timeout=5)
-        except UNANSWERED as problem:
-            return repr(problem)
-        return None if answer.status == 200 else f"{answer.status} {answer.body.strip()[:200]}"
+        return self.http.knock(self.alive_path)
 
     def about_this(self, version: str, *notes: str) -> About:
         """Return version, command line and environment; nothing secret is in either."""

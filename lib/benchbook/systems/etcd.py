@@ -17,7 +17,7 @@ from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint, at
 from benchbook.hosts.host import Host
 from benchbook.hosts.host_models import Json
-from benchbook.hosts.http import UNANSWERED, HttpServer
+from benchbook.hosts.http import HttpServer
 from benchbook.hosts.session import Session
 from benchbook.hosts.timeouts import LONGEST_S
 from benchbook.profiles import Profile
@@ -89,7 +89,8 @@ class Etcd(System):
         super().start()
 
     def knock(self, host: Host) -> str | None:
-        return unhealthy(host, self.endpoint(host))
+        """It serves once it is healthy, which takes a leader."""
+        return HttpServer(host, host.address, self.port).knock("/health")
 
     # -- a member that is lost ------------------------------------------------------------------------------------
 
@@ -175,15 +176,6 @@ def agreed(via: Host, ends: Sequence[Endpoint]) -> tuple[int, int]:
 def status(via: Host, end: Endpoint) -> Json:
     """`version`, `leader` (the id of a member, "0" or missing without one), `header.member_id`, `dbSize`."""
     return post(via, end, "/maintenance/status", {})
-
-
-def unhealthy(via: Host, end: Endpoint) -> str | None:
-    """None when the member serves, which takes a leader; else what it says."""
-    try:
-        answer = HttpServer(via, end.address, end.port).ask("/health", timeout=5)
-    except UNANSWERED as problem:
-        return f"etcd does not answer: {problem!r}"
-    return None if answer.status == 200 else f"etcd answers {answer.status}: {answer.body.strip()[:200]}"
 
 
 def one_leader(states: list[Json]) -> str:

@@ -168,13 +168,8 @@ class Stores(Service):
 
     def knock(self, host: Host) -> str | None:
         """It serves once it says so itself, and PD counts on it."""
-        try:
-            answer = HttpServer(host, host.address, self.status_port).ask("/status", timeout=5)
-        except UNANSWERED as problem:
-            return f"no answer at its status port: {problem!r}"
-        if answer.status != 200:
-            return f"its status port answers {answer.status}"
-        return self.driver.store_missing(self._address(host))
+        status = HttpServer(host, host.address, self.status_port).knock("/status")
+        return status or self.driver.store_missing(self._address(host))
 
 
 def check_one_unistore(inventory: Inventory) -> None:
