@@ -19,7 +19,6 @@ from benchbook.probes.remote import host_probe
 from benchbook.probes.samples import COLUMNS, Metric, to_series
 
 COUNTER = Metric("1/s", counter=True)
-COUNTERS = dict.fromkeys(("A", "B", "Questions"), COUNTER)
 MYSQL, HOST = find("mysql").metrics, find("host").metrics
 KIT = {**MYSQL, **HOST}
 RUNNER = remote_program("probes", "run_probe.py")
@@ -52,9 +51,24 @@ def test_a_metric_is_a_level_or_a_counter_by_its_probe_s_word_and_not_by_its_nam
     ]  # fmt: skip
 
 
-def test_a_counter_that_was_reset_leaves_its_interval_out() -> None:
-    samples = [sample(1, Questions=100), sample(2, Questions=160), sample(3, Questions=5), sample(4, Questions=25)]
-    assert [(t, value) for t, _, _, _, value, _ in rows(to_series(samples, "h", "s", COUNTERS))] == [(2, 60), (4, 20)]
+def counted(*pairs: tuple[float, float]) -> list[dict[str, Any]]:
+    return [sample(t, A=value) for t, value in pairs]
+
+
+@pytest.mark.parametrize(
+    ("samples", "rates"),
+    [
+        # A counter that was reset leaves its interval out.
+        (counted((1, 100), (2, 160), (3, 5), (4, 25)), [(2, 60), (4, 20)]),
+        # After a clock that was set back rates go on with the next sample.
+        (counted((10, 0), (11, 7), (2, 10), (3, 15), (4, 24)), [(11, 7), (3, 5), (4, 9)]),
+        # No rate is drawn across a gap.
+        ([*counted((1, 0)), {"t": 2, "error": "server has gone away"}, *counted((3, 30), (4, 70))], [(4, 40)]),
+    ],
+)
+def test_rates_of_what_is_counted(samples: list[dict[str, Any]], rates: list[tuple[float, float]]) -> None:
+    found = to_series(samples, "h", "s", {"A": COUNTER})
+    assert list(zip(found.t, found.value, strict=True)) == rates
 
 
 def test_a_last_sample_right_behind_a_tick_makes_no_rate_of_milliseconds() -> None:
@@ -66,22 +80,6 @@ def test_a_last_sample_right_behind_a_tick_makes_no_rate_of_milliseconds() -> No
     assert levels.value.tolist() == [100.0, 200.0, 300.0, 301.0]
     late = [sample(t, A=100.0 * t) for t in (1.0, 2.0, 2.996, 3.0, 4.0, 5.0)]
     assert to_series(late, "h", "s", {"A": COUNTER}).value.tolist() == pytest.approx([100.0] * 4)
-
-
-def test_after_a_clock_that_was_set_back_rates_go_on_with_the_next_sample() -> None:
-    samples = [sample(t, A=value) for t, value in ((10, 0), (11, 7), (2, 10), (3, 15), (4, 24))]
-    found = to_series(samples, "h", "s", {"A": COUNTER})
-    assert list(zip(found.t, found.value, strict=True)) == [(11, 7), (3, 5), (4, 9)]
-
-
-def test_no_rate_is_drawn_across_a_gap() -> None:
-    samples = [
-        sample(1, Questions=0),
-        {"t": 2, "error": "server has gone away"},
-        sample(3, Questions=30),
-        sample(4, Questions=70),
-    ]
-    assert [(t, value) for t, _, _, _, value, _ in rows(to_series(samples, "h", "s", COUNTERS))] == [(4, 40)]
 
 
 def test_cores_in_use_leave_out_what_is_not_use() -> None:
