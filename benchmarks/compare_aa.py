@@ -16,7 +16,6 @@ from benchbook.compare import cells
 from benchbook.compare.cells import CELL
 from benchbook.compare.history import History
 from benchbook.stats.estimates import Array, holm
-from benchbook.stats.moderation import moderate
 from benchmarks import verdicts_simulation as simulation
 
 TABLES, LEVELS, REPETITIONS, NOISE = 3, 5, 5, 0.03
@@ -36,7 +35,7 @@ def measure(console: Console, times: int = 100, seed: int = 1) -> dict[str, Any]
             rows.append({"shift": shift, "effect": effect, "others": history, **pd.DataFrame(found).mean().to_dict()})
             console.print(rows[-1])
     spreads = [
-        {"noise": name, "n": n, **moderation(simulation.NOISES.get(name) or simulation.HOLE[name], n, times, seed)}
+        {"noise": name, "n": n, **lent(simulation.NOISES.get(name) or simulation.HOLE[name], n, times, seed)}
         for name, n in product([*simulation.NOISES, *simulation.HOLE], (2, 3, 5))
     ]
     simulation.show(
@@ -45,18 +44,17 @@ def measure(console: Console, times: int = 100, seed: int = 1) -> dict[str, Any]
     return {"times": times, "rows": rows, "spreads": spreads}
 
 
-def moderation(noise: simulation.Noise, n: int, times: int, seed: int) -> dict[str, float]:
+def lent(noise: simulation.Noise, n: int, times: int, seed: int) -> dict[str, float]:
     """Return, by how cells lend their spread, how often equal campaigns differ, and how often a cell's loss shows."""
     dice, found = np.random.default_rng([seed, n]), []
     for _ in range(times):
         # One draw: the cells that are odd are so in both.
         a, b = np.split(noise(dice, (2 * n, TABLES, LEVELS)).reshape(2 * n, -1), 2)
         own, df = (a.var(0, ddof=1) + b.var(0, ddof=1)) / 2, np.full(TABLES * LEVELS, 2.0 * (n - 1))
-        moderated, whole = moderate(own, df), df.sum()
         judged = (LENT_WEIGHT * own.mean() + own) / (LENT_WEIGHT + 1)
         rules = {
-            "moderated": (moderated.variances, moderated.dfs), "own": (own, df),
-            "one for all": (np.full(own.size, own.mean()), whole), "as judged": (judged, np.maximum(LENT_DF, df)),
+            "compared": (np.maximum(own.mean(), own), df.sum()), "own": (own, df),
+            "one for all": (np.full(own.size, own.mean()), df.sum()), "judged": (judged, np.maximum(LENT_DF, df)),
         }  # fmt: skip
         gap = b.mean(0) - a.mean(0)
         loss = np.r_[math.log1p(-LOSS), np.zeros(gap.size - 1)]
@@ -85,7 +83,7 @@ def shares(dice: np.random.Generator, shift: str, effect: float, history: int) -
 
 
 def _outcomes(known: cells.Effects, a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
-    return cells.outcomes(pd.concat([a.assign(arm="a"), b.assign(arm="b")], ignore_index=True), effects=known)
+    return cells.differences(pd.concat([a.assign(arm="a"), b.assign(arm="b")], ignore_index=True), effects=known)
 
 
 def _values(dice: np.random.Generator, shift: str, effect: float, loss: float = 0.0) -> pd.DataFrame:

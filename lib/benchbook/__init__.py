@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 __version__ = "0.1.0"
-__all__ = ["catalogue", "cells", "open_campaign", "ratios", "runs", "tables", "usl"]
+__all__ = ["catalogue", "cells", "open_campaign", "ratios", "runs", "tables"]
 
 
 def __dir__() -> list[str]:

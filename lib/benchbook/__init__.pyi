@@ -5,7 +5,6 @@ from benchbook.api import open_report as open_report
 from benchbook.api import ratios as ratios
 from benchbook.api import runs as runs
 from benchbook.api import tables as tables
-from benchbook.api import usl as usl
 
 __version__: str
-__all__ = ["catalogue", "cells", "open_campaign", "ratios", "runs", "tables", "usl"]
+__all__ = ["catalogue", "cells", "open_campaign", "ratios", "runs", "tables"]

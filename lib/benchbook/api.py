@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
-from benchbook.analysis.scaling import usl
 from benchbook.analysis.schema import tables
 from benchbook.analysis.trials import cells
 from benchbook.compare.catalogue import Catalogue
 from benchbook.compare.pair import ratios
 from benchbook.report import open_campaign, open_report
 
-__all__ = ["catalogue", "cells", "open_campaign", "open_report", "ratios", "runs", "tables", "usl"]
+__all__ = ["catalogue", "cells", "open_campaign", "open_report", "ratios", "runs", "tables"]
 
 
 def runs(report: str = "*") -> pd.DataFrame:

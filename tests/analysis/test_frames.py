@@ -13,7 +13,7 @@ from schema_check import check
 import benchbook
 from benchbook import plots, published
 from benchbook.analysis.recorded import with_columns
-from benchbook.analysis.schema import RATIOS, RUNS, SCHEMAS, USL, as_level
+from benchbook.analysis.schema import RATIOS, RUNS, SCHEMAS, as_level
 from benchbook.analysis.trials import of_records
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput
@@ -49,9 +49,8 @@ def test_the_frames_of_every_report_are_as_described(runs: Path, name: str) -> N
 
 
 def test_the_frames_of_several_campaigns_are_as_described(runs: Path) -> None:
-    report = benchbook.open_campaign(TIDB)
-    made = (benchbook.runs(), benchbook.ratios(TIDB), benchbook.usl(report.trials()))
-    for frame, schema in zip(made, (RUNS, RATIOS, USL), strict=True):
+    made = (benchbook.runs(), benchbook.ratios(TIDB))
+    for frame, schema in zip(made, (RUNS, RATIOS), strict=True):
         check(frame, schema)
         assert frame.attrs["frame"] == schema.name
 
@@ -163,34 +162,13 @@ def test_ratios_are_of_the_latest_two(runs: Path) -> None:
     assert frame.attrs["sentence"] == "Undecided in 12 cells."
 
 
-def test_the_law_is_fitted_to_each_curve() -> None:
-    # X(N) = 1000 N / (1 + 0.05 (N - 1) + 0.002 N (N - 1)), exactly.
-    levels = [1, 2, 4, 8, 16, 32]
-    tps = [1000 * n / (1 + 0.05 * (n - 1) + 0.002 * n * (n - 1)) for n in levels]
-    frame = pd.DataFrame({"threads": levels, "tps": tps, "system": "s"})
-    (row,) = benchbook.usl(frame, by=["system"]).to_dict("records")
-    assert (row["contention"], row["coherency"]) == pytest.approx((0.05, 0.002), rel=1e-3)
-    assert row["peak"] == pytest.approx((0.95 / 0.002) ** 0.5, rel=1e-3)
-    assert row["why_not"] == ""
-    (named,) = benchbook.usl(frame, by="system").to_dict("records")
-    assert named["contention"] == row["contention"]
-    assert benchbook.usl(frame, by="system").attrs["units"]["peak"] == "threads"
-    frame.attrs["units"] = {"threads": "connections"}
-    assert benchbook.usl(frame, by="system").attrs["units"]["peak"] == "connections"
-    (few,) = benchbook.usl(frame.head(3), by=["system"]).to_dict("records")
-    assert few["why_not"].startswith("3 levels")
-
-
 @pytest.mark.parametrize(
     ("call", "said"),
     [
         (lambda report: report.seconds("tsp"), r"no such metric \(got 'tsp'\)\. Fix: did you mean tps"),
         (lambda report: report.seconds(source="sysbnech"), "did you mean sysbench"),
         (lambda report: report.histograms(["r09"]), "no such trial"),
-        (lambda report: benchbook.usl(report.trials(), "tsp"), "no such column .* did you mean tps"),
         (lambda report: benchbook.open_campaign("tibd"), "no such recorded campaign"),
-        (lambda report: benchbook.usl(report.trials(), x="workload"), r"numbers.* \(got 'workload'\).* \(threads, "),
-        (lambda report: plots.usl(report.trials(), x="workload"), "needs numbers"),
         (lambda report: plots.repetitions(report.trials(), "tps", x="workload", panel="table"), "needs numbers"),
         (lambda report: plots.relation(report.trials(), "client", "tps"), r"numbers.* \(got 'client'\)"),
         (lambda report: plots.levels(report.beside_frame(), "tps", x="workload", panel="table"), "needs numbers"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ import pytest
 from kit import FIXTURES, Home
 from rich.console import Console
 
-from benchbook.analysis.schema import RUN_TRIALS, typed
 from benchbook.campaign.store import Campaign, recorded
 from benchbook.compare import cells, command, history_view
 from benchbook.compare import report_history as cell_history
@@ -28,32 +26,23 @@ OLD, NEW = "5.10.0-made-up", "6.12.0-made-up"
 COUNT, CHANGED = 12, 7
 
 
-def trials(rows: list[Mapping[str, object]], units: Mapping[str, str], levels: list[str]) -> pd.DataFrame:
-    known = {"report": "r", "client": "c", "duration_s": 1.0, "order": 0, "started": pd.Timestamp(0, tz="UTC")}
-    return typed(pd.DataFrame([{**known, **row} for row in rows]), RUN_TRIALS, levels=levels, units=units)
-
-
 def test_points_are_means_over_repetitions_with_intervals() -> None:
     rows = [
-        {"campaign": name, "trial": f"r{n}", "table": "oltp", "system": "s", "threads": threads, "workload": "oltp",
-         "repetition": n, "tps": tps, "p95_ms": 5.0, "errors": 0.0}
-        for name, values in {"b": [90, 110], "a": [100]}.items()
-        for threads in (8, 4)
-        for n, tps in enumerate(values, 1)
-    ]  # fmt: skip
-    units = {"tps": "1/s", "p95_ms": "ms", "errors": "1/s"}
-    frame = trials(rows, units, ["threads", "workload"])
-    found = cell_history.points(frame, {"oltp": ["tps", "errors"], "other": ["p95_ms"]})
-    # By rising levels, and by campaigns; p95_ms is no metric of this table, and zeros have no logarithm.
+        ("oltp", "s", f"threads {threads}", "tps", "1/s", name, tps)
+        for name, values in {"a": [100], "b": [90, 110, 0]}.items()
+        for threads in (4, 8)
+        for tps in values
+    ]
+    found = cell_history.points(pd.DataFrame(rows, columns=[*CELL, "campaign", "value"]))
+    # Cell by cell, and by campaigns; zeros have no logarithm.
     keys = found[["levels", "metric", "campaign", "n"]].values.tolist()
     assert keys == [["threads 4", "tps", "a", 1], ["threads 4", "tps", "b", 2], ["threads 8", "tps", "a", 1],
                     ["threads 8", "tps", "b", 2]]  # fmt: skip
     one, two = found.iloc[0], found.iloc[1]
-    assert (one["mean"], np.isnan(one.low), np.isnan(one.variance)) == (100, True, True)
+    assert (one["mean"], np.isnan(one.low)) == (100, True)
     # Standard deviation 14.142, its error 10, Student's 12.706 at one degree of freedom.
     assert (two["mean"], two.low, two.high) == pytest.approx((100, 100 - 127.06, 100 + 127.06), abs=0.01)
     assert two.log == pytest.approx((np.log(90) + np.log(110)) / 2)
-    assert two.variance == pytest.approx(np.log(110 / 90) ** 2 / 2)
 
 
 @pytest.mark.parametrize(
@@ -84,8 +73,7 @@ def test_changes_name_the_campaigns_around_them_and_say_which_way() -> None:
     step = np.where(np.arange(20) < 8, 1.0, 1.2)
     cells = {("tps", "1/s"): wave * step, ("p95_ms", "ms"): wave * step, ("rows", "1"): wave * step, ("x", "1/s"): wave}
     points = pd.DataFrame([
-        {"table": "t", "system": "s", "levels": "", "metric": metric, "unit": unit, "campaign": name, "log": np.log(v),
-         "n": 1, "variance": np.nan}
+        {"table": "t", "system": "s", "levels": "", "metric": metric, "unit": unit, "campaign": name, "log": np.log(v)}
         for (metric, unit), values in cells.items() for name, v in zip(names, values, strict=True)
     ])  # fmt: skip
     found = cell_history.changes(points)

@@ -14,7 +14,7 @@ def check(frame: pd.DataFrame, schema: FrameSchema) -> None:
     kinds = {name: "str" if kind == "string" else kind for name, kind in frame.dtypes.astype(str).items()}
     assert {name: kinds[name] for name in fixed} == fixed
     others = set(frame.columns) - set(fixed)
-    assert not others or {LEVELS, METRICS, "<by>"} & {column.name for column in schema.columns}
+    assert not others or {LEVELS, METRICS} & {column.name for column in schema.columns}
     assert {kinds[name] for name in others} <= {"int64", "Int64", "float64", "category"}
-    units = {c.name: c.unit for c in schema.columns if c.unit and c.unit not in ("row", "attrs")}
+    units = {c.name: c.unit for c in schema.columns if c.unit and c.unit != "row"}
     assert units.items() <= frame.attrs["units"].items()

@@ -81,10 +81,9 @@ def test_a_component_of_nothing_by_luck_keeps_its_few_degrees_of_freedom():
 
 def test_repetitions_do_not_average_out_what_campaigns_differ_by():
     small, large = (CampaignEffect(v + 1e-5, 1e-5, 30, 31) for v in (0.00002, 0.001))
-    alone = repetitions_needed(cv=0.03, ratio=0.95)
-    assert alone < repetitions_needed(cv=0.03, ratio=0.95, effect=small) < 4 * alone
-    with pytest.raises(BadInput, match="10,000"):
-        repetitions_needed(cv=0.03, ratio=0.95, effect=large)
+    alone = repetitions_needed(0.03**2, 0.05)
+    assert alone < repetitions_needed(0.03**2, 0.05, effect=small) < 4 * alone
+    assert repetitions_needed(0.03**2, 0.05, effect=large) is None
 
 
 # -- rates --------------------------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ TRIALS, FIGURES, CELLS = FRAMES["TRIALS"], FRAMES["FIGURES"], FRAMES["CELLS"]
 SECONDS, HISTOGRAMS, PERCENTILES = FRAMES["SECONDS"], FRAMES["HISTOGRAMS"], FRAMES["PERCENTILES"]
 DISTURBANCES, CPU = FRAMES["DISTURBANCES"], FRAMES["CPU"]
 PUBLISHED, BESIDE, CLAIMS = FRAMES["PUBLISHED"], FRAMES["BESIDE"], FRAMES["CLAIMS"]
-RUNS, RATIOS, USL = FRAMES["RUNS"], FRAMES["RATIOS"], FRAMES["USL"]
+RUNS, RATIOS = FRAMES["RUNS"], FRAMES["RATIOS"]
 RUN_TRIALS, RUN_SECONDS, RUN_HISTOGRAMS = FRAMES["RUN_TRIALS"], FRAMES["RUN_SECONDS"], FRAMES["RUN_HISTOGRAMS"]
 RUN_VERDICTS, RUN_ENVIRONMENTS = FRAMES["RUN_VERDICTS"], FRAMES["RUN_ENVIRONMENTS"]
 RUN_SCHEMAS = (RUN_TRIALS, RUN_SECONDS, RUN_HISTOGRAMS, RUN_VERDICTS, RUN_ENVIRONMENTS)
@@ -96,7 +96,7 @@ def typed(
 ) -> pd.DataFrame:
     """The frame with the schema's columns in their order and of their types; metrics keep the order they came in.
 
-    `levels` name the columns that stand for `<levels>` (or `<by>`), `units` those that stand for `<metrics>`.
+    `levels` name the columns that stand for `<levels>`, `units` those that stand for `<metrics>`.
     """
     metrics = dict(units or {})
     order: list[str] = []
@@ -105,7 +105,7 @@ def typed(
         if column.name == METRICS:
             order += metrics
             kinds |= dict.fromkeys(metrics, column.kind)
-        elif column.name in (LEVELS, "<by>"):
+        elif column.name == LEVELS:
             order += levels
         else:
             order.append(column.name)
@@ -113,7 +113,7 @@ def typed(
     found = frame.reindex(columns=order).astype(kinds)
     for level in levels:
         found[level] = _level(found[level])
-    known = {c.name: c.unit for c in schema.columns if c.unit and c.unit not in ("row", "attrs")}
+    known = {c.name: c.unit for c in schema.columns if c.unit and c.unit != "row"}
     found.attrs = {"frame": schema.name, "units": {**known, **metrics}, "levels": list(levels)}
     return found
 

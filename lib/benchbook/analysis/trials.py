@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -26,7 +25,7 @@ from benchbook.analysis.schema import CELLS, FIGURES, TRIALS, as_level, typed
 from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import LevelScaling, published_levels
 from benchbook.campaign.store import Campaign
-from benchbook.stats.estimates import DegenerateDataWarning, Interval, mean_interval, ratio_interval
+from benchbook.stats.estimates import Interval, mean_interval, ratio_interval
 
 FILE = "trials.parquet"
 # Suffixes: of a level, for the published one that it stands for; of a metric, where another column has its name.
@@ -220,7 +219,7 @@ class Measured(NamedTuple):
 
 def interval(values: Sequence[float]) -> Measured:
     """Return the mean over repetitions with its 95% Student interval; below two repetitions there is no interval."""
-    return _measured(lambda: mean_interval(list(values)))
+    return _measured(mean_interval(list(values)))
 
 
 def over_repetitions(records: Sequence[Record], metric: str) -> Measured | None:
@@ -232,12 +231,9 @@ def over_repetitions(records: Sequence[Record], metric: str) -> Measured | None:
 def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Measured:
     """Return the geometric mean of first over second, with its 95% interval; a single pair gives no interval."""
     over, under = zip(*pairs, strict=True)
-    return _measured(lambda: ratio_interval(over, under))
+    return _measured(ratio_interval(over, under))
 
 
-def _measured(estimate: Callable[[], Interval]) -> Measured:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DegenerateDataWarning)
-        found = estimate()
-    bounds = [None if math.isnan(bound) else bound for bound in (found.low, found.high)]
-    return Measured(value=found.estimate, low=bounds[0], high=bounds[1], n=found.n)
+def _measured(found: Interval) -> Measured:
+    low, high = (None if math.isnan(bound) else bound for bound in (found.low, found.high))
+    return Measured(found.estimate, low, high, found.n)

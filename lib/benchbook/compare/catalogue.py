@@ -64,7 +64,7 @@ class Catalogue:
 
     def trials(self, *, disturbed: bool = False) -> pd.DataFrame:
         """Return a row per trial that counts, of all campaigns; with `disturbed` also the others."""
-        parts = list(self._each(lambda campaign: trials_of(campaign, disturbed=disturbed)))
+        parts = list(self.each(lambda campaign: trials_of(campaign, disturbed=disturbed)))
         levels = list(dict.fromkeys(name for part in parts for name in part.attrs["levels"]))
         units: dict[str, list[str]] = {}
         for part in parts:
@@ -122,7 +122,8 @@ class Catalogue:
     def _campaigns(self) -> Iterator[Campaign]:
         return store.readable(store.recorded(self.report))
 
-    def _each(self, make: Callable[[Campaign], pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    def each(self, make: Callable[[Campaign], pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        """Yield what is made of each campaign."""
         for campaign in self._campaigns():
             try:
                 yield make(campaign)
@@ -139,7 +140,7 @@ class Catalogue:
         def make(campaign: Campaign) -> pd.DataFrame:
             return makers[name](campaign).assign(report=campaign.report, campaign=campaign.id)
 
-        return typed(_joined(self._each(make)), TABLES[name])
+        return typed(_joined(self.each(make)), TABLES[name])
 
     def _attach(self, db: duckdb.DuckDBPyConnection, name: str) -> None:
         """Make a table known to DuckDB by its name."""

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from benchbook import published
@@ -19,8 +16,8 @@ from benchbook.campaign.store import Campaign
 from benchbook.documents.units import is_rate, is_time
 from benchbook.errors import BadInput
 from benchbook.stats.campaign_effect import CampaignEffect
-from benchbook.stats.cellwise import CONFIDENCE, coefficient_of_variation, compare_cells, repetitions_needed
-from benchbook.stats.estimates import DegenerateDataWarning
+from benchbook.stats.cellwise import CONFIDENCE, compare_cells, repetitions_needed
+from benchbook.user_input.choices import one_of
 
 MARGIN = 0.05
 Outcome = Literal["faster", "slower", "changed", "equivalent", "not slower", "undecided"]
@@ -50,6 +47,7 @@ def long(a: Campaign, b: Campaign, systems: Mapping[str, str], metrics: Sequence
     Without `metrics`, those of the published table that a trial belongs to. Raise BadInput for a metric that no record
     has, and when the campaigns have no cell in common.
     """
+    check_metrics(metrics, [*a.records(), *b.records()])
     apart = _going_along(a, b, systems)
     parts = [
         values(a, names_of(systems), metrics, apart).assign(arm="a"),
@@ -103,11 +101,9 @@ def values(
 ) -> pd.DataFrame:
     """[table, system, levels, metric, unit, value] of one campaign; `names` maps its systems to what they are called.
 
-    A system that is not in `names` is left out; `apart` says by those names which levels are no part of a cell. Raise
-    BadInput for a metric that no record has.
+    A system that is not in `names` is left out; `apart` says by those names which levels are no part of a cell.
     """
     records = [record for record in campaign.records() if record.system in names]
-    _known(metrics, records)
     wanted = published_metrics(campaign.report)
     frame = figures_of(of_records(_in_order(records, list(wanted))))
     left_out = apart or {}
@@ -169,11 +165,11 @@ def published_metrics(report: str) -> dict[str, list[str]]:
     return {name: table.metrics for name, table in published.load(report).tables.items()}
 
 
-def _known(metrics: Sequence[str], records: Sequence[Record]) -> None:
+def check_metrics(metrics: Sequence[str], records: Iterable[Record]) -> None:
+    """Raise BadInput for a metric that no record has."""
     known = sorted({name for record in records for name in record.summary})
     for name in metrics:
-        if name not in known:
-            raise BadInput("no record has this metric", key="metric", value=name, fix=f"use some of {', '.join(known)}")
+        one_of(name, known, "metric")
 
 
 def _some(frame: pd.DataFrame) -> str:
@@ -192,76 +188,45 @@ def comparable(frame: pd.DataFrame) -> pd.DataFrame:
 def differences(
     frame: pd.DataFrame, *, effects: Effects | None = None, margin: float = MARGIN, alpha: float = 1 - CONFIDENCE
 ) -> pd.DataFrame:
-    """As `outcomes`, and `needed`: repetitions a side that would show a difference of `margin` in an undecided cell.
-
-    With probability 0.8, in a family of this size; missing where the outcome stands, nothing is known of the spread, or
-    campaigns differ too much for any number of repetitions to do. Where there are as many, it is the ratio that leaves
-    the cell open: then, what would decide it at this ratio. A cell that varies unlike the others of its group is told
-    by its own spread, as it was judged.
-    """
-    table = outcomes(frame, effects=effects, margin=margin, alpha=alpha)
-    undecided, each = table.outcome == "undecided", alpha / len(table)
-    alike, apart = _spread(frame, table[~table.own_spread], GROUP), _spread(frame, table[table.own_spread], CELL)
-
-    @cache
-    def needed(cv: float, group: Group, distance: float) -> int | None:
-        return _needed(cv, distance, each, (effects or {}).get(group))
-
-    def of(cell: tuple[str, ...], group: Group, distance: float, have: int) -> int | None:
-        cv = alike[group] if cell not in apart else apart[cell]
-        found = needed(cv, group, -math.log(1 - margin))
-        if found is not None and found <= have:
-            found = needed(cv, group, distance)
-        return None if found is None else max(found, have + 1)
-
-    have = np.minimum(table.n_a, table.n_b)
-    rows = zip(_keys(table, CELL), _groups(table), _distances(table, margin), have, strict=True)
-    found = [of(*row) if left else None for row, left in zip(rows, undecided, strict=True)]
-    return table.assign(needed=pd.array(found, dtype="Int64"))
-
-
-def _distances(table: pd.DataFrame, margin: float) -> list[float]:
-    """The difference (of logs) that decides each cell soonest at its ratio: from 1, or from an edge of the margin.
-
-    A ratio halfway between them takes four times the repetitions of one that lies on either. In steps of a twentieth of
-    the margin, so that few are worked out.
-    """
-    edge, shift = -math.log(1 - margin), np.abs(np.log(table.ratio.to_numpy(float)))
-    return [float(edge * steps / 20) for steps in np.floor(20 * np.clip(shift / edge, 1 - shift / edge, 1.0))]
-
-
-def _keys(table: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, ...]]:
-    return [tuple(map(str, key)) for key in table[list(columns)].itertuples(index=False, name=None)]
-
-
-def _groups(table: pd.DataFrame) -> list[Group]:
-    return [Group(*key) for key in table[GROUP].itertuples(index=False, name=None)]
-
-
-def outcomes(
-    frame: pd.DataFrame, *, effects: Effects | None = None, margin: float = MARGIN, alpha: float = 1 - CONFIDENCE
-) -> pd.DataFrame:
     """A row per cell that both arms have, in the order of `frame` (as `long` makes it), corrected by Holm over all.
 
-    [*cell, a, b (means), ratio (b / a), low, high, n_a, n_b, p_value, p_holm, campaigns, own_spread, outcome].
+    [*cell, a, b (means), ratio (b / a), low, high, n_a, n_b, p_value, p_holm, campaigns, outcome, needed].
     "faster" and "slower" are told by the unit, a metric without a better side is "changed". A difference that is shown
     to lie within `margin` is "equivalent", whatever its p value; "not slower" is shown to lose less than `margin`, but
     not to gain less. `effects` holds what campaigns differ by. `alpha` is the error rate of
-    every statement: less than 5% where this is one of several looks.
+    every statement: less than 5% where this is one of several looks. `needed`: repetitions a side that would decide an
+    undecided cell at its ratio with probability 0.8; missing where nothing is known of the spread, or campaigns differ
+    too much for any number to do.
     """
     usable = comparable(frame)
     keys = usable[CELL].drop_duplicates(ignore_index=True)
     numbered = usable.merge(keys.reset_index(names="cell"), on=CELL)
-    known = {cell: effects[group] for cell, group in enumerate(_groups(keys)) if effects and group in effects}
+    groups = [Group(*key) for key in keys[GROUP].itertuples(index=False, name=None)]
+    known = {cell: effects[group] for cell, group in enumerate(groups) if effects and group in effects}
     kinds = numbered.assign(kind=numbered.metric)
     found = compare_cells(kinds, arms=("b", "a"), effects=known, margin=margin, alpha=alpha)
     means = numbered.pivot_table(index="cell", columns="arm", values="value", aggfunc="mean")
     table = keys.join(means).join(found, how="inner")
     table = table.rename(columns={"n_new": "n_b", "n_baseline": "n_a"})
-    table["campaigns"] = [known[cell].campaigns if cell in known else 0 for cell in table.index]
+    behind = [known.get(int(cell)) for cell in table.index]
+    table["campaigns"] = [effect.campaigns if effect else 0 for effect in behind]
     table["outcome"] = _called(table)
-    told = ["ratio", "low", "high", "n_a", "n_b", "p_value", "p_holm", "campaigns", "own_spread", "outcome"]
+    # Bonferroni over the family stands in for Holm, which is at least as powerful.
+    each = alpha / len(table)
+    needed = [_needed(row, margin, each, effect) for row, effect in zip(table.itertuples(), behind, strict=True)]
+    table["needed"] = pd.array(needed, dtype="Int64")
+    told = ["ratio", "low", "high", "n_a", "n_b", "p_value", "p_holm", "campaigns", "outcome", "needed"]
     return table[[*CELL, "a", "b", *told]].reset_index(drop=True)
+
+
+def _needed(cell: Any, margin: float, alpha: float, effect: CampaignEffect | None) -> int | None:
+    """Return how many repetitions a side would tell the cell's ratio from 1, or from an edge of the margin."""
+    if cell.outcome != "undecided":
+        return None
+    shift = abs(math.log(cell.ratio))
+    nearest = max(shift, -math.log(1 - margin) - shift)
+    found = repetitions_needed(cell.variance, nearest, alpha=alpha, effect=effect)
+    return None if found is None else max(found, min(cell.n_a, cell.n_b) + 1)
 
 
 def left_out(frame: pd.DataFrame) -> list[str]:
@@ -310,28 +275,6 @@ def _outcome(unit: str, ratio: float, equivalent: bool, different: bool, not_bel
         return direction(unit, ratio)
     kept = {1: not_below, -1: not_above, 0: False}[better_side(unit)]
     return "not slower" if kept else "undecided"
-
-
-def _spread(frame: pd.DataFrame, table: pd.DataFrame, by: Sequence[str]) -> dict[tuple[str, ...], float]:
-    """Relative standard deviation between repetitions, pooled over both campaigns and the cells that `by` groups."""
-    compared = frame.merge(table[CELL], on=CELL)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DegenerateDataWarning)
-        return {
-            tuple(map(str, key)): coefficient_of_variation(part.value, groups=(part.levels + part.arm).tolist())
-            for key, part in compared.groupby(list(by), sort=False)
-        }
-
-
-def _needed(cv: float, distance: float, alpha: float, effect: CampaignEffect | None) -> int | None:
-    """None where the repetitions at hand say nothing of their spread, or where even 10,000 would not do."""
-    if not cv > 0:
-        return None
-    try:
-        # Bonferroni over the family stands in for Holm, which is at least as powerful.
-        return repetitions_needed(cv=cv, ratio=math.exp(-distance), alpha=alpha, effect=effect)
-    except BadInput:
-        return None
 
 
 def better_side(unit: str) -> int:

@@ -129,9 +129,10 @@ class Listing:
 
 
 def listed(campaign: Campaign, metrics: Sequence[str] = (), without: Sequence[str] = ()) -> Listing:
-    """What would stand behind comparisons with `campaign`. Raise BadInput for a name in `without` that is none."""
+    """What would stand behind comparisons with `campaign`. Raise BadInput for unknown metrics or names in `without`."""
     _check_known(without)
-    same, beside = _same_systems(campaign), tuple(others(campaign))
+    cells.check_metrics(metrics, campaign.records())
+    same, beside = same_systems(campaign), tuple(others(campaign))
     repeats = (*(other.campaign for other in beside if not other.differs), campaign)
     kept = tuple(sorted((one for one in repeats if one.id not in without), key=lambda one: one.place_in_time))
     found = History(kept, _together([_values(one, "a", same, metrics) for one in kept]))
@@ -156,13 +157,14 @@ def effect_rows(effects: Mapping[Group, CampaignEffect]) -> list[dict[str, str]]
 
 def others(campaign: Campaign, systems: Iterable[str] = ()) -> list[Other]:
     """Return the other recorded campaigns of its report on its inventory, oldest first, held against it by the gate."""
-    names = {name: name for name in systems} or _same_systems(campaign)
+    names = {name: name for name in systems} or same_systems(campaign)
     beside = readable(folder for folder in recorded(campaign.report) if folder.name != campaign.id)
     here = [one for one in beside if one.asked.get("inventory") == campaign.asked.get("inventory")]
     return [Other(one, tuple(gate.check(campaign, one, names).names)) for one in here]
 
 
-def _same_systems(campaign: Campaign) -> dict[str, str]:
+def same_systems(campaign: Campaign) -> dict[str, str]:
+    """Return the systems that were measured, each under its own name."""
     return {name: name for name in dict.fromkeys(record.system for record in campaign.records())}
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,19 +13,18 @@ from pydantic import BaseModel, ConfigDict
 from scipy import stats
 
 from benchbook import published
-from benchbook.analysis.trials import level_columns
 from benchbook.campaign.store import Campaign
 from benchbook.compare import gate, history
 from benchbook.compare.catalogue import Catalogue
-from benchbook.compare.cells import CELL, direction, metrics_of, published_metrics
-from benchbook.compare.history import Listing
+from benchbook.compare.cells import CELL, direction, values
+from benchbook.compare.history import Listing, same_systems
 from benchbook.errors import BadInput, counted
 from benchbook.stats.level_changes import LEAST_CAMPAIGNS, LevelChange, level_changes
 from benchbook.user_input.choices import one_of
 
 NOTEBOOK = "history"
 """The notebook that shows it: not a report, so `make report` does not run it; `benchbook history --page` does."""
-POINTS = [*CELL, "campaign", "mean", "low", "high", "n", "log", "variance"]
+POINTS = [*CELL, "campaign", "mean", "low", "high", "n", "log"]
 # The chance that any change is told where nothing changed, over all cells.
 _ALPHA = 0.05
 CHANGES = [*CELL, "before", "campaign", "ratio", "low", "high", "p_value", "called"]
@@ -115,85 +113,30 @@ def report_history(asked: HistoryParameters) -> ReportHistory:
     for column, value in (("inventory", asked.inventory), ("profile", asked.profile)):
         where[column] = one_of(value or str(mine[column].iloc[-1]), sorted(set(mine[column])), column)
         mine = mine[mine[column] == where[column]]
-    trials = catalogue.trials()
-    trials = trials[trials.campaign.isin(list(mine.campaign))]
-    found = points(trials, _wanted(asked.report, trials, asked.metric))
+    for name in asked.metric:
+        one_of(name, catalogue.trials().attrs["metrics"], "metric")
+    parts = pd.concat(catalogue.each(partial(_values, metrics=asked.metric)))
+    found = points(parts[parts.campaign.isin(set(mine.campaign))])
     return ReportHistory(asked.report, **where, campaigns=mine, points=found, changes=changes(found))
 
 
-def _wanted(report: str, trials: pd.DataFrame, metrics: Sequence[str]) -> Mapping[str, Sequence[str]]:
-    """Table -> the metrics that it is looked at by: those that were asked for, else those that `compare` takes."""
-    for name in metrics:
-        one_of(name, trials.attrs["metrics"], "metric")
-    printed = published_metrics(report)
-    there = {str(table): mine for table, mine in trials.groupby("table", observed=True)}
-    order = [*(table for table in printed if table in there), *sorted(there.keys() - printed.keys())]
-    return {table: metrics or metrics_of(table, _recorded(there[table]), printed) for table in order}
+def _values(campaign: Campaign, metrics: Sequence[str]) -> pd.DataFrame:
+    """[*CELL, campaign, value]: the metrics that were asked for, else those that `compare` takes."""
+    return values(campaign, same_systems(campaign), metrics).assign(campaign=campaign.id)
 
 
-def _recorded(trials: pd.DataFrame) -> dict[str, str]:
-    """Return the metrics that any of these trials has, with their units."""
-    units = trials.attrs["units"]
-    return {name: units[name] for name in trials.attrs["metrics"] if trials[name].notna().any()}
-
-
-def points(trials: pd.DataFrame, wanted: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """[*POINTS]: a row per cell, metric and campaign of `catalogue().trials()`; `wanted`: table -> its metrics.
+def points(found: pd.DataFrame) -> pd.DataFrame:
+    """[*POINTS]: a row per cell, metric and campaign of [*CELL, campaign, value], campaigns in the order of time.
 
     `low` and `high` are a 95% Student interval over repetitions, missing below two of them; `log` is the mean of
-    their logarithms and `variance` that of one of them. Values that are not above 0 have no logarithm: left out.
+    their logarithms. Values that are not above 0 have no logarithm: left out.
     """
-    long = _long(trials, wanted)
-    if long.empty:
-        return pd.DataFrame(columns=POINTS)
-    keys = [*CELL, "campaign"]
-    grouped = long.assign(log=np.log(long.value)).groupby(keys, sort=False, observed=True)
+    known = found[found.value > 0]
+    known = known.assign(log=np.log(known.value), cell=known.groupby(CELL, sort=False).ngroup())
+    grouped = known.sort_values("cell", kind="stable").groupby([*CELL, "campaign"], sort=False)
     found = grouped.agg(mean=("value", "mean"), std=("value", "std"), n=("value", "size"), log=("log", "mean"))
     half = stats.t.ppf(0.975, np.maximum(found.n - 1, 1)) * found["std"] / np.sqrt(found.n)
-    found = found.assign(low=found["mean"] - half, high=found["mean"] + half, variance=grouped.log.var())
-    return found.reset_index()[POINTS]
-
-
-def _long(trials: pd.DataFrame, wanted: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """[*CELL, campaign, value], cells in the order of the report and by rising levels, campaigns in that of time."""
-    units: Mapping[str, str] = trials.attrs["units"]
-    levels = level_columns(trials)
-    known = trials.assign(levels=_in_words(trials, levels), place=trials["table"].map(_places(wanted)))
-    known = known.sort_values(["place", "table", "system", *levels, "campaign", "order"], kind="stable")
-    parts = [
-        known.assign(metric=metric, unit=units[metric], value=known[metric])[
-            known["table"].map(lambda table, metric=metric: metric in wanted.get(str(table), ())).astype(bool)
-            & (known[metric] > 0)
-        ]
-        for metric in dict.fromkeys(name for names in wanted.values() for name in names)
-        if metric in known and metric in units
-    ]
-    columns = [*CELL, "campaign", "value"]
-    if not parts:
-        return pd.DataFrame(columns=columns)
-    return pd.concat(parts, ignore_index=True)[columns].astype({"table": str, "system": str, "campaign": str})
-
-
-def _places(wanted: Mapping[str, Sequence[str]]) -> dict[str, int]:
-    return {table: place for place, table in enumerate(wanted)}
-
-
-def _in_words(trials: pd.DataFrame, levels: Sequence[str]) -> list[str]:
-    """Return the levels of each trial as `compare` has them: one that only repeats the table's name says nothing."""
-    columns = [[_text(value) for value in trials[name].astype(object)] for name in levels]
-    tables = trials["table"].astype(str)
-    rows = zip(*columns, strict=True) if columns else [()] * len(trials)
-    return [
-        ", ".join(f"{name} {value}" for name, value in zip(levels, row, strict=True) if value and value != table)
-        for row, table in zip(rows, tables, strict=True)
-    ]
-
-
-def _text(value: Any) -> str:
-    """As it was set: a whole number is one with a point where other trials lack the level."""
-    if pd.isna(value):
-        return ""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return found.assign(low=found["mean"] - half, high=found["mean"] + half).reset_index()[POINTS]
 
 
 def changes(found: pd.DataFrame) -> pd.DataFrame:
@@ -205,13 +148,9 @@ def changes(found: pd.DataFrame) -> pd.DataFrame:
     rows = [
         {**dict(zip(CELL, key, strict=True)), **_row(part, change, str(key[-1]))}
         for key, part in groups
-        for change in level_changes(part.log.to_numpy(), _spreads(part), alpha=_ALPHA / len(groups))
+        for change in level_changes(part.log.to_numpy(), alpha=_ALPHA / len(groups))
     ]
     return pd.DataFrame(rows, columns=CHANGES)
-
-
-def _spreads(part: pd.DataFrame) -> list[tuple[int, float]]:
-    return list(zip(part.n.tolist(), part.variance.tolist(), strict=True))
 
 
 def _row(part: pd.DataFrame, change: LevelChange, unit: str) -> dict[str, object]:

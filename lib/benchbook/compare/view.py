@@ -88,11 +88,6 @@ def table(comparison: Comparison) -> HTML:
         "Holm over all cells"
     )
     parts = [show.table(cell_rows(comparison), caption)]
-    own = comparison.cells[comparison.cells.own_spread]
-    if len(own):
-        said = "Their repetitions vary unlike those of the other cells, so they are judged by their own spread alone: "
-        names = own[["table", "system", "levels", "metric"]].agg(", ".join, axis="columns")
-        parts.append(show.paragraph(f"{said}{'; '.join(names)}."))
     if comparison.left_out:
         parts.append(show.table([{"not compared": text} for text in comparison.left_out], "Left out"))
     return show.stack(parts)

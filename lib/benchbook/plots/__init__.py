@@ -13,7 +13,6 @@ For a notebook's cells, from the frames of docs/frames.md:
     plots.relation(frame, "busy_cores", "tps")                                   one measure against another
     plots.ecdf(report.histograms())                                              latency by percentile
     plots.over_time(report.seconds("tps", source="sysbench"))                    every second
-    plots.usl(report.trials())                                                   scalability
     plots.knee(searches)                                                         latency against offered rate
 
 Each returns a matplotlib Figure: change its axes, or save it. A figure that you draw yourself gets its words by
@@ -26,7 +25,7 @@ from benchbook.plots.forest import claims, ratios
 from benchbook.plots.output import described, nothing
 from benchbook.plots.published import heat, levels, measures
 from benchbook.plots.style import interval, set_theme
-from benchbook.plots.trials import ecdf, knee, over_time, relation, repetitions, time_series, usl
+from benchbook.plots.trials import ecdf, knee, over_time, relation, repetitions, time_series
 
 __all__ = [
     "claims",
@@ -44,5 +43,4 @@ __all__ = [
     "repetitions",
     "set_theme",
     "time_series",
-    "usl",
 ]

@@ -20,7 +20,6 @@ from benchbook.plots.output import described, nothing
 from benchbook.plots.published import doubling
 from benchbook.plots.style import PUBLISHED, SEQUENCE, facets, legend_below, looks, short_numbers, styled
 from benchbook.plots.values import NO_VALUE
-from benchbook.stats.usl import usl_fit
 from benchbook.user_input.choices import one_of
 
 # More panels are not read: filter the frame.
@@ -203,42 +202,6 @@ def _timed(grid: sns.FacetGrid, label: str, legend: str) -> sns.FacetGrid:
     grid.tight_layout()
     legend_below(grid, legend)
     return grid
-
-
-@styled()
-def usl(trials: pd.DataFrame, y: str = "tps", *, x: str = "threads", panel: str = "workload") -> Figure:
-    """Draw the Universal Scalability Law fitted to the mean per level, over the trials; panels with four levels."""
-    check_numbers(trials, y, x)
-    data = _paneled(trials.dropna(subset=[y, x]), panel)
-    data = data[data.groupby("panel")[x].transform("nunique") >= 4] if len(data) else data
-    if data.empty:
-        return nothing(f"The law has three parameters: it needs four levels of {x} or more.")
-    grid = sns.relplot(data, kind="scatter", x=x, y=y, s=30, col="panel", **facets(data.panel.nunique()))
-    parts = []
-    for name, axis in grid.axes_dict.items():
-        parts.append(f"{name}: {_law(axis, data[data.panel == name].groupby(x)[y].mean())}")
-    return described(
-        _finished(grid, x, _with_unit(trials, y)),
-        f"The Universal Scalability Law over the trials. {'; '.join(parts)}.",
-        "Line: the law. Marks: trials.",
-    )
-
-
-def _law(axis: Axes, means: pd.Series) -> str:
-    """Draw the fitted curve; lambda is the least-squares scale of the curve with the fitted sigma and kappa."""
-    n, rate = means.index.to_numpy(float), means.to_numpy(float)
-    try:
-        fit = usl_fit(n, rate)
-    except BadInput as problem:
-        return problem.problem
-    sigma, kappa = fit.sigma.estimate, fit.kappa.estimate
-    along = np.linspace(n.min(), n.max(), 100)
-    shape = n / (1 + sigma * (n - 1) + kappa * n * (n - 1))
-    scale = float((shape * rate).sum() / (shape**2).sum())
-    axis.plot(
-        along, scale * along / (1 + sigma * (along - 1) + kappa * along * (along - 1)), color="C1", label="the law"
-    )
-    return f"contention {sigma:.3g}, coherency {kappa:.3g}"
 
 
 def _paneled(frame: pd.DataFrame, panel: str) -> pd.DataFrame:

@@ -4,6 +4,6 @@ The unit of replication is a repetition. Whatever no report, claim, comparison o
 from the chapters, so that a page that needs an interval does not wait for all of them to load:
 
     estimates   intervals of a mean and of a ratio, Holm   cellwise         comparison of a whole table, power
-    moderation  variances that borrow from each other      campaign_effect  what campaigns differ by, as such
-    usl         Universal Scalability Law                  latency          percentiles from histograms, Little's law
+    level_changes   where a level changed over campaigns   campaign_effect  what campaigns differ by, as such
+    latency     percentiles from histograms, Little's law
 """

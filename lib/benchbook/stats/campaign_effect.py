@@ -2,7 +2,7 @@
 
 Repetitions of one campaign share its luck: where its data files lie, what else the machine does that day. A difference
 of two campaigns has two such lucks in it, which no number of repetitions averages out. Few campaigns say little of its
-size, so groups of cells borrow from each other, and all of them from a prior that is stated.
+size, so groups of cells lend it to each other, and all of them borrow from a prior that is stated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import pandas as pd
 
 from benchbook.errors import BadInput
 from benchbook.stats.estimates import Array
-from benchbook.stats.moderation import moderate
 
 # What campaigns of one system differ by where nothing else is known, a standard deviation relative to the level, and
 # how sure that is, in degrees of freedom: 1.4 to 3.5%. With 4, three other campaigns leave a loss of 10% unseen; with
@@ -43,21 +42,16 @@ class CampaignEffect:
         """The component itself: what is left of `between` without the repetitions' part, and never below 0."""
         return max(self.between - self.within, 0.0)
 
-    def widened(self, error2: float, df: float) -> tuple[float, float]:
+    def widened(self, error2: Array, df: Array) -> tuple[Array, Array]:
         """Squared standard error of a log ratio of two campaigns, and its degrees of freedom.
 
         `error2` and `df` are those that the repetitions of the two campaigns give.
         """
-        return with_component(error2, df, 2 * self.between, 2 * self.within, self.df)
-
-
-def with_component(error2: float, df: float, between: float, within: float, between_df: float) -> tuple[float, float]:
-    """Return a variance with what `between` is above `within` added to it, and its degrees of freedom."""
-    # Satterthwaite (1946), Biometrics Bull. 2(6), for between - within + error2. A `between` that is below `within` by
-    # luck would claim more certainty than its degrees of freedom have: there it counts as `within`.
-    total = error2 + max(between - within, 0.0)
-    doubt = max(between, within) ** 2 / between_df + (error2**2 / df if df > 0 else 0.0)
-    return total, total**2 / doubt if doubt > 0 else df
+        # Satterthwaite (1946), Biometrics Bull. 2(6), for between - within + error2. A `between` that is below `within`
+        # by luck would claim more certainty than its degrees of freedom have: there it counts as `within`.
+        total = error2 + 2 * self.variance
+        doubt = (2 * max(self.between, self.within)) ** 2 / self.df + np.divide(error2, np.sqrt(df)) ** 2
+        return total, np.where(doubt > 0, total**2 / np.maximum(doubt, np.finfo(float).tiny), df)
 
 
 def stated(effect: float = STATED) -> CampaignEffect:
@@ -96,7 +90,7 @@ class Repeats:
 
 
 def campaign_effects(groups: Mapping[K, Repeats], effect: float = STATED) -> dict[K, CampaignEffect]:
-    """The component of each group of cells: what its campaigns show, what those of other groups do, and the prior.
+    """The component of each group of cells: what all campaigns show, or more where its own do, and the prior.
 
     A group in which no two campaigns repeat each other has none. `effect` is the prior's standard deviation.
     """
@@ -105,25 +99,22 @@ def campaign_effects(groups: Mapping[K, Repeats], effect: float = STATED) -> dic
         return {}
     found = [_covariance(group.residuals, group.df) for group in known.values()]
     # The analysis of variance's moment estimator: Hedges & Olkin (1985), Statistical Methods for Meta-Analysis, ch. 9.
-    between = np.array([np.diag(covariance).mean() for covariance in found])
-    own_df = np.array([g.df * _effective(covariance) for g, covariance in zip(known.values(), found, strict=True)])
+    between = [float(np.diag(covariance).mean()) for covariance in found]
     # A campaign that is slow in one table may be slow in all: groups are as many witnesses as all cells together.
     whole = pd.concat([group.residuals for group in known.values()], axis=1).fillna(0.0)
     freedom = max(group.df for group in known.values())
-    others = np.clip(freedom * _effective(_covariance(whole, freedom)) - own_df, 0.0, None)
-    alike = moderate(between, own_df)
-    borrowed = np.where(alike.own, 0.0, np.minimum(others, alike.prior_df))
-    seen = borrowed * between.mean() + own_df * between
+    every = freedom * _effective(_covariance(whole, freedom))
+    mean = float(np.mean(between))
     return {
-        name: _with_prior(float(total), float(df), group, effect)
-        for (name, group), total, df in zip(known.items(), seen, borrowed + own_df, strict=True)
+        name: _with_prior(max(own, mean), max(every, group.df * _effective(covariance)), group, effect)
+        for (name, group), own, covariance in zip(known.items(), between, found, strict=True)
     }
 
 
 def _with_prior(seen: float, df: float, group: Repeats, effect: float) -> CampaignEffect:
-    """Return the mean of what is seen (a sum over `df` degrees of freedom) and what is stated: Smyth (2004), eq. 3."""
+    """Return the mean of what is seen and what is stated, weighted by degrees of freedom: Smyth (2004), eq. 3."""
     whole = STATED_DF + df
-    mean = (STATED_DF * (effect**2 + group.within) + seen) / whole
+    mean = (STATED_DF * (effect**2 + group.within) + df * seen) / whole
     return CampaignEffect(mean, group.within, whole, len(group.means))
 
 

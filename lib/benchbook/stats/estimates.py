@@ -8,10 +8,8 @@ the noise of a benchmark, which grows with its level, is even.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -24,38 +22,13 @@ Array: TypeAlias = NDArray[np.float64]
 Values: TypeAlias = "Sequence[float] | Array | pd.Series"
 
 
-class DegenerateDataWarning(UserWarning):
-    """The data do not show their own spread (one repetition, a constant): the interval is NaN or a point."""
-
-
-@dataclass(frozen=True)
-class Interval:
-    """An estimate with its two-sided interval, all three in the unit of the data; NaN bounds mean "no interval"."""
+class Interval(NamedTuple):
+    """An estimate over `n` repetitions with its two-sided interval, in the unit of the data; NaN: there is none."""
 
     estimate: float
     low: float
     high: float
-    confidence: float
     n: int
-
-    @property
-    def known(self) -> bool:
-        """Whether the data allowed an interval at all."""
-        return not (math.isnan(self.low) or math.isnan(self.high))
-
-    @property
-    def half_width(self) -> float:
-        """Half the distance between the bounds."""
-        return (self.high - self.low) / 2
-
-    def contains(self, value: float) -> bool:
-        """Return whether `value` lies within the bounds; never, without an interval."""
-        return self.low <= value <= self.high
-
-
-def degenerate(what: str) -> None:
-    """Say that an interval could not be had, in a warning a caller can filter by name."""
-    warnings.warn(what, DegenerateDataWarning, stacklevel=3)
 
 
 def vector(values: Values, *, key: str = "values", minimum: int = 1) -> Array:
@@ -93,15 +66,14 @@ def columns(frame: pd.DataFrame, *names: str) -> None:
 
 
 def mean_interval(values: Values, *, confidence: float = 0.95) -> Interval:
-    """Student interval of the mean of one value per repetition; one repetition gives no interval and a warning."""
+    """Student interval of the mean of one value per repetition; one repetition gives no interval."""
     found, level = vector(values), share(confidence, key="confidence")
-    if found.size == 1:
-        degenerate("one repetition says nothing about the spread between repetitions")
-        return Interval(float(found[0]), math.nan, math.nan, level, 1)
-    # Student (1908), Biometrika 6(1): mean +- t(n-1) s / sqrt(n).
-    half = stats.t.ppf((1 + level) / 2, found.size - 1) * found.std(ddof=1) / math.sqrt(found.size)
     centre = float(found.mean())
-    return Interval(centre, centre - float(half), centre + float(half), level, found.size)
+    if found.size == 1:
+        return Interval(centre, math.nan, math.nan, 1)
+    # Student (1908), Biometrika 6(1): mean +- t(n-1) s / sqrt(n).
+    half = float(stats.t.ppf((1 + level) / 2, found.size - 1) * found.std(ddof=1) / math.sqrt(found.size))
+    return Interval(centre, centre - half, centre + half, found.size)
 
 
 def ratio_interval(a: Values, b: Values) -> Interval:
@@ -113,8 +85,7 @@ def ratio_interval(a: Values, b: Values) -> Interval:
     if x.size != y.size:
         raise BadInput("pairs need as many values on both sides", value=(x.size, y.size), fix="pass whole pairs")
     logs = mean_interval(np.log(x / y))
-    low, middle, high = (math.exp(v) for v in (logs.low, logs.estimate, logs.high))
-    return Interval(middle, low, high, logs.confidence, x.size)
+    return Interval(math.exp(logs.estimate), math.exp(logs.low), math.exp(logs.high), logs.n)
 
 
 def holm(p_values: Sequence[float] | Array) -> Array:

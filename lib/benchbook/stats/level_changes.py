@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import ruptures
 from scipy import stats
 
-from benchbook.errors import BadInput
-from benchbook.stats.estimates import Array, share
+from benchbook.stats.estimates import Array, share, vector
 
 # A level needs two campaigns: one alone may be an odd day.
 LEAST_IN_LEVEL = 2
@@ -38,26 +38,19 @@ class LevelChange:
     p_value: float
 
 
-def level_changes(
-    logs: Sequence[float] | Array, spreads: Sequence[tuple[int, float]] | None = None, *, alpha: float = 0.05
-) -> list[LevelChange]:
+def level_changes(logs: Sequence[float] | Array, *, alpha: float = 0.05) -> list[LevelChange]:
     """Changes in a series of log means, one per campaign, in time order; none with fewer than 5 campaigns.
 
-    `spreads`: repetitions of each campaign and the variance of their logs (NaN of one). Campaigns are weighted by the
-    number, and a level whose repetitions vary more than those of the others is known less.
     `alpha` is the chance of any change in a series that has none; for many series, divide it by their number. Raise
     BadInput for values that are not finite.
     """
+    found = vector(logs, key="logs")
     share(alpha, key="alpha")
-    found = np.asarray(logs, dtype=float)
-    if not np.isfinite(found).all():
-        raise BadInput("a level is not finite", key="logs", value=found.tolist(), fix="leave gaps out first")
     if found.size < LEAST_CAMPAIGNS or np.ptp(found) == 0:
         return []
-    weights, noise = _weights(found, spreads)
     places = _candidates(found)
     while places:
-        tested = _Steps(found, weights, noise, places).tested()
+        tested = _steps(found, [0, *places, found.size])
         weakest = max(tested, key=lambda change: change.p_value)
         if weakest.p_value <= alpha:
             return tested
@@ -72,31 +65,6 @@ def _sigma(logs: Array) -> float:
     return robust or float(steps.std()) / math.sqrt(2)
 
 
-def _weights(logs: Array, spreads: Sequence[tuple[int, float]] | None) -> tuple[Array, Array]:
-    """Inverse variances of campaigns, and how many times as large each is by the spread of its own repetitions.
-
-    They hold what campaigns differ by anyway, and what their repetitions leave open, by one spread for all: by its own,
-    one of three repetitions that lie together by luck outweighs the others, and of histories of 15 cells in which
-    nothing changed a third shows a change (simulated).
-    """
-    alike = np.ones(logs.size), np.ones(logs.size)
-    if spreads is None:
-        return alike
-    n, own = np.array(spreads, dtype=np.float64).T
-    repeated = n > 1
-    if not repeated.any():
-        return alike
-    df = n[repeated] - 1
-    # The median, as a few odd days are not what is usual; of chi-square it is about df (1 - 2 / (9 df))^3: Wilson
-    # & Hilferty (1931), Proc. Natl. Acad. Sci. 17(12).
-    within = float(np.median(own[repeated] / (1 - 2 / (9 * df)) ** 3))
-    between = max(_sigma(logs) ** 2 - within / float(np.median(n)), 0.0)
-    variance = between + within / n
-    if not (variance > 0).all():
-        return alike
-    return float(np.median(variance)) / variance, (between + np.where(repeated, own, within) / n) / variance
-
-
 def _candidates(logs: Array) -> list[int]:
     # Of unit variance, as the penalty counts in it.
     signal = ((logs - np.median(logs)) / _sigma(logs)).reshape(-1, 1)
@@ -106,52 +74,26 @@ def _candidates(logs: Array) -> list[int]:
     return [int(place) for place in search.predict(pen=_PENALTY * math.log(logs.size))[:-1]]
 
 
-class _Steps:
-    """Every step at `places`, tested against the spread around all levels."""
+def _steps(logs: Array, places: Sequence[int]) -> list[LevelChange]:
+    """Test every step between the levels that begin at `places` against the spread around all of them."""
+    levels = [logs[a:b] for a, b in pairwise(places)]
+    df = logs.size - len(levels)
+    variance = sum(float(((level - level.mean()) ** 2).sum()) for level in levels) / df
+    # Where the campaigns of a level spread wider, their own spread counts: an odd day makes no level.
+    errors2 = [max(variance, float(level.var(ddof=1))) / level.size for level in levels]
+    return [
+        _step(at, float(after.mean() - before.mean()), math.sqrt(one + other), df, before.size + after.size)
+        for at, (before, after), (one, other) in zip(places[1:], pairwise(levels), pairwise(errors2), strict=False)
+    ]
 
-    def __init__(self, logs: Array, weights: Array, noise: Array, places: Sequence[int]) -> None:
-        self._logs, self._weights, self._noise = logs, weights, noise
-        self._places = [0, *places, logs.size]
-        self._df = logs.size - len(places) - 1
-        left = sum(self._squares(a, b) for a, b in zip(self._places, self._places[1:], strict=False))
-        self._variance = left / self._df
 
-    def tested(self) -> list[LevelChange]:
-        around = zip(self._places, self._places[1:], self._places[2:], strict=False)
-        return [self._step(*three) for three in around]
-
-    def _step(self, a: int, at: int, b: int) -> LevelChange:
-        before, after = slice(a, at), slice(at, b)
-        gap = self._mean(after) - self._mean(before)
-        error = math.sqrt(self._error2(before) + self._error2(after))
-        half = float(stats.t.ppf(0.975, self._df)) * error
-        low, middle, high = (math.exp(value) for value in (gap - half, gap, gap + half))
-        one_sided = float(stats.t.sf(abs(gap) / error, self._df)) if error else 0.0
-        return LevelChange(at, middle, low, high, searched(one_sided, b - a))
-
-    def _error2(self, part: slice) -> float:
-        """Of a level's mean. Where campaigns, or repetitions, spread wider: an odd day makes no level."""
-        own = self._squares(part.start, part.stop) / (part.stop - part.start - 1)
-        doubt = max(1.0, float(self._noise[part].mean()))
-        return doubt * float(max(self._variance, own) / self._weights[part].sum())
-
-    def _mean(self, part: slice) -> float:
-        return float(np.average(self._logs[part], weights=self._weights[part]))
-
-    def _squares(self, a: int, b: int) -> float:
-        part = slice(a, b)
-        return float((self._weights[part] * (self._logs[part] - self._mean(part)) ** 2).sum())
+def _step(at: int, gap: float, error: float, df: int, length: int) -> LevelChange:
+    half = float(stats.t.ppf(0.975, df)) * error
+    low, middle, high = (math.exp(value) for value in (gap - half, gap, gap + half))
+    one_sided = float(stats.t.sf(abs(gap) / error, df)) if error else 0.0
+    return LevelChange(at, middle, low, high, searched(one_sided, length))
 
 
 def searched(one_sided: float, length: int) -> float:
     """The chance of so large a step, either way, at any place of a stretch of `length`, by its chance at one place."""
-    places = length - 2 * LEAST_IN_LEVEL + 1
-    every = 2 * one_sided * places
-    z = stats.norm.isf(one_sided) if one_sided > 0 else math.inf
-    if z <= 1 or places < 2 or math.isinf(z):
-        return min(1.0, every)
-    # Miller & Siegmund (1982), Biometrics 38(4), eq. 8: steps at neighbouring places resemble each other, so there are
-    # fewer chances than places; for two-sided steps, with t put at the same quantile of the normal.
-    edge = LEAST_IN_LEVEL / length
-    scan = stats.norm.pdf(z) * ((z - 1 / z) * math.log((1 - edge) ** 2 / edge**2) + 4 / z)
-    return min(1.0, every, scan)
+    return min(1.0, 2 * one_sided * (length - 2 * LEAST_IN_LEVEL + 1))
