@@ -170,6 +170,10 @@ REFUSED = {
         Variant(["Subsystem sftp internal-sftp", "MaxSessions 0"]),
         r"this login may forward, and run nothing .*Fix: allow sessions in its sshd_config \(MaxSessions 10\)",
     ),
+    "MaxSessions 1": (
+        Variant(["Subsystem sftp internal-sftp", "MaxSessions 1"]),
+        r"this login may forward, and run nothing \(or too little at once\) .*Fix: .*\(MaxSessions 10\)",
+    ),
     "no keys": (
         Variant(["PubkeyAuthentication no", "PasswordAuthentication yes"]),
         r"SSH login refused: the host asks for more than a key \(password\).*PubkeyAuthentication yes",

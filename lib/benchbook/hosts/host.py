@@ -193,6 +193,8 @@ class Host:
             raise self._refusal("spoils SFTP", "text in place of SFTP's answer") from problem
         except (FileNotFoundError, PermissionError) as problem:
             raise self._refusal("shows other files", root) from problem
+        except paramiko.ChannelException as problem:
+            raise self._refusal("opens no session", "no session for SFTP") from problem
         except LOST as problem:
             if opened.is_connected and not isinstance(problem, TimeoutError) and "Timeout" not in str(problem):
                 raise self._refusal("has no SFTP", "no subsystem sftp") from problem
