@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from benchbook.errors import BadInput, BenchbookError, ConnectionLost, HostUnusa
 from benchbook.hosts import agent, capacity, host_facts
 from benchbook.hosts import lab as labs
 from benchbook.hosts.agent import Command, Ended, Job, agent_on
+from benchbook.hosts.connection import find_route, open_connection, trusted_key
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.fanout import FanOutFailed, FanOutRefused, on_each, try_on_each
 from benchbook.hosts.host import Host
@@ -73,6 +75,13 @@ def test_a_host_that_sends_another_key_is_not_spoken_to(lab: Inventory, tmp_path
     known.write_text(another_key(f"[{lab.hosts['db1'].address}]:2222"))
     with pytest.raises(HostUnusable, match="the host key is not the one that is known"):
         Host(changed(lab, known_hosts=str(known)), "db1").connect()
+
+
+def test_a_host_that_sends_another_key_once_openssh_has_looked_is_not_spoken_to(lab: Inventory) -> None:
+    route = find_route(lab, "db1")
+    seen = trusted_key(lab, "db1", route)
+    with pytest.raises(HostUnusable, match="the host key is not the one that is known"):
+        open_connection(lab, "db1", route, replace(seen, fingerprint=f"{seen.fingerprint}x"))
 
 
 def another_key(where: str) -> str:
