@@ -108,6 +108,7 @@ class _Trusted(paramiko.MissingHostKeyPolicy):
 def find_route(inventory: Inventory, name: str) -> Route:
     """Return how OpenSSH would reach a host of the inventory. Raise BadInput where it refuses its configuration."""
     ssh, host = inventory.ssh, inventory.hosts[name]
+    ssh.check_files()
     options = _options(inventory)
     # Without an ssh.port of its own the inventory leaves the port to the ssh_config.
     port = host.ssh_port or (ssh.port if "port" in ssh.model_fields_set or not ssh.config else None)
@@ -411,7 +412,6 @@ def reach(inventory: Inventory, name: str, known: tuple[Route, HostKey] | None =
 
     `known` is what an earlier call returned: OpenSSH is not asked again. Raise HostUnusable or BadInput.
     """
-    inventory.ssh.check_files()
     route = known[0] if known else find_route(inventory, name)
     try:
         for attempt in Retrying(
