@@ -118,7 +118,7 @@ class Cells:
 
     def better(self, point: Point) -> str:
         """Return whether more of a cell's metric is better, or less; what is told around its table may say it."""
-        column = point.table.columns[point.place]
+        column = point.column
         text = f"{point.table.caption} {self.around.get(point.table.heading, '')}"
         said = not column.unit and re.search(
             r"\btime\b[^.]{0,40}\bin (?:milli)?seconds\b|latency in|耗时", text, re.IGNORECASE
@@ -190,14 +190,14 @@ class Cells:
             return self._changed(cells_at(kept, names), gap) if metric and not ways else None
         pairs, sure, dimension = ways[0]
         right = [(a, b) for a, b in pairs if not sure or self._is_right(gap, a, b)]
-        of = {one.table.columns[one.place].quantity for one in metric}
+        of = {one.column.quantity for one in metric}
         score = min((metric_score(text, one) for one in metric), default=0.0)
         told = names.keys() - {"/metric"}
         strict = (
             single
             and (own or dimension == "/table")
             and (sure or len(pairs) == 1)
-            and len({(one.rest, one.table.columns[one.place].unit) for pair in pairs for one in pair}) == 1
+            and len({(one.rest, one.column.unit) for pair in pairs for one in pair}) == 1
             and (of <= GENERAL or score >= 1)
             and (bool(told) or score >= 1.5 if metric else len({one.rest for one in group}) == 1 and bool(told))
             and len(_PERCENTAGES.findall(text)) < 2
@@ -213,9 +213,9 @@ class Cells:
             return None
         a = pairs[0][0]
         more = f", and in no pair of the {len(pairs)} rows" if len(pairs) > 1 else ""
-        what = f"The sentence says {gap.printed}; that is not what {a.table.columns[a.place].heading} of {a.table.name} gives{more}."
+        what = f"The sentence says {gap.printed}; that is not what {a.column.heading} of {a.table.name} gives{more}."
         lines = [
-            f"{a.table.label(a.row)}: {a.number.printed}; {b.table.label(b.row)}: {b.number.printed}; {shown(a.number.value / b.number.value)} times"
+            f"{a.label}: {a.number.printed}; {b.label}: {b.number.printed}; {shown(a.number.value / b.number.value)} times"
             for a, b in pairs[:5]
         ]
         return sentence_finding(sentence, "sentence", "suspicious", what, lines, 0.7)
@@ -302,14 +302,13 @@ class Cells:
                         continue
                     right = [(a, b) for a, b in both if a.number.value == b.number.value or self._is_way(way, a, b)]
                     # Faster by one metric is faster; where all metrics of a row say the reverse, it is not.
-                    rows = {(a.table.id, a.row, b.row, a.rest, a.table.columns[a.place].unit) for a, b in right}
+                    rows = {(a.table.id, a.row, b.row, a.rest, a.column.unit) for a, b in right}
                     wrong = [
                         (a, b)
                         for a, b in both
                         if (a, b) not in right
                         and not any(
-                            one[:3] == (a.table.id, a.row, b.row) and one[3:] != (a.rest, a.table.columns[a.place].unit)
-                            for one in rows
+                            one[:3] == (a.table.id, a.row, b.row) and one[3:] != (a.rest, a.column.unit) for one in rows
                         )
                     ]
                     # The lowest of all is below each of the others.
@@ -329,7 +328,7 @@ class Cells:
             else:
                 a = order.wrong[0][0]
                 words = (
-                    f"The sentence speaks of all rows, but the figures of {a.table.label(a.row)} say the opposite ({a.table.name})."
+                    f"The sentence speaks of all rows, but the figures of {a.label} say the opposite ({a.table.name})."
                     if every
                     else f"The sentence puts {order.first} before {order.last}; all {len(order.wrong)} pairs of cells say the opposite ({a.table.name})."
                 )
@@ -349,7 +348,7 @@ class Cells:
         bounds = []
         for group in self.groups(text, section):
             metric = metric_of(text, group)
-            kept = [one for one in metric if (scale := factor(printed[0].unit, one.table.columns[one.place].unit))]
+            kept = [one for one in metric if (scale := factor(printed[0].unit, one.column.unit))]
             names = said_names(text, kept)
             for dimension, said in names.items():
                 if (
@@ -374,8 +373,7 @@ class Cells:
                         or (
                             is_rate(printed[0].unit)
                             and len(names) > 0
-                            and printed[0].printed.lstrip("0123456789,. kKM").lower()
-                            in one.table.columns[one.place].heading.lower()
+                            and printed[0].printed.lstrip("0123456789,. kKM").lower() in one.column.heading.lower()
                         )
                     )
                     for one in kept
@@ -396,10 +394,7 @@ class Cells:
             kept, wrong = bounds[0]
             said = limit[0][:-1] + printed[0].printed
             what = f"The sentence sets a limit, {said!r}; {len(wrong)} of the {len(kept)} cells that it names lie beyond ({wrong[0].table.name})."
-            lines = [
-                f"{one.table.label(one.row)}, {one.table.columns[one.place].heading}: {one.number.printed}"
-                for one in wrong[:5]
-            ]
+            lines = [f"{one.label}, {one.column.heading}: {one.number.printed}" for one in wrong[:5]]
             yield sentence_finding(sentence, "sentence", "suspicious", what, lines, 0.7)
 
     def _quoted(self, sentence: Sentence) -> Iterator[Outcome]:
@@ -449,7 +444,7 @@ class Cells:
             yield Passed("quoted figure", 1)
             return
         what = f"The text says {number.printed} of {kept[0].table.label(kept[0].row)}; {kept[0].table.name} does not have it there."
-        there = [f"{one.table.columns[one.place].heading}: {one.number.printed}" for one in kept]
+        there = [f"{one.column.heading}: {one.number.printed}" for one in kept]
         lines = [f"{number.printed} in the text; in the table {', '.join(there)}"]
         yield sentence_finding(sentence, "quoted figure", "suspicious", what, lines, 0.7)
 
@@ -566,7 +561,7 @@ def _pairs(kept: Sequence[Point], dimension: str, subject: str, base: str) -> li
                 )
                 rest = "" if dimension == "/metric" else one.rest
                 same = one.table.id if dimension != "/table" else ""
-                key = (others, rest, same, one.table.columns[one.place].unit)
+                key = (others, rest, same, one.column.unit)
                 groups.setdefault(key, {}).setdefault(name, []).append(one)
         found = [
             (group[subject][-1], group[base][-1])
@@ -580,8 +575,8 @@ def _pairs(kept: Sequence[Point], dimension: str, subject: str, base: str) -> li
 
 def _beside(a: Point, b: Point) -> str:
     """Return two cells as printed, with what tells them apart."""
-    columns = [f"{one.table.columns[one.place].heading} {one.number.printed}" for one in (a, b)]
-    rows = [f"{one.table.label(one.row)}, " if a.row != b.row else "" for one in (a, b)]
+    columns = [f"{one.column.heading} {one.number.printed}" for one in (a, b)]
+    rows = [f"{one.label}, " if a.row != b.row else "" for one in (a, b)]
     return f"{rows[0]}{columns[0]} against {rows[1]}{columns[1]}"
 
 

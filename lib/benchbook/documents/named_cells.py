@@ -9,7 +9,7 @@ from functools import cache
 from typing import NamedTuple
 
 from benchbook.documents.amounts import APART, DOWN, UP, in_figures
-from benchbook.documents.columns import rule_of
+from benchbook.documents.columns import Column, rule_of
 from benchbook.documents.numerals import Figure
 from benchbook.documents.tables import Table
 
@@ -50,6 +50,16 @@ class Point(NamedTuple):
     number: Figure
     change: float | None
     """The change in percent that is printed beside it."""
+
+    @property
+    def column(self) -> Column:
+        """The column that it stands in."""
+        return self.table.columns[self.place]
+
+    @property
+    def label(self) -> str:
+        """The levels of its row in words."""
+        return self.table.label(self.row)
 
 
 @cache
@@ -199,7 +209,7 @@ BY_SPEED = 0.5
 
 def metric_score(text: str, point: Point) -> float:
     """Return how much a text says of the metric of a cell: the words of its heading, else of its quantity."""
-    column = point.table.columns[point.place]
+    column = point.column
     score = 0.0
     ranks = re.findall(
         r"\b(?:p|tp)\s?(\d\d(?:\.\d+)?)\b|\b(\d\d(?:\.\d+)?)(?:th|%?\s(?:percentile|latenc))", text, re.IGNORECASE

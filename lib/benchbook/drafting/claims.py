@@ -9,9 +9,8 @@ from typing import Any
 
 from benchbook.documents.passages import Sentence, split
 from benchbook.documents.tables import Reading
-from benchbook.drafting.column_names import slug
 from benchbook.drafting.guesses import Guesses
-from benchbook.drafting.tables import SERVER, LongTable
+from benchbook.drafting.tables import SERVER, LongTable, slug
 
 _RISES = re.compile(
     r"\b(?:increas|ris|grow|scal|improv)\w*\b[^.]{0,40}\b(?:threads?|concurrenc\w+|clients?|connections?)|随.{0,12}(?:线程|并发)",
