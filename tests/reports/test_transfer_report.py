@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 import subprocess
 import sys
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pandas as pd
 import pytest
@@ -22,15 +25,16 @@ from benchbook.analysis.trials import cells, figures_of, of_records
 from benchbook.campaign import design
 from benchbook.campaign.record import Quantity, Record
 from benchbook.campaign.scaled_levels import scaled, trials_as_published
-from benchbook.errors import BadInput, OutputNotParseable, WorkloadFailed
+from benchbook.errors import BadInput, OutputNotParseable, TrialFailed, WorkloadFailed
 from benchbook.hosts.agent import Ended, remote_program
 from benchbook.hosts.host import Host
 from benchbook.hosts.host_models import HostFacts, Survey
 from benchbook.hosts.inventory import EndpointSettings, load_inventory
+from benchbook.hosts.session import Session
 from benchbook.probes.probe_file import PROCESS, read
 from benchbook.probes.samples import COLUMNS, to_series
 from benchbook.profiles import load_profile
-from benchbook.reports.transfer import engines, transfer_kind
+from benchbook.reports.transfer import client_python, transfer_kind
 from benchbook.reports.transfer.engines import Ddt, Mongodump, Moved, Pymongo
 from benchbook.reports.transfer.transfer_kind import TransferParameters
 from benchbook.reports.transfer.transfer_summary import (
@@ -176,13 +180,50 @@ def test_ddt_gets_its_properties_as_a_secret_file(client: Host) -> None:
         assert f"{line}\n" in text
 
 
-def test_the_peer_reads_its_password_from_a_file(client: Host) -> None:
+def test_the_peer_is_one_pipeline_that_fails_with_either_half_and_reads_its_password_from_a_file(client: Host) -> None:
     engine = Mongodump(client)
-    engine.tools = engines.MongoTools(Path("/t/mongodump"), Path("/t/mongorestore"))
+    engine.dump, engine.restore = "/opt/a b/mongodump", "/opt/mongorestore"
     command = engine.command(transfer_kind.PEER_LEVELS, SOURCE, TARGET)
-    assert "--config={job}/source_password.yaml" in str(command.argv[-1]).replace("'", "")
+    assert command.argv[:2] == ["bash", "-c"]
+    words = shlex.split(str(command.argv[2]))
+    assert words[:5] == ["set", "-o", "pipefail;", "/opt/a b/mongodump", f"--uri={SOURCE.url}"]
+    assert words.count("|") == 1
+    assert words.count("--numParallelCollections=4") == words.count("--archive") == 2
+    assert {"--db=ddt", "--nsInclude=ddt.*", "--batchSize=1000"} <= {*words}
+    assert [word for word in words if "config" in word] == ["--config={job}/source_password.yaml"]
     assert command.secrets == {"source_password.yaml": 'password: "pass word"\n'}
     assert "pass word" not in str(command.argv)
+
+
+def test_what_the_peer_prints_is_counted_by_collection(client: Host) -> None:
+    # What version 100.x printed for 10 collections of 10,000 documents, copied by 4 at a time.
+    printed = (TESTS / "transfer" / "mongodump_mongorestore.txt").read_text()
+    moved, each = Mongodump(client).read("", printed), {f"ddt.c{n:02d}": 10_000 for n in range(10)}
+    assert (moved.documents, moved.about) == (100_000, {"dumped": each, "restored": each})
+    with pytest.raises(OutputNotParseable, match="printed no total"):
+        Mongodump(client).read("", "\n".join(printed.splitlines()[:-1]))
+    with pytest.raises(WorkloadFailed, match="could not write 3 documents"):
+        Mongodump(client).read("", "x\t7 document(s) restored successfully. 3 document(s) failed to restore.\n")
+
+
+def test_a_copy_is_proved_by_what_both_sides_hold_now(client: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    def tool(_: Session, __: Host, name: str, server: MongoEndpoint, within_s: float) -> dict[str, Any]:
+        assert name == "digest"
+        return {"collections": [{"namespace": "ddt.c00", "documents": 15, "hash": held[server.url]}]}
+
+    monkeypatch.setattr(client_python, "tool", tool)
+    sides = [cast(mongo.MongoServer, SimpleNamespace(endpoint=end)) for end in (SOURCE, TARGET)]
+    prove = partial(client_python.prove_copy, cast(Session, None), client, *sides, output="what the engine printed ")
+    held = {SOURCE.url: "aa", TARGET.url: "aa"}
+    whole = {"namespace": "ddt.c00", "documents": 15, "hash": "aa"}
+    collections = [{"namespace": "ddt.c00", "source": whole, "target": whole}]
+    assert prove(documents=15) == {"agrees": True, "documents": 15, "collections": collections}
+    with pytest.raises(TrialFailed, match=r"\(in number\); the source holds 15 of 16"):
+        prove(documents=16)
+    held[TARGET.url] = "bb"
+    with pytest.raises(TrialFailed, match=r"after the transfer \(ddt\.c00\); the source holds 15 of 15") as found:
+        prove(documents=15)
+    assert found.value.output.startswith("what the engine printed ")
 
 
 def test_what_our_transfer_says_is_read(client: Host) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import sys
 import sysconfig
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchbook import paths
@@ -85,56 +84,27 @@ def python_path(host: Host) -> str:
     return host.inventory.programs.get(PROGRAM, sys.executable if own else "python3")
 
 
-# -- the proof --------------------------------------------------------------------------------------------------------
+def prove_copy(
+    session: Session, client: Host, source: MongoServer, target: MongoServer, *, documents: int, output: str
+) -> Json:
+    """Return the evidence, for a record, that both sides hold the same `documents`: each is read back whole.
 
-
-@dataclass
-class EqualSides:
-    """Source and target of `documents` documents, read back by the client host.
-
-    The target is read after every copy. The source is only ever read by what is measured: it is read back once, and
-    again when it counts other documents or bytes than it did then, or when a copy differs. A server that the kit does
-    not run may be written to by anybody: it is read back beside every target.
+    Raise TrialFailed with the engine's `output` on any difference, SystemFailed where a side cannot be read.
     """
 
-    session: Session
-    client: Host
-    source: MongoServer
-    target: MongoServer
-    documents: int
-    # The source's collections by namespace, and what it weighed when they were read.
-    _held: dict[str, Json] | None = field(init=False, default=None)
-    _weight: int = field(init=False, default=0)
-
-    def prove(self, output: str) -> Json:
-        """Return the evidence, for a record. Raise TrialFailed with the engine's `output` on any difference."""
-        before = self._held
-        source, target = in_parallel(self._source, lambda: self._read(self.target))
-        if source is before and source != target:
-            source = self._held = self._read(self.source)
-        found = [
-            {"namespace": name, "source": source.get(name), "target": target.get(name)}
-            for name in sorted({*source, *target})
-        ]
-        wrong = [str(each["namespace"]) for each in found if each["source"] != each["target"]]
-        documents = sum(int(each["documents"]) for each in source.values())
-        if wrong or documents != self.documents:
-            raise TrialFailed(
-                f"source and target differ after the transfer ({', '.join(wrong) or 'in number'}); the source holds "
-                f"{documents} of {self.documents} documents",
-                output=output + json.dumps(found),
-            )
-        return {"agrees": True, "documents": documents, "collections": found}
-
-    def _source(self) -> dict[str, Json]:
-        weight = self.source.weigh()
-        # Nobody knows whether a server that tells no weight is written to.
-        if self._held is None or not weight or weight != self._weight:
-            self._held, self._weight = self._read(self.source), weight
-        return self._held
-
-    def _read(self, server: MongoServer) -> dict[str, Json]:
-        """Return every collection of it, read whole, by namespace. Raise SystemFailed."""
-        within_s = longest_s(self.documents)
-        found = tool(self.session, self.client, "digest", server.endpoint, within_s=within_s)
+    def read(server: MongoServer) -> dict[str, Json]:
+        found = tool(session, client, "digest", server.endpoint, within_s=longest_s(documents))
         return {each["namespace"]: each for each in found["collections"]}
+
+    ours, theirs = in_parallel(lambda: read(source), lambda: read(target))
+    names = sorted({*ours, *theirs})
+    found = [{"namespace": name, "source": ours.get(name), "target": theirs.get(name)} for name in names]
+    wrong = [str(each["namespace"]) for each in found if each["source"] != each["target"]]
+    held = sum(int(each["documents"]) for each in ours.values())
+    if wrong or held != documents:
+        raise TrialFailed(
+            f"source and target differ after the transfer ({', '.join(wrong) or 'in number'}); the source holds "
+            f"{held} of {documents} documents",
+            output=output + json.dumps(found),
+        )
+    return {"agrees": True, "documents": held, "collections": found}

@@ -18,7 +18,7 @@ from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.fanout import in_parallel
 from benchbook.hosts.host import Host
 from benchbook.hosts.host_facts import survey
-from benchbook.hosts.host_models import Survey
+from benchbook.hosts.host_models import Json, Survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
 from benchbook.hosts.tuning import reach_again
@@ -27,7 +27,7 @@ from benchbook.probes.watch import watching
 from benchbook.profiles import Profile
 from benchbook.reports.driving import Standstill
 from benchbook.reports.transfer import engines
-from benchbook.reports.transfer.client_python import DATABASE, EqualSides, longest_s, python, python_path, tool
+from benchbook.reports.transfer.client_python import DATABASE, longest_s, prove_copy, python, python_path, tool
 from benchbook.reports.transfer.engines import Engine, Moved
 from benchbook.reports.transfer.transfer_summary import CopyRun, bottleneck, rate_series, summarise, unsure
 from benchbook.systems import mongo
@@ -56,7 +56,6 @@ class Transfer:
     _session: Session = field(init=False)
     _source: MongoServer = field(init=False)
     _target: MongoServer = field(init=False)
-    _sides: EqualSides = field(init=False)
     _engines: dict[str, Engine] = field(init=False, default_factory=dict)
     _surveyed: Survey = field(init=False, default_factory=Survey)
     _loaded: bool = field(init=False, default=False)
@@ -83,7 +82,6 @@ class Transfer:
                 server.install()
             for engine in self._engines.values():
                 engine.install()
-            self._sides = EqualSides(self._session, self.client, self._source, self._target, self.documents)
             yield Environment.of(surveyed)
             self._session.tidy(self._source.stop)
             self._session.tidy(self._remove_copy)
@@ -111,7 +109,7 @@ class Transfer:
                 ended = job.wait(every_s=0.1, on_look=self._watch(engine, job))
                 moved, output = self._read(engine, job, ended)
             # The copy is over: the probes end while it is read back.
-            _, proof = in_parallel(probing.close, lambda: self._sides.prove(output))
+            _, proof = in_parallel(probing.close, lambda: self._prove(output))
         load = CopyRun(moved, ended, watched.series, self.client.name)
         summary = summarise(load)
         return Measurement(
@@ -152,6 +150,10 @@ class Transfer:
         say(f"making sure that the source holds {self.documents:,} documents")
         self._tool("load", self._source, "--documents", self.documents, "--seed", self.seed)
         self._loaded = True
+
+    def _prove(self, output: str) -> Json:
+        sides = (self._source, self._target)
+        return prove_copy(self._session, self.client, *sides, documents=self.documents, output=output)
 
     def _make_room(self) -> None:
         for server in (self._source, self._target):

@@ -14,30 +14,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
+from benchbook.campaign.design import Levels
 from benchbook.errors import BadInput
 from mongo_transfer.settings import MongoEndpoint
 
-# Limits of the program, which silently replaces what is outside of them; of more buckets it uses a hundred.
-_LIMITS = {
-    "sourceThreadNum": (2, 100),
-    "targetThreadNum": (4, 100),
-    "bucketSize": (1, 10**6),
-    "bucketNum": (1, 100),
-    "batchSize": (1, 10**6),
+# Its names of the report's levels, and limits: it silently replaces what is outside, and uses no more than 100 buckets.
+_KNOBS = {
+    "sourceThreadNum": ("source_threads", 2, 100),
+    "targetThreadNum": ("target_threads", 4, 100),
+    "bucketSize": ("cache_bucket_size", 1, 10**6),
+    "bucketNum": ("cache_bucket_num", 1, 100),
+    "batchSize": ("data_batch_size", 1, 10**6),
 }
 # Documents in a batch beyond `batchSize`.
 BATCH_EXTRA = 2
-
-
-@dataclass(frozen=True)
-class Levels:
-    """DDT's knobs, by the names that the report gives them."""
-
-    source_threads: int
-    target_threads: int
-    cache_bucket_size: int
-    cache_bucket_num: int
-    batch_size: int
 
 
 def properties(levels: Levels, source: MongoEndpoint, target: MongoEndpoint, namespaces: str) -> str:
@@ -53,7 +43,7 @@ def properties(levels: Levels, source: MongoEndpoint, target: MongoEndpoint, nam
         "syncMode": "all",
         "fullType": "sync",
         "dbTableWhite": namespaces.replace("\\", "\\\\"),
-        **_numbers(levels),
+        **{key: levels[name] for key, (name, _, _) in _KNOBS.items()},
         "createIndexThreadNum": 2,
         # 2 and 3 of its list: the collections' options and indexes, as our own transfer copies them.
         "clusterInfoSet": "2,3",
@@ -62,21 +52,10 @@ def properties(levels: Levels, source: MongoEndpoint, target: MongoEndpoint, nam
     return "".join(f"{key}={value}\n" for key, value in values.items())
 
 
-def _numbers(levels: Levels) -> dict[str, int]:
-    return {
-        "sourceThreadNum": levels.source_threads,
-        "targetThreadNum": levels.target_threads,
-        "bucketSize": levels.cache_bucket_size,
-        "bucketNum": levels.cache_bucket_num,
-        "batchSize": levels.batch_size,
-    }
-
-
 def check(levels: Levels) -> None:
     """Raise BadInput for a level in place of which DDT would quietly use another one."""
-    for key, value in _numbers(levels).items():
-        least, most = _LIMITS[key]
-        if not least <= value <= most:
+    for key, (name, least, most) in _KNOBS.items():
+        if not least <= (value := int(levels[name])) <= most:
             raise BadInput(f"DDT takes {least} to {most}", key=key, value=value, fix="choose a level within its limits")
 
 
@@ -124,23 +103,15 @@ _WRITE = "data write failure"
 
 
 @dataclass(frozen=True)
-class Count:
-    """Documents written by the time `t` (s since the epoch, by the host's clock)."""
-
-    t: float
-    documents: int
-
-
-@dataclass(frozen=True)
 class DdtLog:
-    """What a run logged. `began`: its first reader (s since the epoch), None if none began.
+    """What a run logged; times in s since the epoch, by its host. `began`: its first reader, None if none began.
 
-    `errors` are the first ERRORS_KEPT that matter, without documents; `errors_in_all` how many there were. `slowed`:
-    how often it found the host too busy and limited its own rate.
+    `counts`: times, and the documents written by then. `errors` are the first ERRORS_KEPT that matter, without
+    documents; `errors_in_all` how many there were. `slowed`: how often it found the host too busy and limited its rate.
     """
 
     began: float | None
-    counts: list[Count]
+    counts: list[tuple[float, int]]
     has_ended: bool
     errors: list[str] = field(default_factory=list)
     errors_in_all: int = 0
@@ -148,7 +119,7 @@ class DdtLog:
 
     @property
     def documents(self) -> int:
-        return self.counts[-1].documents if self.counts else 0
+        return self.counts[-1][1] if self.counts else 0
 
     @property
     def first_cause(self) -> str:
@@ -157,13 +128,13 @@ class DdtLog:
 
     def complete_at(self) -> float | None:
         """When it first printed its last count, in steps of its ten seconds."""
-        return next((count.t for count in self.counts if count.documents == self.documents), None)
+        return next((t for t, documents in self.counts if documents == self.documents), None)
 
 
 def parse(text: str) -> DdtLog:
     """Return what the log of one run says, of a JVM whose time zone is UTC."""
     began = _BEGAN.search(text)
-    counts = [Count(_epoch(found["time"]), int(found["documents"])) for found in _WRITTEN.finditer(text)]
+    counts = [(_epoch(found["time"]), int(found["documents"])) for found in _WRITTEN.finditer(text)]
     errors = list(_errors(text))
     return DdtLog(
         _epoch(began["time"]) if began else None,

@@ -27,84 +27,10 @@ from benchbook.systems.base import About
 from benchbook.systems.health import last_words
 from mongo_transfer.settings import MongoEndpoint
 
-_DUMPED = re.compile(r"done dumping (?P<namespace>\S+) \((?P<documents>\d+) documents?\)")
-_RESTORED = re.compile(
-    r"finished restoring (?P<namespace>\S+) \((?P<documents>\d+) documents?, (?P<failures>\d+) failures?\)"
+_COUNTED = re.compile(
+    r"(?:done (?P<dumped>dumping)|finished restoring) (?P<namespace>\S+) \((?P<documents>\d+) documents?[,)]"
 )
 _TOTAL = re.compile(r"(?P<documents>\d+) document\(s\) restored successfully\. (?P<failures>\d+) document\(s\) failed")
-
-
-@dataclass(frozen=True)
-class MongoTools:
-    """Where the two programs are."""
-
-    mongodump: Path
-    mongorestore: Path
-
-
-@dataclass(frozen=True)
-class PeerResult:
-    """Documents that mongodump read and mongorestore wrote, by namespace, and those that it could not write."""
-
-    dumped: dict[str, int]
-    restored: dict[str, int]
-    documents: int
-    failures: int
-
-
-def mongodump_command(
-    tools: MongoTools,
-    source: MongoEndpoint,
-    target: MongoEndpoint,
-    *,
-    database: str,
-    parallel_collections: int,
-    batch_size: int,
-    configs: tuple[Path | None, Path | None] = (None, None),
-) -> list[str]:
-    """Return the pipeline as an argv: bash, so that a failure of either program is the pipeline's.
-
-    A password goes into a file of one line, `password: ...`; `configs` names those of source and target. The tools read
-    it by --config, and it is in no list of processes.
-    """
-    dump = [
-        str(tools.mongodump),
-        f"--uri={source.url}",
-        f"--db={database}",
-        f"--numParallelCollections={parallel_collections}",
-        "--archive",
-    ]
-    restore = [
-        str(tools.mongorestore),
-        f"--uri={target.url}",
-        f"--nsInclude={database}.*",
-        f"--numParallelCollections={parallel_collections}",
-        "--numInsertionWorkersPerCollection=1",
-        f"--batchSize={batch_size}",
-        "--archive",
-    ]
-    halves = [argv + _config(file) for argv, file in zip((dump, restore), configs, strict=True)]
-    return ["bash", "-c", f"set -o pipefail; {' | '.join(map(shlex.join, halves))}"]
-
-
-def _config(file: Path | None) -> list[str]:
-    return [f"--config={file}"] if file else []
-
-
-def parse_mongodump(output: str) -> PeerResult:
-    """The counts in what both programs print on standard error. Raise OutputNotParseable if the end is missing."""
-    total = _TOTAL.search(output)
-    if total is None:
-        raise OutputNotParseable(
-            f"mongorestore printed no total: {' | '.join(output.splitlines()[-3:]) or 'no output'}"
-        )
-    return PeerResult(
-        dumped={found["namespace"]: int(found["documents"]) for found in _DUMPED.finditer(output)},
-        restored={found["namespace"]: int(found["documents"]) for found in _RESTORED.finditer(output)},
-        documents=int(total["documents"]),
-        failures=int(total["failures"]),
-    )
-
 
 PEER = "mongodump"
 # No trial takes longer; a transfer that hangs must not hang the campaign.
@@ -257,7 +183,7 @@ class Ddt(Engine):
         self.java = self.host.require_program("java", package="default-jre-headless")
 
     def command(self, levels: Levels, source: MongoEndpoint, target: MongoEndpoint) -> Command:
-        text = ddt.properties(_as_ddt_takes(levels), source, target, rf"{DATABASE}\..+")
+        text = ddt.properties(levels, source, target, rf"{DATABASE}\..+")
         argv = ddt.command(Path(self.jar), Path("{job}/DDT.properties"), heap_mb=self.heap_mb, java=self.java)
         return Command(argv, timeout_s=LONGEST_S, cwd="{job}/run", secrets={"DDT.properties": text})
 
@@ -291,20 +217,10 @@ class Ddt(Engine):
         return About(self.name, version, "DDT", None, notes, (self.host.name,), {"jar_sha256": self.digest})
 
 
-def _as_ddt_takes(levels: Levels) -> ddt.Levels:
-    return ddt.Levels(
-        int(levels["source_threads"]),
-        int(levels["target_threads"]),
-        int(levels["cache_bucket_size"]),
-        int(levels["cache_bucket_num"]),
-        int(levels["data_batch_size"]),
-    )
-
-
 def check_levels(name: str, levels: Levels) -> None:
     """Raise BadInput for a level that this engine would quietly replace."""
     if name == Ddt.name:
-        ddt.check(_as_ddt_takes(levels))
+        ddt.check(levels)
 
 
 class Mongodump(Engine):
@@ -318,34 +234,37 @@ class Mongodump(Engine):
         names = ("mongodump", "mongorestore")
         programs = {name: self.host.inventory.program(name) for name in names}
         found = self.host.which(*programs.values())
-        paths = [found.get(programs[name]) or self._pushed(name) for name in names]
-        self.tools = MongoTools(Path(paths[0]), Path(paths[1]))
+        self.dump, self.restore = (found.get(programs[name]) or self._pushed(name) for name in names)
 
     def _pushed(self, name: str) -> str:
         return self.host.push(programs.artefact("mongo") / name, executable=True)
 
     def command(self, levels: Levels, source: MongoEndpoint, target: MongoEndpoint) -> Command:
+        """A password goes into a file of one line, which the tools read by --config: it is in no list of processes."""
         hidden = {f"{name}.yaml": f"password: {json.dumps(word)}\n" for name, word in secrets(source, target).items()}
-        files = [
-            Path(f"{{job}}/{s}_password.yaml") if e.password else None
-            for s, e in (("source", source), ("target", target))
-        ]
-        argv = mongodump_command(
-            self.tools,
-            source,
-            target,
-            database=DATABASE,
-            configs=(files[0], files[1]),
-            parallel_collections=int(levels["parallel_collections"]),
-            batch_size=int(levels["data_batch_size"]),
+        common = ["--archive", f"--numParallelCollections={levels['parallel_collections']}"]
+        from_, to = (
+            [f"--uri={end.url}", *common, *([f"--config={{job}}/{side}_password.yaml"] if end.password else [])]
+            for side, end in (("source", source), ("target", target))
         )
+        dump = [self.dump, *from_, f"--db={DATABASE}"]
+        batches = ["--numInsertionWorkersPerCollection=1", f"--batchSize={levels['data_batch_size']}"]
+        restore = [self.restore, *to, f"--nsInclude={DATABASE}.*", *batches]
+        # bash, so that a failure of either program is the pipeline's.
+        argv = ["bash", "-c", f"set -o pipefail; {shlex.join(dump)} | {shlex.join(restore)}"]
         return Command(argv, timeout_s=LONGEST_S, secrets=hidden)
 
     def read(self, stdout: str, stderr: str) -> Moved:
-        found = parse_mongodump(stderr)
-        if found.failures:
-            raise WorkloadFailed(f"mongorestore could not write {found.failures} documents")
-        return Moved(found.documents, about={"dumped": found.dumped, "restored": found.restored})
+        total = _TOTAL.search(stderr)
+        if total is None:
+            said = " | ".join(stderr.splitlines()[-3:]) or "no output"
+            raise OutputNotParseable(f"mongorestore printed no total: {said}")
+        if int(total["failures"]):
+            raise WorkloadFailed(f"mongorestore could not write {total['failures']} documents")
+        counts: dict[str, dict[str, int]] = {"dumped": {}, "restored": {}}
+        for found in _COUNTED.finditer(stderr):
+            counts["dumped" if found["dumped"] else "restored"][found["namespace"]] = int(found["documents"])
+        return Moved(int(total["documents"]), about=counts)
 
     def news(self, told: str) -> set[str]:
         """Its lines without their times: how much of which collection."""
