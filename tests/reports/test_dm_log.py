@@ -15,7 +15,7 @@ from scraped import long_table
 from benchbook.errors import OutputNotParseable
 from benchbook.probes.watch import Watched
 from benchbook.reports.dm import dm_log
-from benchbook.reports.dm.outcome import DmOutcome, FullOutcome
+from benchbook.reports.dm.outcome import DmOutcome
 from benchbook.reports.dm.task import TASK
 from benchbook.systems.dm_config import Account, Task
 
@@ -109,7 +109,9 @@ def test_a_dump_and_load_is_measured_over_its_own_time_and_not_over_the_waiting_
     watched = Watched(samples, {"host@c": 0.01})
     assert load.ended
     trial = DmOutcome(task, hosts, dump.began - 9, load.ended + 9, watched, {"same": True})
-    found = FullOutcome(trial, 0.5, 8 * 2**20, [(dump.began, 1.0)], log, "full 500 4").measurement()
+    found = trial.full(
+        sample_s=0.5, load_bytes=8 * 2**20, progress=[(dump.began, 1.0)], log=log, statements="full 500 4"
+    )
     assert (found.started, found.ended) == (dump.began, load.ended)
     assert found.summary["load_mb_s"].value == pytest.approx(8 / (load.seconds or 0))
     assert found.summary["rows_per_statement"].value == 500

@@ -24,7 +24,7 @@ from benchbook.published.tables import Published
 from benchbook.reports.dm import dm_kind, dm_summary
 from benchbook.reports.dm import task as task_module
 from benchbook.reports.dm.dm_kind import DmParameters
-from benchbook.reports.dm.outcome import DmOutcome, SyncOutcome
+from benchbook.reports.dm.outcome import DmOutcome
 from benchbook.systems.dm_config import Account, Task
 
 GA, ALPHA = published.load("dm_1_0_ga"), published.load("dm_1_0_alpha")
@@ -238,7 +238,7 @@ def synced(scraped: pd.DataFrame, updates: list[float]) -> dict[str, float]:
     ran = DmOutcome(task, hosts, 10.0, 14.0, Watched(series=pd.concat([series, scraped])), {})
     # It says itself that it took 3.8619 s.
     printed, load = (FIXTURES / "sysbench" / "read_write.txt").read_text(), Ended("exited", 0, None, 9.9, 13.8619)
-    summary = SyncOutcome(ran, "sysbench", load, printed).measurement().summary
+    summary = ran.sync(command="sysbench", load=load, printed=printed).summary
     return {name: figure.value for name, figure in summary.items()}
 
 

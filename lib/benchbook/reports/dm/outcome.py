@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,10 @@ SCRAPED = ("dm", "tidb")
 
 @dataclass(frozen=True)
 class DmOutcome:
-    """What both kinds of trial have in common; `hosts` maps "client", "dm" and "tidb" to host names."""
+    """What a trial left: its task, when it was watched, what was seen and proved.
+
+    `hosts` maps "client", "dm" and "tidb" to host names.
+    """
 
     task: dm_config.Task
     hosts: Mapping[str, str]
@@ -38,88 +41,66 @@ class DmOutcome:
     watched: Watched
     proof: Json
 
-    def made(self, lines: Json | None = None, **more: Any) -> Measurement:
-        """Return the measurement, with what only one kind of trial has; `lines` says where a load's rates stand."""
-        common = {"client": self.hosts["client"], "started": self.started, "ended": self.ended}
-        proof = {**self.proof, **self.watched.proof}
-        # Its progress and its end are what the driver saw of dm-master's answers.
-        return Measurement(**{**common, **more, "proof": {**proof, **(lines or {})}}, timed_by_driver=True)
+    def full(
+        self, *, sample_s: float, load_bytes: int, progress: Sequence[tuple[float, float]], log: str, statements: str
+    ) -> Measurement:
+        """Return the measurement of a dump and load. Raise OutputNotParseable for a log without a finished one.
 
-
-@dataclass(frozen=True)
-class FullOutcome:
-    """A dump and load: bytes of its data files, [(s since the epoch, bytes loaded)], DM's log, statements by file."""
-
-    trial: DmOutcome
-    sample_s: float
-    load_bytes: int
-    progress: list[tuple[float, float]]
-    log: str
-    statements: str
-
-    def measurement(self) -> Measurement:
-        """Raise OutputNotParseable for a log without a finished dump and load."""
-        runs = unit_runs(self.log, TASK)
+        progress : (s since the epoch, bytes loaded); log : dm-worker's; statements : as `dm_log.count_command` prints.
+        """
+        runs = unit_runs(log, TASK)
         dump, load = (finished(runs, TASK, unit) for unit in ("Dump", "Load"))
-        samples = samples_of(self.trial.watched)
+        samples = samples_of(self.watched)
         summary = dm_summary.of_full(
             samples["dm"],
-            prometheus.between(samples["tidb"], load.began - self.sample_s, self.trial.ended),
+            prometheus.between(samples["tidb"], load.began - sample_s, self.ended),
             dump_s=dump.seconds or 0.0,
             load_s=load.seconds or 0.0,
-            load_bytes=self.load_bytes,
-            rows_per_statement=rows_per_statement(self.statements),
+            load_bytes=load_bytes,
+            rows_per_statement=rows_per_statement(statements),
         )
-        loaded = pd.DataFrame(self.progress, columns=["t", "value"]).assign(
-            host=self.trial.hosts["dm"], source="dm", metric="loaded_bytes", unit="B"
+        loaded = pd.DataFrame(progress, columns=["t", "value"]).assign(
+            host=self.hosts["dm"], source="dm", metric="loaded_bytes", unit="B"
         )
-        return self.trial.made(
+        return self._measurement(
             command="dm-ctl start-task task.yaml",
             # By DM's own log: what stands before and after is asking and waiting, and would pass for idle cores.
             started=dump.began,
             # Machines are sampled twice as often as DM (see pipeline): in so many seconds one sample begins and ends.
-            ended=min(self.trial.ended, max(load.ended or self.trial.ended, dump.began + self.sample_s)),
+            ended=min(self.ended, max(load.ended or self.ended, dump.began + sample_s)),
             exit_status=None,
             summary=summary,
             histogram=[],
-            output=dm_config.task_file(self.trial.task, redacted=True),
-            series=series_of(self.trial.hosts, self.trial.watched, samples, loaded),
+            output=dm_config.task_file(self.task, redacted=True),
+            series=series_of(self.hosts, self.watched, samples, loaded),
+            proof={},
         )
 
-
-@dataclass(frozen=True)
-class SyncOutcome:
-    """A sync under load: the load's command line, how its job ended, and what it printed."""
-
-    trial: DmOutcome
-    command: str
-    load: Ended
-    printed: str
-
-    def measurement(self) -> Measurement:
-        """The load ran until its job's end, for as long as it says itself."""
-        output, samples = sysbench_output.parse(self.printed), samples_of(self.trial.watched)
+    def sync(self, *, command: str, load: Ended, printed: str) -> Measurement:
+        """Return that of a sync under load, which ran until its job's end for as long as its output says."""
+        output, samples = sysbench_output.parse(printed), samples_of(self.watched)
         samples["dm"] = dm_summary.with_updates_once(samples["dm"])
-        began = self.load.ended - output.summary["total_time_s"]
-        watched, hosts = self.trial.watched, self.trial.hosts
-        mysql = watched.series[watched.series.source == "mysql"]
+        began = load.ended - output.summary["total_time_s"]
+        mysql = self.watched.series[self.watched.series.source == "mysql"]
         applied = dm_summary.grown(samples["dm"], dm_summary.JOBS, **dm_summary.ROWS)
         lag = dm_summary.lag(samples["dm"], dm_summary.committed(mysql, applied), began)
-        summary = dm_summary.of_sync(samples["dm"], samples["tidb"], output.summary, lag, began, self.load.ended)
-        rows = [
-            interval_series(output, self.load, hosts["client"]),
-            dm_summary.lag_series(lag, hosts["dm"]),
-        ]
-        return self.trial.made(
-            declared_rates("sysbench", 1.0, began, self.load.ended),
-            command=self.command,
+        rows = [interval_series(output, load, self.hosts["client"]), dm_summary.lag_series(lag, self.hosts["dm"])]
+        return self._measurement(
+            command=command,
             started=began,
-            exit_status=self.load.exit,
-            summary=summary,
+            ended=self.ended,
+            exit_status=load.exit,
+            summary=dm_summary.of_sync(samples["dm"], samples["tidb"], output.summary, lag, began, load.ended),
             histogram=output.histogram,
-            output=f"{self.printed}\n{dm_config.task_file(self.trial.task, redacted=True)}",
-            series=series_of(hosts, watched, samples, *rows),
+            output=f"{printed}\n{dm_config.task_file(self.task, redacted=True)}",
+            series=series_of(self.hosts, self.watched, samples, *rows),
+            proof=declared_rates("sysbench", 1.0, began, load.ended),
         )
+
+    def _measurement(self, *, proof: Json, **found: Any) -> Measurement:
+        known = {**self.proof, **self.watched.proof, **proof}
+        # Its progress and its end are what the driver saw of dm-master's answers.
+        return Measurement(client=self.hosts["client"], proof=known, timed_by_driver=True, **found)
 
 
 def samples_of(watched: Watched) -> dict[str, pd.DataFrame]:

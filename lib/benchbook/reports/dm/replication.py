@@ -23,7 +23,7 @@ from benchbook.hosts.session import Session
 from benchbook.hosts.tuning import reach_again
 from benchbook.profiles import Profile
 from benchbook.reports.dm import dm_log
-from benchbook.reports.dm.outcome import DmOutcome, FullOutcome, SyncOutcome
+from benchbook.reports.dm.outcome import DmOutcome
 from benchbook.reports.dm.pipeline import UPSTREAM, Pipeline, TaskWatch, observing
 from benchbook.reports.dm.task import LADDER, SYNC, TASK, Databases, task_of
 from benchbook.systems import dm_config, mysql
@@ -117,11 +117,9 @@ class DmReplication:
         self.pipeline.fresh(sync=sync, check_disk=lambda: self._check_disk(trial))
         # Of a target that can write nothing more, DM knows only that its statements are not answered.
         with blaming_disks(self.pipeline.session.hosts.values()):
-            measure: Callable[..., FullOutcome | SyncOutcome] = self._sync if sync else self._full
-            outcome = measure(trial, task, on_rate)
+            measured = (self._sync if sync else self._full)(trial, task, on_rate)
         tables = self.pipeline.prove(self.databases.of(trial.cell.table))
         self.pipeline.clean()
-        measured = outcome.measurement()
         return replace(measured, proof={"tables": [vars(each) for each in tables], "same": True, **measured.proof})
 
     def expected_s(self, trial: Trial) -> float:
@@ -141,7 +139,7 @@ class DmReplication:
         dm = self.pipeline.dm
         return task_of(trial, self.databases, self.profile.dm, dm.folder, dm.target, dm.dump_program)
 
-    def _full(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> FullOutcome:
+    def _full(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> Measurement:
         progress: list[tuple[float, float]] = []
         started = time.time()
         with observing(self.pipeline, self.profile.dm.sample_s) as watched:
@@ -153,8 +151,7 @@ class DmReplication:
             lambda: self.pipeline.dm.worker.run(count, timeout=600).stdout,
             lambda: self._on_disk(trial, f"dumped_data.{TASK}"),
         )
-        return FullOutcome(
-            DmOutcome(task, self._names, started, ended, watched, wrote),
+        return DmOutcome(task, self._names, started, ended, watched, wrote).full(
             sample_s=self.profile.dm.sample_s,
             load_bytes=status.load_bytes or 0,
             progress=progress,
@@ -162,7 +159,7 @@ class DmReplication:
             statements=statements,
         )
 
-    def _sync(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> SyncOutcome:
+    def _sync(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> Measurement:
         self.pipeline.dm.start_task(task)
         self._watch.until(lambda s: s.unit == "Sync" and s.stage == "Running")
         self._watch.settle()
@@ -171,13 +168,8 @@ class DmReplication:
             command, load, printed = self._load(trial, on_rate)
             self._watch.drain()
             ended = time.time()
-        wrote = self._on_disk(trial, "relay_log")
-        return SyncOutcome(
-            DmOutcome(task, self._names, started, ended, watched, wrote),
-            command=command,
-            load=load,
-            printed=printed,
-        )
+        outcome = DmOutcome(task, self._names, started, ended, watched, self._on_disk(trial, "relay_log"))
+        return outcome.sync(command=command, load=load, printed=printed)
 
     @property
     def _names(self) -> dict[str, str]:
