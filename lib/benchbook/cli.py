@@ -199,7 +199,7 @@ def try_(
     example = reading(str(paths.find("data", "sample", "example-report.md")))
     documents.show([documents.audit_document(example)], console)
     console.print("[bold]2. A recorded campaign becomes a page:[/] benchbook site")
-    status = pipeline.replay_all([report], "", console)
+    status = pipeline.replay(report, "", console)
     console.print(f"Open {paths.site_dir() / 'index.html'}", markup=False)
     console.print(f"[bold]3. Explore it:[/] cd {folder} && benchbook jupyter")
     raise typer.Exit(status)
@@ -348,10 +348,11 @@ def runs(names: Reports = None, as_json: AsJson = False) -> None:
 
 @_command(RESULTS, "benchbook site tidb_v7_1_3_sysbench --campaign tidb_v7_1_3_sysbench~1")
 def site(names: Reports = None, campaign: Which = "") -> None:
-    """Rebuild pages and figures from data/runs, in parallel; needs no host."""
-    from benchbook.pipeline import replay_all
+    """Rebuild pages and figures from data/runs; needs no host."""
+    from benchbook.pipeline import replay
 
-    raise typer.Exit(replay_all(*_recorded(names, campaign), console))
+    found, which = _recorded(names, campaign)
+    raise typer.Exit(max(_each(found, lambda name: replay(name, which, console))))
 
 
 @_command(RESULTS, "benchbook publish tidb_v7_1_3_sysbench")

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import io
-import multiprocessing
-import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,7 +28,7 @@ from benchbook.reports import planning
 from benchbook.reports.kind import kind_of
 from benchbook.reports.planning import RunRequest
 from benchbook.site import publish
-from benchbook.user_input import guard, user_file
+from benchbook.user_input import user_file
 
 # Seconds of one wait for a host: what waits there ends by itself, should this process be killed.
 WAIT_S = 30.0
@@ -199,36 +194,6 @@ def replay(report: str, campaign: str, console: Console) -> int:
     console.print(f"[bold]{report}[/]: replaying {recorded.id}")
     done = notebook_run.execute(report, {**given, "replay": True, "campaign": recorded.id}, console)
     return _publish(report, done, console)
-
-
-def replay_all(names: Sequence[str], campaign: str, console: Console) -> int:
-    """Replay these reports side by side, one process for each core; return the worst exit status."""
-    if len(names) == 1:
-        return replay(names[0], campaign, console)
-    worst = 0
-    workers = min(len(names), len(os.sched_getaffinity(0)))
-    # Spawned: this process may have threads, with which a fork is not safe.
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for name, running in [(name, pool.submit(_replay_aside, name, campaign)) for name in names]:
-            try:
-                status, printed = running.result()
-            except BrokenProcessPool:
-                status, printed = 1, f"{name}: its process was killed: was there enough memory?\n"
-            console.print(printed, end="", markup=False, highlight=False)
-            worst = max(worst, status)
-    return worst
-
-
-def _replay_aside(report: str, campaign: str) -> tuple[int, str]:
-    """Replay a report in a process of its own: what it prints is returned, to appear in one piece."""
-    console = Console(file=io.StringIO(), width=200)
-
-    def say(text: str) -> None:
-        console.print(f"{report}: {text}", markup=False, highlight=False)
-
-    status = guard.status_of(lambda: replay(report, campaign, console), say)
-    assert isinstance(console.file, io.StringIO)
-    return status, console.file.getvalue()
 
 
 def judge_claims(report: str, campaign: str, console: Console, judged: list[dict[str, object]] | None = None) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -49,29 +48,23 @@ class SagaSize(Strict):
 class Repeating(Strict):
     """Repetitions are added to the cells of claims that are open after the plan: up to so many, within the budget.
 
-    `budget_min` is wall time of the whole campaign, in minutes; `claim_min`: of these, what one more decided claim may
-    take, by the chance that it is decided (no limit if it is left out). The claims are looked at once before and once
-    after, which costs half of the error rate: a plan that leaves no time for another repetition is looked at once.
+    `budget_min` is wall time of the whole campaign, in minutes. The claims are looked at once before and once after,
+    which costs half of the error rate: a plan that leaves no time for another repetition is looked at once.
     """
 
     most_repetitions: Repetitions = 5
     budget_min: Minutes = 3
-    claim_min: Annotated[float, Field(gt=0)] = math.inf
 
 
 class DmSize(Strict):
     """DM's reports. Rows per table of the load test, of the smaller load tests, and of what a sync starts from.
 
-    `repetitions` 0 means the profile's own, as does no `repeat`; a report of one cell takes `repetitions_of_one`, which
-    cost it little, and are not looked at in between. `rate` is offered upstream (transactions/s, 0 = closed loop),
+    `rate` is offered upstream (transactions/s, 0 = closed loop),
     `ladder_rate` in its place where worker-count is varied (0 = as `rate`). `split_rows` and `statement_size` (bytes) 0
     mean the published ones, which split nothing in tables that are smaller. `settle_s` lets a sync idle before its
     load: DM writes REPLACE for INSERT during the first 300 s.
     """
 
-    repetitions: bounds.RepetitionsOrNone = 0
-    repetitions_of_one: bounds.RepetitionsOrNone = 0
-    repeat: Repeating | None = None
     large_rows: Rows = 10_000
     small_rows: Rows = 5_000
     sync_rows: Rows = 1_000
@@ -91,11 +84,9 @@ class DmSize(Strict):
 class TransferSize(Strict):
     """Documents over the ten collections, cache of each server (mongod only), and heap of DDT's virtual machine.
 
-    DDT itself goes on for two minutes and more after its last document. `repetitions` 0 means the profile's own, as
-    does no `repeat`.
+    DDT itself goes on for two minutes and more after its last document.
     """
 
-    repetitions: bounds.RepetitionsOrNone = 0
     documents: Annotated[int, Field(ge=10, le=10_000_000_000, strict=True)] = 10_000
     cache_gb: Annotated[float, Field(ge=0.25, le=100_000, allow_inf_nan=False)] = 0.25
     ddt_heap_mb: Annotated[int, Field(ge=64, le=100_000_000, strict=True)] = 512
@@ -103,7 +94,6 @@ class TransferSize(Strict):
         int,
         Field(ge=1, le=86_400, strict=True, description="a transfer of which nothing moves for so long has failed"),
     ] = 300
-    repeat: Repeating | None = None
 
 
 class Profile(Strict):
@@ -146,7 +136,6 @@ class Profile(Strict):
     transfer: TransferSize = TransferSize()
     loads: dict[str, dict[str, Any]] = {}
     probes: tuple[str, ...] = ()
-    reports: dict[str, dict[str, Any]] = {}
     file: str = ""
 
 

@@ -36,7 +36,7 @@ from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import check, defaults
 from benchbook.plots import output
 from benchbook.plots.trials import knee_frame, knee_in_words
-from benchbook.profiles import Repeating, load_profile
+from benchbook.profiles import load_profile
 from benchbook.reports import forecast as run_forecast
 from benchbook.reports import planning
 from benchbook.reports.kind import kind_of, settings_of
@@ -104,7 +104,7 @@ class Report(Recorded):
 
     def _is_finished(self) -> bool:
         """Return whether nothing is left to do: every trial is measured, and no repetition can still be added."""
-        adds = self._repeating is not None and not self.parameters.repetitions
+        adds = self.profile.repeat is not None and not self.parameters.repetitions
         return not self.campaign.missing() and (not adds or bool(self.environment.repetitions_ended))
 
     def _finished(self) -> list[HTML]:
@@ -203,12 +203,8 @@ class Report(Recorded):
             with suppress(BenchbookError):
                 display(show.paragraph(run_forecast.sentence(self._forecast())))
 
-    @property
-    def _repeating(self) -> Repeating | None:
-        return self.kind.repeating(self.profile)
-
     def _run(self, experiment: Experiment) -> None:
-        repeating, tries = self._repeating, self.profile.tries
+        repeating, tries = self.profile.repeat, self.profile.tries
 
         def drive(told: Listener, stop: Callable[[], bool]) -> None:
             if repeating is None or self.parameters.repetitions:
@@ -254,7 +250,7 @@ class Report(Recorded):
 
     def undecided(self) -> list[OpenClaim]:
         """Return the claims that still need repetitions, with their cells, if the profile's most could decide them."""
-        repeating = self._repeating
+        repeating = self.profile.repeat
         return undecided.open_claims(
             ledger.load(self.published),
             self.claims(),

@@ -38,7 +38,7 @@ pytestmark = [pytest.mark.real, pytest.mark.slow]
 REPORT, WHERE = "dm_1_0_ga", "lab_dm_test"
 CHECKPOINTS = f"SELECT COUNT(*) FROM `{META}`.`{TASK}_syncer_checkpoint`"
 SIZE = {"large_rows": 500, "small_rows": 20_000, "sync_rows": 500, "split_rows": 2500, "time_s": 4, "rate": 600,
-        "stall_s": 20, "sample_s": 0.5, "repetitions": 1}  # fmt: skip
+        "stall_s": 20, "sample_s": 0.5}  # fmt: skip
 
 
 @dataclass

@@ -355,12 +355,3 @@ def test_a_pool_that_has_fewer_files_than_threads_is_not_judged() -> None:
     for profile, judged in (("smoke", False), ("lab", False), ("paper", True)):
         sizes = kind.asked(GA, parameters(), load_profile(profile), load_inventory("lab_dm_ga"))
         assert [claim.unrun("mysql57", sizes) is None for claim in about_64] == [judged, judged], profile
-
-
-def test_dm_repeats_as_its_part_of_the_profile_says_and_one_cell_more_often() -> None:
-    smoke, lab = load_profile("smoke"), load_profile("lab")
-    several, one = dm_kind.DmKind(), dm_kind.DmReplicationKind()
-    assert (several.repetitions(smoke), one.repetitions(smoke)) == (2, 9)
-    assert (several.repetitions(lab), one.repetitions(lab)) == (lab.repetitions, lab.repetitions)
-    assert several.repeating(smoke) == smoke.dm.repeat != smoke.repeat
-    assert several.repeating(lab) == lab.repeat

@@ -166,7 +166,7 @@ def test_a_budget_goes_to_what_it_decides(home: Home, cores: Any) -> None:
     # claims' six (41 s).
     most = max(each.budgeted or 0 for each in within)
     assert 3 <= most <= 5
-    repetitions = request.kind.repetitions(request.profile)
+    repetitions = request.profile.repetitions
     assert f"most_repetitions: {repetitions + most}, " in made.sources[-1]
     none = forecast(request, budget_s=plan_s)
     assert not any(each.budgeted for each in none.claims)
@@ -239,16 +239,6 @@ def test_a_spread_goes_by_the_load_and_not_by_the_trial(home: Home, cores: Any) 
     request = asked("dm_1_0_alpha", profile="lab")
     assert request.profile.dm.time_s == 10
     assert any("varied by 15% from one repetition" in source for source in forecast(request).sources)
-
-
-def test_the_rule_is_printed_where_a_section_has_one_of_its_own(home: Home, cores: Any) -> None:
-    """A rule of all reports is not read beside the one that the section `dm` of a profile has."""
-    cores(64)
-    request = asked("dm_1_0_alpha")
-    assert request.profile.dm.repeat
-    rule = forecasts._rule(request, [], 3, 1800)
-    assert "With `dm: {repeat: {most_repetitions: 3, budget_min: 30}}` in the profile" in rule
-    assert "With `repeat: {" in forecasts._rule(asked(TIDB), [], 3, 1800)
 
 
 def test_no_budget_is_called_too_small_where_repetitions_decide_nothing(home: Home, cores: Any) -> None:

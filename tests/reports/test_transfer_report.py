@@ -102,8 +102,6 @@ def test_scaled_threads_and_caches_stay_apart_and_are_read_back_as_published(rep
     assert {trial.cell.model_dump_json() for trial in back} == {cell.model_dump_json() for cell in cells}
     assert "cache bucket size 32 → 2, 48 → 3, 64 → 4" in scaling.sentence()
     assert kind.scaled(asked(levels="published"), smoke) == ()
-    assert kind.repeating(smoke) == smoke.transfer.repeat != smoke.repeat
-    assert kind.repeating(load_profile("lab")) == load_profile("lab").repeat
 
 
 def test_parameters_narrow_the_combinations(report: published.Published) -> None:

@@ -12,7 +12,6 @@ each level; here the levels are fixed (a block is the unit), and what is chosen 
 
 from __future__ import annotations
 
-import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -92,17 +91,15 @@ def cost(trials: Sequence[Trial], records: Sequence[Record], runs: Sequence[RunT
     return RepetitionCost(median(begun) if begun else usual, usual, of_cell)
 
 
-def allot(
-    claims: Sequence[OpenClaim], costs: RepetitionCost, left_s: float, most: int, claim_s: float = math.inf
-) -> list[Block]:
+def allot(claims: Sequence[OpenClaim], costs: RepetitionCost, left_s: float, most: int) -> list[Block]:
     """The blocks to add, `most` of them or fewer, in their order: each holds the cells that still need a repetition.
 
     Repetitions go, again and again, to the claim that they would decide most of in a second, for as long as they fit
-    into `left_s` and decide one claim in `claim_s` or less: the chances of all claims count, since cells are shared.
+    into `left_s`: the chances of all claims count, since cells are shared.
     Ties go to the claim that stands first.
     """
     given: dict[Key, int] = {}
-    while best := _best(claims, costs, left_s, most, claim_s, given):
+    while best := _best(claims, costs, left_s, most, given):
         given = best
     cells = {_key(cell): cell for claim in claims for cell in claim.cells}
     return [
@@ -119,13 +116,12 @@ def _best(
     costs: RepetitionCost,
     left_s: float,
     most: int,
-    claim_s: float,
     given: Mapping[Key, int],
 ) -> dict[Key, int] | None:
     """What to give instead of `given`: more to the cells of one claim; None where nothing that fits is worth it."""
     spent_s, decided = _seconds(given, costs), _decided(claims, given)
     found: dict[Key, int] | None = None
-    best = 1 / claim_s
+    best = 0.0
     for claim in claims:
         for more in range(_repeated(claim, given) + 1, most + 1):
             then = {**given, **{key: max(given.get(key, 0), more) for key in map(_key, claim.cells)}}
@@ -234,12 +230,11 @@ def _chosen(
         said = f"no open claim would be decided within the {rule.most_repetitions} repetitions that the profile allows"
         return Environment(repetitions_ended=said)
     least_s = min(costs.block_s + costs.of(claim.cells) for claim in claims)
-    blocks = allot(claims, costs, left_s, most, 60 * rule.claim_min)
-    within = "" if math.isinf(rule.claim_min) else f" in so little time as {rule.claim_min:g} min"
+    blocks = allot(claims, costs, left_s, most)
     why = (
         _used_up(rule, least_s, left_s)
         if least_s > left_s
-        else f"no repetition that fits into the budget is likely to decide a claim{within}"
+        else "no repetition that fits into the budget is likely to decide a claim"
     )
     return blocks or Environment(repetitions_ended=why)
 

@@ -99,9 +99,7 @@ def forecast(
     if budget_s is not None:
         claims = _budgeted(claims, open_claims, costs, budget_s - wall_s)
         most = max((claim.budgeted or 0 for claim in claims), default=0)
-        sources.append(
-            _rule(request, trials, most, budget_s) if most else _why_none(open_claims.values(), wall_s > budget_s)
-        )
+        sources.append(_rule(trials, most, budget_s) if most else _why_none(open_claims.values(), wall_s > budget_s))
     return RunForecast(claims=claims, wall_s=wall_s, sources=sources)
 
 
@@ -280,14 +278,10 @@ def _useful(chances: Sequence[float]) -> int:
     return next((n for n, chance in enumerate((0.0, *chances)) if chance >= left), 0)
 
 
-def _rule(request: RunRequest, trials: Sequence[Trial], most: int, budget_s: float) -> str:
+def _rule(trials: Sequence[Trial], most: int, budget_s: float) -> str:
     """Return what to write into a profile for a run to add `most` repetitions at most."""
     planned = max((trial.repetition for trial in trials), default=0)
     rule = f"repeat: {{most_repetitions: {planned + most}, budget_min: {budget_s / 60:g}}}"
-    mine = request.kind.repeating(request.profile)
-    # Where a section of the profile has a rule of its own, that one counts.
-    sections = [name for name, part in request.profile if mine and getattr(part, "repeat", None) is mine]
-    rule = f"{sections[0]}: {{{rule}}}" if sections else rule
     return (
         f"The plan has {planned} repetitions. With `{rule}` in the profile, the run adds those of the last column to "
         "the claims that are still open then."

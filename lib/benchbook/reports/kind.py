@@ -21,7 +21,7 @@ from benchbook.errors import BadInput
 from benchbook.hosts.endpoint import at
 from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import Parameters
-from benchbook.profiles import Profile, Repeating
+from benchbook.profiles import Profile
 from benchbook.published import Published
 from benchbook.systems import run_alike
 
@@ -112,14 +112,6 @@ class Kind(ABC, Generic[P]):
 
     def check_cells(self, cells: Sequence[Cell]) -> None:
         """Raise BadInput for a level, as it is to be run, that a system or a load generator does not take."""
-
-    def repetitions(self, profile: Profile) -> int:
-        """Return how many a report takes when its parameters do not say."""
-        return profile.repetitions
-
-    def repeating(self, profile: Profile) -> Repeating | None:
-        """When repetitions are added; None if they never are."""
-        return profile.repeat
 
     def asked_otherwise(self, asked: Mapping[str, Any], tables: Collection[str]) -> list[str]:
         """Return a sentence for each condition of a run that changes what its figures say of the published ones.

@@ -51,7 +51,7 @@ def at_published_levels(request: RunRequest) -> Design:
     asked = kind.asked(request.published, parameters, request.profile, request.inventory)
     options = {each.name: each.options for each in request.published.report.design if each.options}
     asked = {**asked, **({"options": options} if options else {})}
-    repeating = kind.repeating(request.profile)
+    repeating = request.profile.repeat
     if repeating and not parameters.repetitions:
         asked = {**asked, "repeat": {**repeating.model_dump(), "looks": repetitions.SHARES}}
     return Design(kind.cells(request.published, parameters), asked)
@@ -78,7 +78,7 @@ def as_run_here(request: RunRequest) -> Design:
 def trials(request: RunRequest, found: Design) -> list[Trial]:
     """The plan; where the profile says so and the user does not, cells that decide no claim are repeated less."""
     asked_for, profile = request.parameters, request.profile
-    count = asked_for.repetitions or request.kind.repetitions(profile)
+    count = asked_for.repetitions or profile.repetitions
     less: Sequence[Cell] = ()
     if profile.repetitions_unjudged and not asked_for.repetitions:
         known = ledger.load(request.published)

@@ -18,7 +18,7 @@ from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.parameters import OnSystems, Words
-from benchbook.profiles import Profile, Repeating
+from benchbook.profiles import Profile
 from benchbook.published.reading import known
 from benchbook.published.tables import Published, PublishedTable
 from benchbook.reports import design_values
@@ -295,10 +295,6 @@ class DmKind(Kind[ReplicationParameters]):
             *([_errors(record)] if record.table in SYNC else []),
         ]
 
-    def repetitions(self, profile: Profile) -> int:
-        """Of the profile's DM section, where it says."""
-        return profile.dm.repetitions or profile.repetitions
-
     def scaled(self, parameters: ReplicationParameters, profile: Profile) -> tuple[str, ...]:
         """None: worker-counts and pool sizes are transactions in flight, most of which wait, and do not go with cores.
 
@@ -308,16 +304,8 @@ class DmKind(Kind[ReplicationParameters]):
         """
         return ()
 
-    def repeating(self, profile: Profile) -> Repeating | None:
-        """Of the profile's DM section, where it says."""
-        return profile.dm.repeat or profile.repeat
-
 
 class DmReplicationKind(DmKind):
     """A DM report of incremental replication alone, which varies neither workers nor pools and dumps no table."""
 
     Parameters = ReplicationParameters
-
-    def repetitions(self, profile: Profile) -> int:
-        """Its one cell is soon repeated."""
-        return profile.dm.repetitions_of_one or super().repetitions(profile)

@@ -15,7 +15,7 @@ from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import Parameters, Words
-from benchbook.profiles import Profile, Repeating
+from benchbook.profiles import Profile
 from benchbook.published.report_file import TableDesign
 from benchbook.published.tables import Published
 from benchbook.reports import design_values
@@ -183,14 +183,6 @@ class TransferKind(Kind[TransferParameters]):
         """Raise BadInput for a level in place of which DDT would quietly use another one."""
         for cell in cells:
             engines.check_levels(cell.system, cell.levels)
-
-    def repetitions(self, profile: Profile) -> int:
-        """Of the profile's transfer section, where it says."""
-        return profile.transfer.repetitions or profile.repetitions
-
-    def repeating(self, profile: Profile) -> Repeating | None:
-        """Of the profile's transfer section, where it says."""
-        return profile.transfer.repeat or profile.repeat
 
     def builds(self, published: Published, parameters: TransferParameters) -> list[str]:
         """The small server and the peer's tools come from one module."""
