@@ -13,10 +13,10 @@ from benchbook.errors import BadInput
 from benchbook.published import load
 from benchbook.published.report_file import TableDesign
 from benchbook.published.tables import Published
-from benchbook.reports.load.load_kind import ByWorkloadKind, LoadKind, LoadParameters
+from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 from benchbook.workloads.pgbench import Pgbench
 
-PLAIN, BY_WORKLOAD = LoadKind(), ByWorkloadKind()
+PLAIN = LoadKind()
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +61,7 @@ def test_only_the_pairs_that_were_run_are_loads(monkeypatch: pytest.MonkeyPatch)
     three = {"workload": ["select_only", "tpcb_like"], "threads": [2, 8], "scale": [1, 10]}
     run = [["select_only", 2, 1], ["select_only", 8, 10], ["tpcb_like", 8, 1]]
     by_workload = report({"factors": three, "pairs": run})
-    assert points(BY_WORKLOAD, by_workload) == [("select_only", 2, 1), ("select_only", 8, 10), ("tpcb_like", 8, 1)]
+    assert points(PLAIN, by_workload) == [("select_only", 2, 1), ("select_only", 8, 10), ("tpcb_like", 8, 1)]
 
 
 def test_what_all_rows_have_in_common_may_be_held_fixed() -> None:

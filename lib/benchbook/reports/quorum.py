@@ -21,7 +21,7 @@ from benchbook.hosts.session import clock_offset
 from benchbook.parameters import Words
 from benchbook.profiles import Profile
 from benchbook.published.tables import Published
-from benchbook.reports.load.load_kind import ByWorkloadKind, LoadParameters
+from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.systems.base import Quorum
 from benchbook.workloads.etcd_benchmark import BAR_EVERY_S
@@ -172,7 +172,7 @@ class QuorumParameters(LoadParameters):
     killed: Annotated[list[Literal["follower", "leader"]], Field(max_length=2)] = []
 
 
-class QuorumKind(ByWorkloadKind):
+class QuorumKind(LoadKind):
     """The loads in which a member is killed stand in the first table, at its most clients, and in no published row."""
 
     Parameters = QuorumParameters

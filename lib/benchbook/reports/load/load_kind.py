@@ -1,11 +1,11 @@
 """Reports of loads as data: their parameters, their cells, and the experiment that runs them.
 
-Beside the plain kind there are those whose rows name their workload, their system, or the version of one system.
+Beside the plain kind there are those whose rows name their system, or the version of one system.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
@@ -36,6 +36,8 @@ from benchbook.workloads.base import LoadGenerator
 # The load generator of a report whose design names none, and of records that name none.
 DEFAULT = "sysbench"
 THREADS = "threads"
+# The level that names the workload, as a load generator knows it.
+WORKLOAD = "workload"
 
 
 class LoadParameters(OnSystems):
@@ -88,11 +90,34 @@ def time_s(load: type[LoadGenerator[Any]], parameters: LoadParameters, profile: 
     return parameters.time_s or load.size_in(profile).time_s
 
 
+def _designs(published: Published) -> list[TableDesign]:
+    """Return the designs, a workload each: one that has `workload` among its factors is a design per workload."""
+    found: list[TableDesign] = []
+    for each in published.report.design:
+        named = list(dict.fromkeys(str(name) for name in each.factors.get(WORKLOAD, [])))
+        found += [_with(each, name) for name in named] or [each]
+    return found
+
+
+def _with(design: TableDesign, workload: str) -> TableDesign:
+    """Its other factors, at those levels that were run with it."""
+    names = list(design.factors)
+    rows = [dict(zip(names, pair, strict=True)) for pair in design.pairs or []]
+    mine = [{name: row[name] for name in names if name != WORKLOAD} for row in rows if row[WORKLOAD] == workload]
+    factors = {
+        name: list(dict.fromkeys(row[name] for row in mine)) if rows else levels
+        for name, levels in design.factors.items()
+        if name != WORKLOAD
+    }
+    pairs = [list(row.values()) for row in mine] or None
+    return design.model_copy(update={"workload": workload, "factors": factors, "pairs": pairs})
+
+
 def _check_told_apart(published: Published) -> None:
     """Raise BadInput for a table of several workloads whose rows do not say which: they would pass for repetitions."""
-    for table, designs in grouped(published.report.design, lambda each: each.table).items():
+    for table, designs in grouped(_designs(published), lambda each: each.table).items():
         named = list(dict.fromkeys(each.workload for each in designs))
-        if len(named) > 1 and "workload" not in published.table(table).levels:
+        if len(named) > 1 and WORKLOAD not in published.table(table).levels:
             raise BadInput(
                 "the rows of a table of several workloads do not say which they are of",
                 file=paths.published_dir(published.report.name) / "datapackage.json",
@@ -125,26 +150,29 @@ def _points(
 class LoadKind(Kind[LoadParameters]):
     """Reports of a load on one system or several side by side, a cell per row of the published tables."""
 
-    Parameters = LoadParameters
+    Parameters: type[LoadParameters] = LoadParameters
     Trials: ClassVar[type[LoadTrials]] = LoadTrials
     """How its trials are run; a kind that does something in mid-load has its own."""
     clients = (THREADS,)
-    own_factors: ClassVar[frozenset[str]] = frozenset()
-    """Factors of a design, beside the threads, that say which of the systems a row is about."""
+    own_level: ClassVar[str] = ""
+    """The factor of a design that says which of the systems a row is about; empty where each is about all."""
 
     def cells(self, published: Published, parameters: LoadParameters) -> list[Cell]:
-        """One cell per system and row of the published tables; threads that the parameters give take their place."""
+        """One cell per system and published row, or per workload and number of threads that the parameters give.
+
+        Threads are scaled as those of one table, so that rows of several workloads can be compared.
+        """
         _check_told_apart(published)
-        varied = load_of(published).levels
+        varied, designs = load_of(published).levels, _designs(published)
         # A table may have several workloads, and a workload several tables: either may be named.
-        known = dict.fromkeys(name for e in published.report.design for name in (e.table, e.workload))
+        known = dict.fromkeys(name for e in designs for name in (e.table, e.workload))
         unknown = [name for name in parameters.workloads if name not in known]
         if unknown:
             raise BadInput("unknown workload", key="workloads", value=unknown[0], fix=f"use some of {', '.join(known)}")
         return [
             Cell(table=e.table, system=system, levels={"workload": e.workload, **levels})
             for system in parameters.names()
-            for e in published.report.design
+            for e in designs
             if not parameters.workloads or {e.table, e.workload} & set(parameters.workloads)
             for levels in _points(published, e, varied, parameters.threads)
         ]
@@ -189,14 +217,14 @@ class LoadKind(Kind[LoadParameters]):
             generator=load(size, published.report.design[0].options, parameters.seed),
             time_s=time_s(load, parameters, profile),
             rate=_offered(load, parameters, profile),
-            options={(each.table, each.workload): each.options for each in published.report.design},
+            options={(each.table, each.workload): each.options for each in _designs(published)},
         )
 
     def check_load(self, published: Published, allow: Sequence[str]) -> None:
         """Raise BadInput for a workload, an option or a factor of the report that its load generator does not know."""
         file, load = paths.published_dir(published.report.name) / "report.yaml", load_of(published)
-        option_allowlist.check(load, published.report.design, allow, file)
-        option_allowlist.check_levels(load, published.report.design, {THREADS, *self.own_factors}, file)
+        option_allowlist.check(load, _designs(published), allow, file)
+        option_allowlist.check_levels(load, _designs(published), {THREADS, *filter(None, [self.own_level])}, file)
 
     def knee(
         self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
@@ -223,55 +251,8 @@ class LoadKind(Kind[LoadParameters]):
         return workloads.generator(str(record.asked.get("load", DEFAULT))).record_checks(record)
 
 
-# -- rows that name their workload ------------------------------------------------------------------------------------
-
-
-# The level that names the workload, as a load generator knows it.
-WORKLOAD = "workload"
-
-
-class ByWorkloadKind(LoadKind):
-    """As any load report, but a design may have `workload` among its factors; its own `workload` is then one of them.
-
-    Its threads are scaled as those of one table, so that rows can be compared.
-    """
-
-    def cells(self, published: Published, parameters: LoadParameters) -> list[Cell]:
-        """One cell per system and published row, or per workload and number of threads that the parameters give."""
-        return super().cells(_apart(published), parameters)
-
-    def experiment(
-        self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
-    ) -> LoadTrials:
-        """Raise BadInput as any load report does, for each of the workloads."""
-        return super().experiment(_apart(published), parameters, profile, inventory)
-
-    def check_load(self, published: Published, allow: Sequence[str]) -> None:
-        """As any load report, for each of the workloads."""
-        super().check_load(_apart(published), allow)
-
-
-def _apart(published: Published) -> Published:
-    """Return the report with a design per workload in place of one per table."""
-    design: list[TableDesign] = []
-    for each in published.report.design:
-        named = list(dict.fromkeys(str(name) for name in each.factors.get(WORKLOAD, [])))
-        design += [_with(each, name) for name in named] or [each]
-    return replace(published, report=published.report.model_copy(update={"design": design}))
-
-
-def _with(design: TableDesign, workload: str) -> TableDesign:
-    """Its other factors, at those levels that were run with it."""
-    names = list(design.factors)
-    rows = [dict(zip(names, pair, strict=True)) for pair in design.pairs or []]
-    mine = [{name: row[name] for name in names if name != WORKLOAD} for row in rows if row[WORKLOAD] == workload]
-    factors = {
-        name: list(dict.fromkeys(row[name] for row in mine)) if rows else levels
-        for name, levels in design.factors.items()
-        if name != WORKLOAD
-    }
-    pairs = [list(row.values()) for row in mine] or None
-    return design.model_copy(update={"workload": workload, "factors": factors, "pairs": pairs})
+# Its entry point is of when a kind of its own read `workload` among the factors.
+ByWorkloadKind = LoadKind
 
 
 # -- rows that name their system --------------------------------------------------------------------------------------
@@ -287,19 +268,24 @@ class ByServerParameters(LoadParameters):
     system: Words = "postgresql"
 
 
-class ByServerKind(ByWorkloadKind):
-    """As any load report, but each system is put beside its own rows, and beside no other's; rows may name a workload.
+class ByServerKind(LoadKind):
+    """As any load report, but each system runs, and stands beside, its own rows: those with its value of a level.
 
     A published system that was not run keeps its rows, under its own name and with nothing measured.
     """
 
-    Parameters = ByServerParameters
-    own_factors = frozenset({SERVER})
+    Parameters: type[LoadParameters] = ByServerParameters
+    own_level = SERVER
+
+    def own(self, published: Published, systems: Sequence[str]) -> Mapping[str, str]:
+        """Return what its own rows have at the level, by system. Raise BadInput."""
+        return {name: name for name in systems}
 
     def cells(self, published: Published, parameters: LoadParameters) -> list[Cell]:
-        """One cell per system and number of threads: the levels of its own rows."""
+        """One cell per system and row of its own."""
+        own, level = self.own(published, parameters.names()), self.own_level
         every = super().cells(published, parameters)
-        return [cell.model_copy(update={"levels": {**cell.levels, SERVER: cell.system}}) for cell in every]
+        return [cell.model_copy(update={"levels": {**cell.levels, level: own[cell.system]}}) for cell in every]
 
     def systems(self, published: Published, trials: Sequence[Trial]) -> list[str]:
         """Return those of the plan, then those that were published alone."""
@@ -309,11 +295,12 @@ class ByServerKind(ByWorkloadKind):
         return list(dict.fromkeys([*super().systems(published, trials), *named]))
 
     def beside(self, published: Published, figures: pd.DataFrame, trials: Sequence[Trial]) -> pd.DataFrame:
-        """Return each published table beside what was measured of the same system."""
+        """Return each published table beside what was measured of the system that its rows are about."""
         every = super().beside(published, figures, trials)
-        ran = every["system"].isin(super().systems(published, trials))
-        server = every.get(SERVER, pd.Series(index=every.index, dtype=object)).astype(object)
-        mine = (server == every["system"].astype(object)) | (server.isna() & ran)
+        own = {trial.cell.system: trial.cell.levels[self.own_level] for trial in trials}
+        about = every.get(self.own_level, pd.Series(index=every.index, dtype=object)).astype(object)
+        system = every["system"].astype(object)
+        mine = (about == system.map(lambda name: own.get(name, name))) | (about.isna() & system.isin(own))
         return every.loc[mine].reset_index(drop=True)
 
 
@@ -331,50 +318,37 @@ class VersionsParameters(LoadParameters):
     systems: list[Words] = Field(default=["tidb:6.5", "tidb:7.1"])
 
 
-class VersionsKind(LoadKind):
+class VersionsKind(ByServerKind):
     """As any load report, but each system runs, and stands beside, the rows of one published version."""
 
     Parameters = VersionsParameters
-    own_factors = frozenset({VERSION})
+    own_level = VERSION
 
-    def cells(self, published: Published, parameters: LoadParameters) -> list[Cell]:
-        """One cell per system and row of the version whose place it takes."""
-        place = places(published, parameters.names())
-        every = super().cells(published, parameters)
-        return [cell.model_copy(update={"levels": {**cell.levels, VERSION: place[cell.system]}}) for cell in every]
+    def own(self, published: Published, systems: Sequence[str]) -> Mapping[str, str]:
+        """Return the published version whose place each takes. Raise BadInput unless there is one for each version."""
+        versions = _versions(published)
+        if len(systems) != len(versions):
+            said = "each published version needs one system in its place"
+            fix = f"name {len(versions)} different systems, for {', '.join(versions)} in this order"
+            file = paths.notebook(published.report.name)
+            raise BadInput(said, file=file, key="systems", value=list(systems), fix=fix)
+        return dict(zip(systems, versions, strict=True))
 
     def asked(
         self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
     ) -> dict[str, object]:
         """Also which system takes the place of which version."""
         said = super().asked(published, parameters, profile, inventory)
-        return {**said, "in_place_of": places(published, parameters.names())}
+        return {**said, "in_place_of": self.own(published, parameters.names())}
 
     def experiment(
         self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
     ) -> LoadTrials:
         """Each system is said to stand in for its version, unless it says that it is that version."""
-        place = places(published, parameters.names())
+        place = self.own(published, parameters.names())
         product = published.report.systems[0].name if published.report.systems else published.report.document.product
         stands = {system: (product, version) for system, version in place.items()}
         return replace(super().experiment(published, parameters, profile, inventory), in_place_of=stands)
-
-    def beside(self, published: Published, figures: pd.DataFrame, trials: Sequence[Trial]) -> pd.DataFrame:
-        """Return each published table beside what was measured of the system in the place of each version."""
-        planned = {(trial.cell.system, trial.cell.levels.get(VERSION)) for trial in trials}
-        every = super().beside(published, figures, trials)
-        mine = [pair in planned for pair in zip(every["system"], every[VERSION], strict=True)]
-        return every[pd.Series(mine, index=every.index, dtype=bool)].reset_index(drop=True)
-
-
-def places(published: Published, systems: Sequence[str]) -> dict[str, str]:
-    """System -> published version. Raise BadInput unless there is one system for each version."""
-    versions = _versions(published)
-    if len(systems) != len(versions):
-        said = "each published version needs one system in its place"
-        fix = f"name {len(versions)} different systems, for {', '.join(versions)} in this order"
-        raise BadInput(said, file=paths.notebook(published.report.name), key="systems", value=list(systems), fix=fix)
-    return dict(zip(systems, versions, strict=True))
 
 
 def _versions(published: Published) -> list[str]:
