@@ -63,13 +63,8 @@ def test_a_cell_for_each_published_row_and_one_for_the_components_of_a_run() -> 
 
 
 def test_every_trial_has_a_name_of_its_own() -> None:
-    trials = design.plan(dm_kind.DmKind().cells(GA, parameters(separate_dump_factors=True)), 2, seed=1, asked={})
-    assert len({t.id for t in trials}) == len(trials) == 52
-
-
-def test_separate_factors_cross_splitting_with_threads() -> None:
-    cells = dm_kind.DmKind().cells(GA, parameters(tables=["dump"], separate_dump_factors=True))
-    assert {tuple(c.levels.values()) for c in cells} == {("on", 32), ("on", 4), ("off", 32), ("off", 4)}
+    trials = design.plan(dm_kind.DmKind().cells(GA, parameters()), 2, seed=1, asked={})
+    assert len({t.id for t in trials}) == len(trials) == 48
 
 
 def test_an_unknown_table_is_refused() -> None:

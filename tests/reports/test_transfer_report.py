@@ -1,4 +1,4 @@
-"""The DDT report's parts, by hand: cells, commands, figures of a trial, the verdict on the bottleneck, the probe."""
+"""The DDT report's parts, by hand: cells, commands, figures of a trial, the probe."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ from benchbook.campaign.scaled_levels import scaled, trials_as_published
 from benchbook.errors import BadInput, OutputNotParseable, TrialFailed, WorkloadFailed
 from benchbook.hosts.agent import Ended, remote_program
 from benchbook.hosts.host import Host
-from benchbook.hosts.host_models import HostFacts, Survey
 from benchbook.hosts.inventory import EndpointSettings, load_inventory
 from benchbook.hosts.session import Session
 from benchbook.probes.probe_file import PROCESS, read
@@ -39,7 +38,6 @@ from benchbook.reports.transfer.engines import Ddt, Mongodump, Moved, Pymongo
 from benchbook.reports.transfer.transfer_kind import TransferParameters
 from benchbook.reports.transfer.transfer_summary import (
     CopyRun,
-    bottleneck,
     overlapping_mean,
     rate_series,
     summarise,
@@ -410,45 +408,6 @@ def test_the_page_names_copies_too_short_for_a_rate_and_older_records_say_nothin
     assert summary.unsure([fine, older]) == ""
     sentence = f"The rates of 1 of 3 trials are not to be relied on. For example, ddt: {said}."
     assert summary.unsure([fine, short, older]) == sentence
-
-
-# -- the bottleneck --------------------------------------------------------------------------------------------------
-
-PLACES = {"transfer": "a", "source": "b", "target": "b"}
-
-
-def surveyed(same: bool) -> Survey:
-    boots = {"a": "1", "b": "1" if same else "2"}
-    return Survey(hosts={name: HostFacts(cores=4, boot_id=boot) for name, boot in boots.items()})
-
-
-def used(cores: dict[str, float], busy: dict[str, float]) -> list[pd.DataFrame]:
-    parts = [rows(f"cpu.{label}", [(12.0, v), (13.0, v), (14.0, v)]) for label, v in cores.items()]
-    return parts + [rows("cpu.user", [(12.0, v), (14.0, v)], "host", host) for host, v in busy.items()]
-
-
-@pytest.mark.parametrize(
-    ("moved", "cores", "busy", "cpu_s", "who"),
-    [
-        (Moved(1, 12.0), {"transfer": 0.5, "source": 0.5, "target": 3.0}, {"a": 0.6, "b": 3.9}, 2, "target"),
-        (Moved(1, 12.0), {"transfer": 0.5, "source": 0.5, "target": 0.5}, {"a": 3.9, "b": 0.5}, 2, "others"),
-        (Moved(1, 12.0, processes=2), {"transfer": 1.9, "source": 1.0, "target": 1.0}, {"a": 2.0}, 7.7, "transfer"),
-        (Moved(1, 12.0, cache_full=0.95), {"transfer": 0.2, "target": 0.2}, {"a": 1.0}, 1, "target"),
-        (Moved(1, 12.0, cache_full=0.10), {"transfer": 0.2, "target": 0.2}, {"a": 1.0}, 1, "source"),
-        (Moved(1, 12.0), {"transfer": 0.2, "target": 0.2}, {"a": 1.0}, 1, "servers"),
-    ],
-)
-def test_who_was_the_bottleneck(
-    moved: Moved, cores: dict[str, float], busy: dict[str, float], cpu_s: float, who: str
-) -> None:
-    found = bottleneck(load_of(moved, *used(cores, busy), cpu_s=cpu_s), surveyed(same=False), PLACES)
-    assert found["who"] == who, found
-
-
-def test_on_one_machine_the_largest_user_is_named() -> None:
-    parts = used({"transfer": 0.5, "source": 2.5, "target": 0.9}, {"a": 3.9})
-    found = bottleneck(load_of(Moved(1, 12.0), *parts, cpu_s=2), surveyed(same=True), PLACES)
-    assert (found["who"], found["why"]) == ("source", "3.9 of 4 cores are in use; source uses 2.5 of them")
 
 
 # -- the probe -------------------------------------------------------------------------------------------------------

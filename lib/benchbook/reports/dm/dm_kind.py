@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pandas as pd
-from pydantic import Field, StrictBool
+from pydantic import Field
 
 from benchbook import paths, systems
 from benchbook.analysis.beside import in_tables
@@ -115,14 +115,10 @@ class ReplicationParameters(OnSystems):
 
 
 class DmParameters(ReplicationParameters):
-    """For a report that varies them: `worker_counts` and `pool_sizes` replace the published ones.
-
-    `separate_dump_factors` adds the two cells that the report lacks, so that splitting and threads can be told apart.
-    """
+    """For a report that varies them: `worker_counts` and `pool_sizes` replace the published ones."""
 
     worker_counts: list[Count] = Field(default=[])
     pool_sizes: list[Count] = Field(default=[])
-    separate_dump_factors: StrictBool = False
 
 
 def names(published: Published, parameters: ReplicationParameters) -> list[str]:
@@ -139,7 +135,9 @@ def _levels(published: Published, table: PublishedTable, parameters: DmParameter
     if table.id in SYNC:
         return _sync_levels(published, table, parameters)
     if table.id == "dump":
-        return _dump_levels(published, table, separate=parameters.separate_dump_factors)
+        split = [str(value) for value in design_values.column(published, table, "table_split")]
+        threads = design_values.numbers(published, table, "dump_threads")
+        return [{"table_split": a, "dump_threads": b} for a, b in zip(split, threads, strict=True)]
     if table.id == "load":
         return [{"item": str(item), "pool_size": POOL_SIZE} for item in design_values.column(published, table, "item")]
     if table.id == "load_pool_size":
@@ -148,14 +146,6 @@ def _levels(published: Published, table: PublishedTable, parameters: DmParameter
     pool = design_values.of_table(published, table, "pool_size")
     sizes = design_values.numbers(published, table, "statement_size", most=1_000_000_000)
     return [{"statement_size": n, "pool_size": pool} for n in sizes]
-
-
-def _dump_levels(published: Published, table: PublishedTable, *, separate: bool) -> list[Levels]:
-    """As printed, both settings change at once; `separate` crosses them."""
-    split = [str(value) for value in design_values.column(published, table, "table_split")]
-    threads = design_values.numbers(published, table, "dump_threads")
-    pairs = [(a, b) for a in split for b in threads] if separate else list(zip(split, threads, strict=True))
-    return [{"table_split": a, "dump_threads": b} for a, b in pairs]
 
 
 def _sync_levels(published: Published, table: PublishedTable, parameters: DmParameters) -> list[Levels]:

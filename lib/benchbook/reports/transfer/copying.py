@@ -29,7 +29,7 @@ from benchbook.reports.driving import Standstill
 from benchbook.reports.transfer import engines
 from benchbook.reports.transfer.client_python import DATABASE, longest_s, prove_copy, python, python_path, tool
 from benchbook.reports.transfer.engines import Engine, Moved
-from benchbook.reports.transfer.transfer_summary import CopyRun, bottleneck, rate_series, summarise, unsure
+from benchbook.reports.transfer.transfer_summary import CopyRun, rate_series, summarise, unsure
 from benchbook.systems import mongo
 from benchbook.systems.health import Living, blaming
 from benchbook.systems.mongo import MongoServer, OwnServer
@@ -124,7 +124,6 @@ class Transfer:
             proof={
                 **proof,
                 **watched.proof,
-                "bottleneck": bottleneck(load, self._surveyed, self._places()),
                 "said": moved.about,
                 "unsure": unsure(load),
             },

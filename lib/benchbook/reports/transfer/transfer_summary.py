@@ -1,4 +1,4 @@
-"""What a transfer came to: rate, CPU, memory, ten-second averages, and whether it or a server was the bottleneck.
+"""What a transfer came to: rate, CPU, memory, ten-second averages.
 
 All of it is over the seconds of copying, from the engine's first reader to the count that completes: some engines
 prepare for as long as they copy, and idle for twice as long afterwards.
@@ -12,18 +12,14 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from benchbook.analysis import cpu_use
-from benchbook.analysis.cpu_use import FULL
 from benchbook.campaign.record import Quantity
 from benchbook.hosts.agent import Ended
-from benchbook.hosts.host_models import Survey
 from benchbook.probes import samples
 from benchbook.probes.probe_file import DOCUMENTS
 from benchbook.reports.transfer.engines import Moved
 
 MEGABYTE = 1e6
 WINDOW_S = 10.0
-LABELS = ("transfer", "source", "target")
 # A rate whose seconds may be so much fewer is not known.
 UNSURE = 0.1
 # No copy is shorter; what begins and ends within it is of one moment.
@@ -186,38 +182,3 @@ def ten_seconds(frame: pd.DataFrame, begin: float) -> pd.DataFrame:
 
 def _rows(frame: pd.DataFrame, host: str, metric: str, unit: str) -> pd.DataFrame:
     return frame.assign(host=host, source="transfer", metric=metric, unit=unit)[samples.COLUMNS]
-
-
-def bottleneck(load: CopyRun, surveyed: Survey, places: dict[str, str]) -> dict[str, object]:
-    """`who` (transfer, source, target, servers, others) limited the transfer, `why` in words, and cores in use by each.
-
-    A machine whose cores are all in use is the limit through whoever uses most of it. Else a transfer whose processes
-    are all busy is. Else it waits: for the target if its cache was full, for the source if it was not.
-    """
-    cores = {label: load.cores(label) for label in LABELS if label in places}
-    for host, busy in _busy(load).items():
-        there = [label for label, name in places.items() if surveyed.machine_of(host) == surveyed.machine_of(name)]
-        total = float(surveyed.hosts[host].cores) if host in surveyed.hosts else 0.0
-        if total and busy >= FULL * total:
-            who = max(there, key=lambda label: cores[label])
-            who = "others" if sum(cores[label] for label in there) < busy / 2 else who
-            share = (
-                f"{who} uses {cores[who]:.1f} of them" if who in cores else "most by programs that are no part of this"
-            )
-            return {"who": who, "why": f"{busy:.1f} of {total:g} cores are in use; {share}", "cores": cores}
-    return {**_waiting(load.moved, cores), "cores": cores}
-
-
-def _waiting(moved: Moved, cores: dict[str, float]) -> dict[str, str]:
-    if moved.processes and cores["transfer"] >= FULL * moved.processes:
-        return {"who": "transfer", "why": f"its {moved.processes} processes use {cores['transfer']:.1f} cores"}
-    if moved.cache_full is None:
-        return {"who": "servers", "why": "cores are idle: the transfer waits for answers"}
-    who = "target" if moved.cache_full >= FULL else "source"
-    return {"who": who, "why": f"cores are idle; the cache was filled to {moved.cache_full:.0%} at most"}
-
-
-def _busy(load: CopyRun) -> dict[str, float]:
-    """Return cores in use while copying, by host that has a probe of its machine."""
-    used = cpu_use.over_time(load.series).rename(columns={"busy": "value"})
-    return {str(host): overlapping_mean(each, load.begin, load.end) for host, each in used.groupby("host")}
