@@ -69,7 +69,7 @@ class Side:
         campaign, plan = self.campaign, self.campaign.plan
         if max(trial.repetition for trial in plan.trials) < number:
             cells = list({trial.cell.key: trial.cell for trial in plan.trials}.values())
-            campaign.extend(design.another_block(plan.trials, cells, seed=plan.seed, asked=plan.asked), claims=[])
+            campaign.extend(design.another_block(plan.trials, cells, seed=plan.seed, asked=plan.asked))
         if _next_round(campaign) > number:
             return
         request = self.request

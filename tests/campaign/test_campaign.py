@@ -182,8 +182,8 @@ def test_what_another_notebook_added_to_the_plan_counts_and_stays(home: Home) ->
     elsewhere = Campaign(here.folder)
     run(elsewhere, InMemory())
     assert (len(here.records()), here.missing()) == (8, [])
-    for holder, claim, trials in ((elsewhere, "c1", 9), (here, "c2", 10)):
-        holder.extend(another_block(holder.trials, CELLS[:1], seed=1, asked=ASKED), [claim])
+    for holder, trials in ((elsewhere, 9), (here, 10)):
+        holder.extend(another_block(holder.trials, CELLS[:1], seed=1, asked=ASKED))
         run(holder, InMemory())
         assert [len(each.records()) for each in (here, elsewhere, Campaign(here.folder))] == [trials] * 3
     assert [trial.repetition for trial in here.trials[8:]] == [3, 4]

@@ -65,14 +65,6 @@ class Block(BaseModel):
     claims: list[str]
 
 
-class AddedBlock(BaseModel):
-    """A repetition that was added to a plan, and the claims that it was to decide."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    repetition: int
-    claims: list[str]
-
-
 class ClaimForecast(BaseModel):
     """What hosts can say of a claim whatever comes out, and why no more; what would let them say it all.
 
@@ -130,7 +122,6 @@ class Plan(OpenModel):
     made: str = ""
     trials: list[Trial]
     planned: int | None = None
-    added: list[AddedBlock] = []
     ahead: list[Block] = []
     forecast: RunForecast | None = None
     planned_from: PlannedFrom | None = None
@@ -147,32 +138,22 @@ class Plan(OpenModel):
             return 1.0
         return SPENT * (1 - SPENT) ** (len(self.looks_after) - 1) / len(self.looks_after[-1])
 
-    def with_more(self, trials: Sequence[Trial], claims: Sequence[str], ahead: Sequence[Block]) -> Plan:
-        """Return the plan with a block of trials, added for these claims, after its own; `planned` stays as it was."""
+    def with_more(self, trials: Sequence[Trial], ahead: Sequence[Block]) -> Plan:
+        """Return the plan with a block of trials added after its own; `planned` stays as it was."""
         planned = len(self.trials) if self.planned is None else self.planned
-        block = AddedBlock(repetition=trials[0].repetition, claims=list(claims))
         # Dumped and read anew: a copy would be written with the keys that it had before.
-        more = {
-            "planned": planned,
-            "trials": [*self.trials, *trials],
-            "added": [*self.added, block],
-            "ahead": list(ahead),
-        }
+        more = {"planned": planned, "trials": [*self.trials, *trials], "ahead": list(ahead)}
         return Plan.model_validate({**self.model_dump(), **more})
 
 
 def digest(value: object) -> str:
     """Return a short hash of anything that JSON can say."""
-    return _hash(_canonical(value))
+    return _hash(json.dumps(value, sort_keys=True, default=str))
 
 
 def conditions_of(asked: Asked) -> dict[str, object]:
     """Return what begins another campaign where it differs; which systems run alike is found out, by DNS for one."""
     return {name: value for name, value in asked.items() if name != ALIKE}
-
-
-def _canonical(value: object) -> str:
-    return json.dumps(value, sort_keys=True, default=str)
 
 
 def _hash(text: str) -> str:
@@ -192,12 +173,11 @@ def plan(
     if len(cells) * repetitions > MOST_TRIALS:
         count, fix = len(cells) * repetitions, f"ask for fewer repetitions or levels: at most {MOST_TRIALS:,} trials"
         raise BadInput("the plan has more trials than anybody could run", key="repetitions", value=count, fix=fix)
-    conditions = _canonical(conditions_of(asked))
     shared, trials = _shared(cells), list[Trial]()
     for repetition in range(1, repetitions + 1):
         mine = [cell for cell in cells if repetition <= fewer.get(cell.key, repetitions)] if fewer else cells
         ordered = _by_lot(mine, repetition, seed)
-        trials += [_trial(cell, repetition, len(trials) + i, conditions, shared) for i, cell in enumerate(ordered)]
+        trials += [_trial(cell, repetition, len(trials) + i, asked, shared) for i, cell in enumerate(ordered)]
     if long := next((trial.id for trial in trials if len(trial.id.encode()) > LONGEST_NAME), None):
         what, fix = "no record can be kept under so long a name", "shorten the levels of the published table"
         raise BadInput(what, key="levels", value=long, fix=fix)
@@ -213,9 +193,9 @@ def plan(
 def another_block(trials: Sequence[Trial], cells: Sequence[Cell], *, seed: int, asked: Asked) -> list[Trial]:
     """One more repetition of these cells, in an order by lot, to follow `trials`."""
     repetition, order = max(t.repetition for t in trials) + 1, max(t.order for t in trials) + 1
-    conditions, shared = _canonical(conditions_of(asked)), _shared([*(trial.cell for trial in trials), *cells])
+    shared = _shared([*(trial.cell for trial in trials), *cells])
     mixed = _by_lot(cells, repetition, seed)
-    return [_trial(cell, repetition, order + i, conditions, shared) for i, cell in enumerate(mixed)]
+    return [_trial(cell, repetition, order + i, asked, shared) for i, cell in enumerate(mixed)]
 
 
 def _by_lot(cells: Sequence[Cell], repetition: int, seed: int) -> list[Cell]:
@@ -236,13 +216,11 @@ def _by_lot(cells: Sequence[Cell], repetition: int, seed: int) -> list[Cell]:
 
 def identities(plan: Plan) -> list[str]:
     """Return what the identities of a plan's trials must be, in its order: those that `plan` gives these cells."""
-    conditions = _canonical(conditions_of(plan.asked))
-    return [_identity(trial.cell, trial.repetition, conditions) for trial in plan.trials]
+    return [_identity(trial.cell, trial.repetition, plan.asked) for trial in plan.trials]
 
 
-def _identity(cell: Cell, repetition: int, conditions: str) -> str:
-    # The digest of [cell, repetition, asked], with what all trials share put into text once: `conditions`.
-    return _hash(f"[{_canonical(cell.model_dump())}, {repetition}, {conditions}]")
+def _identity(cell: Cell, repetition: int, asked: Asked) -> str:
+    return digest([cell.model_dump(), repetition, conditions_of(asked)])
 
 
 def _shared(cells: Iterable[Cell]) -> set[str]:
@@ -251,8 +229,8 @@ def _shared(cells: Iterable[Cell]) -> set[str]:
     return {slug for slug, tables in Counter(slug for _, slug in found).items() if tables > 1}
 
 
-def _trial(cell: Cell, repetition: int, order: int, conditions: str, shared: Collection[str]) -> Trial:
-    identity = _identity(cell, repetition, conditions)
+def _trial(cell: Cell, repetition: int, order: int, asked: Asked, shared: Collection[str]) -> Trial:
+    identity = _identity(cell, repetition, asked)
     name = f"{cell.table}-{cell.slug}" if cell.slug in shared else cell.slug
     return Trial(id=f"r{repetition:02d}-{name}", identity=identity, cell=cell, repetition=repetition, order=order)
 

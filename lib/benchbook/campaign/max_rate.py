@@ -330,7 +330,7 @@ def run_search(
         campaign.note(Environment(repetitions_ended=ended))
         if more:
             block = design.another_block(campaign.trials, more, seed=campaign.plan.seed, asked=campaign.asked)
-            campaign.extend(block, [])
+            campaign.extend(block)
         return bool(more)
 
     began = time.time() - campaign.spent_s

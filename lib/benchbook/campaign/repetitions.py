@@ -176,7 +176,7 @@ def run_until_decided(
 ) -> None:
     """Run the plan; then add blocks for the claims that `undecided` names. The campaign keeps why it ended.
 
-    The plan keeps the blocks that were added, and for which claims. `stop` and `tries`: as `run` has them.
+    The plan keeps the blocks that were added. `stop` and `tries`: as `run` has them.
     """
 
     def another() -> bool:
@@ -186,7 +186,7 @@ def run_until_decided(
             return False
         block, *later = ahead
         more = design.another_block(campaign.trials, block.cells, seed=campaign.plan.seed, asked=campaign.asked)
-        campaign.extend(more, block.claims, later)
+        campaign.extend(more, later)
         return True
 
     began = time.time() - campaign.spent_s
@@ -203,7 +203,7 @@ def _ahead(
     if measured >= rule.most_repetitions:
         return Environment(repetitions_ended=f"the profile allows {rule.most_repetitions} repetitions")
     costs = cost(campaign.trials, campaign.records(), campaign.environment().runs)
-    if campaign.plan.added:
+    if campaign.plan.planned is not None:
         return _as_planned(campaign.plan.ahead, rule, costs, left_s)
     if costs.least > left_s:
         # Nothing was looked at before this was known: the one look that is left has the whole error rate.

@@ -138,12 +138,9 @@ class Campaign:
         last = max((int(number) for number in numbers if number.isdecimal()), default=0)
         record.save(beside, done.model_copy(update={"id": f"{done.id}.{last + 1}"}), series, output)
 
-    def extend(self, trials: Sequence[Trial], claims: Sequence[str], ahead: Sequence[Block] = ()) -> None:
-        """Add a block to the plan, for these claims; how many trials were planned at first stays as `planned`.
-
-        `ahead`: the blocks that are to follow it.
-        """
-        _write(self.folder / "plan.json", self.plan.with_more(trials, claims, ahead).model_dump())
+    def extend(self, trials: Sequence[Trial], ahead: Sequence[Block] = ()) -> None:
+        """Add a block to the plan, and those that are to follow it; how many were planned at first stays `planned`."""
+        _write(self.folder / "plan.json", self.plan.with_more(trials, ahead).model_dump())
 
     def keep_forecast(self, made: RunForecast) -> None:
         """Keep with the plan what is known before the first trial."""
