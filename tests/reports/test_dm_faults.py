@@ -88,11 +88,11 @@ def _planned(*tables: str) -> tuple[Faulty, Campaign]:
     said = {"inventory": WHERE, "profile": "tiny", **chosen}
     asked = parameters.check(dm_kind.DmParameters, REPORT, said)
     made = dm_kind.DmKind().experiment(data, asked, profile, inventory)
-    own = {name: getattr(made, name) for name in ("inventory", "profile", "databases", "options", "time_s", "rate")}
+    own = {name: getattr(made, name) for name in ("inventory", "profile", "databases", "generator", "time_s", "rate")}
     # A test that is run again begins a campaign of its own.
     conditions = {**dm_kind.DmKind().asked(data, asked, profile, inventory), "test": time.time_ns()}
     trials = design.plan(dm_kind.DmKind().cells(data, asked), 1, seed=1, asked=conditions)
-    return Faulty(**own, seed=1), store.start_or_continue(REPORT, conditions, trials, seed=1)
+    return Faulty(**own), store.start_or_continue(REPORT, conditions, trials, seed=1)
 
 
 @dataclass
@@ -229,8 +229,8 @@ def test_a_dump_that_hangs_is_a_failed_trial_and_leaves_nothing(dm_home: Home) -
     home = dm_home
     home.write("env/profiles/tiny.yaml", {**PROFILE, "dm": {**SIZE, "stall_s": 2}})
     faulty, run = _planned("load_pool_size")
-    own = {name: getattr(faulty, name) for name in ("inventory", "profile", "databases", "options", "time_s", "rate")}
-    experiment = Locked(**own, seed=1)
+    own = {name: getattr(faulty, name) for name in ("inventory", "profile", "databases", "generator", "time_s", "rate")}
+    experiment = Locked(**own)
     campaign_run.run(run, experiment, lambda progress: None, tries=1)
 
     (failed,) = run.failures()

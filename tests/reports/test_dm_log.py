@@ -108,12 +108,12 @@ def test_a_dump_and_load_is_measured_over_its_own_time_and_not_over_the_waiting_
     hosts = {"client": "c", "dm": "w", "tidb": "t"}
     watched = Watched(samples, {"host@c": 0.01})
     assert load.ended
-    trial = DmOutcome(task, hosts, dump.began - 9, load.ended + 9, watched, {"same": True})
+    trial = DmOutcome(task, hosts, dump.began - 9, load.ended + 9, watched)
     found = trial.full(
         sample_s=0.5, load_bytes=8 * 2**20, progress=[(dump.began, 1.0)], log=log, statements="full 500 4"
     )
     assert (found.started, found.ended) == (dump.began, load.ended)
     assert found.summary["load_mb_s"].value == pytest.approx(8 / (load.seconds or 0))
     assert found.summary["rows_per_statement"].value == 500
-    assert found.proof == {"same": True, "probe_cores": {"host@c": 0.01}}
+    assert found.proof == {"probe_cores": {"host@c": 0.01}}
     assert "secret" not in found.output

@@ -63,7 +63,7 @@ def pipeline(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
 
 
 def fresh(pipeline: Pipeline, *, sync: bool) -> None:
-    pipeline.fresh(sync=sync, check_disk=lambda: None)
+    pipeline.fresh(sync=sync)
 
 
 EMPTIED = ["drop", "drop", "DELETE FROM `dm_meta`.`benchbook_loader_checkpoint`"]

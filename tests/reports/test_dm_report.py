@@ -26,6 +26,7 @@ from benchbook.reports.dm import task as task_module
 from benchbook.reports.dm.dm_kind import DmParameters
 from benchbook.reports.dm.outcome import DmOutcome
 from benchbook.systems.dm_config import Account, Task
+from benchbook.workloads.sysbench import options_of
 
 GA, ALPHA = published.load("dm_1_0_ga"), published.load("dm_1_0_alpha")
 
@@ -77,7 +78,7 @@ def test_the_inventories_have_every_role_once(name: str) -> None:
     report = GA if name == "lab_dm_ga" else ALPHA
     made = dm_kind.DmKind().experiment(report, parameters(inventory=name), load_profile("smoke"), load_inventory(name))
     assert made.databases.tables == (4 if report is GA else 2)
-    assert made.options == {}
+    assert options_of(made.generator.options) == {}
 
 
 @pytest.mark.parametrize(("server", "port"), [("dm-master", 8261), ("dm-worker", 8262)])
@@ -230,7 +231,7 @@ def synced(scraped: pd.DataFrame, updates: list[float]) -> dict[str, float]:
     series = pd.DataFrame(rows, columns=["t", "host", "source", "metric", "value", "unit"])
     account = Account(address="127.0.0.1", port=4000, user="root", password=SecretStr("secret"))
     task, hosts = Task(mode="all", database="d", target=account, folder="/dm"), {"client": "c", "dm": "w", "tidb": "t"}
-    ran = DmOutcome(task, hosts, 10.0, 14.0, Watched(series=pd.concat([series, scraped])), {})
+    ran = DmOutcome(task, hosts, 10.0, 14.0, Watched(series=pd.concat([series, scraped])))
     # It says itself that it took 3.8619 s.
     printed, load = (FIXTURES / "sysbench" / "read_write.txt").read_text(), Ended("exited", 0, None, 9.9, 13.8619)
     summary = ran.sync(command="sysbench", load=load, printed=printed).summary

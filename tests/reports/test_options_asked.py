@@ -51,12 +51,14 @@ def test_of_dtm_s_report(home: Home) -> None:
 
 
 def test_of_dm_s_reports_where_they_have_a_load(home: Home) -> None:
-    trials = DmReplication(INVENTORY, load_profile("tiny"), cast(Any, None), {}, time_s=1, rate=0, seed=1)
+    generator = SimpleNamespace(check_options=refuses)
+    trials = DmReplication(
+        load_inventory(INVENTORY), load_profile("tiny"), cast(Any, None), cast(Any, generator), time_s=1, rate=0
+    )
     pipeline = SimpleNamespace(
         session=SimpleNamespace(reach=silent, tuning={}), client="executor", begin=never, stop=silent, about=dict
     )
-    generator = SimpleNamespace(check_options=refuses)
-    parts: dict[str, Any] = {"pipeline": pipeline, "_pipelines": {"mysql57": pipeline}, "_load_generator": generator}
+    parts: dict[str, Any] = {"pipeline": pipeline, "_pipelines": {"mysql57": pipeline}}
     vars(trials).update(parts)
     with pytest.raises(BadInput, match="oltp_insert: invalid option"):
         trials.begin(block(min(SYNC), {"workload": "oltp_insert", "threads": 1}), silent)

@@ -106,7 +106,7 @@ def what_is_written_is_counted(server: MysqlServer, client: Host) -> None:
     assert {key: counted[key] for key in ("Com_insert", "Com_update", "Com_select", mysql.COMMITS)} == {
         "Com_insert": 1, "Com_update": 1, "Com_select": 1, mysql.COMMITS: 2,
     }  # fmt: skip
-    assert mysql.binlog_bytes(server) == mysql.binlog_position(server).offset > 1000
+    assert mysql.binlog_position(server).offset > 1000
     begun = mysql.begin_binlog_anew(server)
     assert begun == mysql.binlog_position(server)
     assert (begun.file, mysql.counters(client, at)[mysql.COMMITS]) == ("mysql-bin.000001", 0)

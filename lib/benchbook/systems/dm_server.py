@@ -371,10 +371,6 @@ class DM:
         place = quote([f"{self.folder}/{what}"])
         return int(self.worker.run(f"du -sb {place} 2>/dev/null | cut -f1 | grep . || echo 0").stdout)
 
-    def free_bytes(self) -> int:
-        """Free bytes where the worker writes."""
-        return int(self.worker.run(["df", "--output=avail", "-B1", self.worker.root]).stdout.split()[-1])
-
 
 def _account(endpoint: Endpoint, file: str) -> dm_config.Account:
     if not endpoint.password.isascii():

@@ -352,11 +352,6 @@ def begin_binlog_anew(server: MysqlServer) -> BinlogPosition:
     return _end_of(status)
 
 
-def binlog_bytes(server: MysqlServer) -> int:
-    """Return how many bytes its binlog has on disk."""
-    return sum(int(size) for _, size, *_ in query(server.hosts[0], server.endpoints()[0], "SHOW BINARY LOGS"))
-
-
 def _end_of(status: list[tuple[object, ...]]) -> BinlogPosition:
     ((file, offset, *_),) = status
     return BinlogPosition(str(file), int(str(offset)))

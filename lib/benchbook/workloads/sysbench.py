@@ -235,6 +235,7 @@ class Sysbench(PrintedLoad[SysbenchSize]):
     prints_every_s = 1.0
     workloads = SCRIPTS
     known_options = OPTIONS
+    database = "sbtest"
 
     @classmethod
     def size_in(cls, profile: Profile) -> SysbenchSize:
@@ -270,7 +271,7 @@ class Sysbench(PrintedLoad[SysbenchSize]):
 
     @property
     def dataset(self) -> Dataset:
-        return Dataset(self.size.tables, self.size.table_size)
+        return Dataset(self.size.tables, self.size.table_size, self.database)
 
     def prepare(self, session: Session, client: Host, system: System, say: Callable[[str], None]) -> None:
         system.make_database(client, self.dataset.database)

@@ -29,7 +29,7 @@ SCRAPED = ("dm", "tidb")
 
 @dataclass(frozen=True)
 class DmOutcome:
-    """What a trial left: its task, when it was watched, what was seen and proved.
+    """What a trial left: its task, when it was watched, and what was seen.
 
     `hosts` maps "client", "dm" and "tidb" to host names.
     """
@@ -39,7 +39,6 @@ class DmOutcome:
     started: float
     ended: float
     watched: Watched
-    proof: Json
 
     def full(
         self, *, sample_s: float, load_bytes: int, progress: Sequence[tuple[float, float]], log: str, statements: str
@@ -98,7 +97,7 @@ class DmOutcome:
         )
 
     def _measurement(self, *, proof: Json, **found: Any) -> Measurement:
-        known = {**self.proof, **self.watched.proof, **proof}
+        known = {**self.watched.proof, **proof}
         # Its progress and its end are what the driver saw of dm-master's answers.
         return Measurement(client=self.hosts["client"], proof=known, timed_by_driver=True, **found)
 

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 
@@ -30,8 +31,7 @@ from benchbook.systems.mysql import BinlogPosition, MysqlServer, Purpose
 from benchbook.systems.sql import executing, queries
 from benchbook.systems.statements import reading_s
 from benchbook.systems.tidb import TiDB
-from benchbook.workloads import sysbench
-from benchbook.workloads.sysbench_output import check_ended
+from benchbook.workloads.sysbench import Sysbench
 
 UPSTREAM = Purpose(
     binlog="mysql-bin",
@@ -44,13 +44,12 @@ UPSTREAM = Purpose(
 
 @dataclass
 class Pipeline:
-    """The servers of a DM report on the hosts of a session; `program` is sysbench on the client host."""
+    """The servers of a DM report on the hosts of a session; `generator` is found on the client host."""
 
     session: Session
     profile: Profile
     databases: Databases
-    seed: int
-    program: str
+    generator: Sysbench
     upstream: MysqlServer
 
     def __post_init__(self) -> None:
@@ -82,7 +81,7 @@ class Pipeline:
         in_parallel(self.dm.wipe, lambda: self._start_upstream(say), self._start_target)
         self._is_clean = True
 
-    def fresh(self, *, sync: bool, check_disk: Callable[[], None]) -> None:
+    def fresh(self, *, sync: bool) -> None:
         """DM as new: no task, no relay log, no checkpoint, an empty target; the binlog begins with the trial."""
         if not self._is_clean:
             self.clean()
@@ -91,7 +90,7 @@ class Pipeline:
             self._fill_sync()
         mysql.begin_binlog_anew(self.upstream)
         self.dm.start()
-        in_parallel(check_disk, self.dm.ready)
+        self.dm.ready()
 
     def clean(self) -> None:
         """Remove what a trial wrote: at its end, not only when the next begins."""
@@ -156,39 +155,27 @@ class Pipeline:
         )
         return checksum.prove(source, target, database)
 
-    def dataset(self, database: str, rows: int) -> sysbench.Dataset:
-        """Return the tables of one of the upstream's databases."""
-        return sysbench.Dataset(self.databases.tables, rows, database)
+    def filling(self, database: str, rows: int) -> Sysbench:
+        """Return the generator with the tables of one of the upstream's databases."""
+        made = copy(self.generator)
+        made.database = database
+        made.size = made.size.model_copy(update={"tables": self.databases.tables, "table_size": rows})
+        return made
 
     def _start_upstream(self, say: Callable[[str], None]) -> None:
         def fill() -> None:
             pattern = {self.databases.sync_pattern: self.databases.sync_rows}
             for database, rows in (self.databases.kept | pattern).items():
-                say(f"preparing {database}: {self.databases.tables} tables of {rows:,} rows, once for this dataset")
-                self._prepare(database, rows)
+                # Of one that broke off, tables may be there.
+                queries(self.client, self.upstream.endpoints()[0], [f"DROP DATABASE IF EXISTS `{database}`"])
+                self.filling(database, rows).prepare(self.session, self.client, self.upstream, say)
             mysql.begin_binlog_anew(self.upstream)
 
-        _start_from(self.upstream, digest([self.upstream.identity, self.databases, self.seed]), fill)
+        _start_from(self.upstream, digest([self.upstream.identity, self.databases, self.generator.seed]), fill)
 
     def _start_target(self) -> None:
         """Without any database: a TiDB that makes its own tables takes two seconds longer than one that has them."""
         _start_from(self.target, digest([self.target.identity, "empty"]), lambda: None)
-
-    def _prepare(self, database: str, rows: int) -> None:
-        """Fill a database of the upstream anew, and count what is in it."""
-        endpoint, dataset = self.upstream.endpoints()[0], self.dataset(database, rows)
-        queries(self.client, endpoint, [f"DROP DATABASE IF EXISTS `{database}`", f"CREATE DATABASE `{database}`"])
-        threads = self.profile.sysbench.prepare_threads
-        command = sysbench.prepare(self.program, endpoint, dataset, threads=threads, seed=self.seed)
-        with self.session.following(self.client, "prepare", command) as job:
-            ended = job.wait()
-            printed = job.stdout().decode(errors="replace") + job.stderr()
-        check_ended(ended, printed, f"sysbench prepare on {self.client.name}")
-        counts = [f"SELECT COUNT(*) FROM sbtest{table}" for table in range(1, dataset.tables + 1)]
-        found = queries(self.client, endpoint, counts, database=database, timeout_s=reading_s(rows))
-        for table, ((count,),) in enumerate(found, 1):
-            if count != rows:
-                raise SystemFailed(f"after prepare, {database}.sbtest{table} holds {count} rows, not {rows}")
 
 
 def _start_from(system: System, dataset: str, fill: Callable[[], None]) -> None:

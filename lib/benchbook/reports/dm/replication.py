@@ -11,13 +11,11 @@ from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.progress import TPS
-from benchbook.errors import HostUnusable
 from benchbook.hosts.agent import Ended
 from benchbook.hosts.command_line import quote
 from benchbook.hosts.fanout import in_parallel
 from benchbook.hosts.host import blaming_disks
 from benchbook.hosts.host_facts import survey
-from benchbook.hosts.host_models import Json
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
 from benchbook.hosts.tuning import reach_again
@@ -25,20 +23,15 @@ from benchbook.profiles import Profile
 from benchbook.reports.dm import dm_log
 from benchbook.reports.dm.outcome import DmOutcome
 from benchbook.reports.dm.pipeline import UPSTREAM, Pipeline, TaskWatch, observing
-from benchbook.reports.dm.task import LADDER, SYNC, TASK, Databases, task_of
+from benchbook.reports.dm.task import LADDER, SYNC, Databases, task_of
 from benchbook.systems import dm_config, mysql
 from benchbook.systems.dm_server import MASTER, WORKER
-from benchbook.workloads import sysbench
 from benchbook.workloads.base import Load
 from benchbook.workloads.clients import RateReader
 from benchbook.workloads.sysbench import Sysbench
 from benchbook.workloads.sysbench_output import check_ended, rate_in
 
 ROLES = ("client", "mysql", "tidb", MASTER, WORKER)
-# Per row: binlog upstream and its copy in the relay log (five events), and the row's text in a dump.
-BINLOG_ROW_B, DUMP_ROW_B = 620, 300
-# The fastest upstream load seen here is a tenth of this; it only bounds the disk that a sync may need.
-FASTEST_ROWS_S = 100_000
 # Of recorded smoke campaigns: seconds that DM takes to begin a sync, to catch up and to stop, and those of a whole dump
 # and load.
 CATCH_UP_S, FULL_S = 12.0, 20.0
@@ -46,7 +39,7 @@ CATCH_UP_S, FULL_S = 12.0, 20.0
 
 @dataclass
 class DmReplication:
-    """The experiment; `options` are the report's sysbench options, `upstreams` take turns.
+    """The experiment; `generator` drives an upstream, with the report's options; `upstreams` take turns.
 
     `pipeline` is the one that runs, while it runs.
     """
@@ -54,15 +47,13 @@ class DmReplication:
     inventory: Inventory
     profile: Profile
     databases: Databases
-    options: dict[str, str]
+    generator: Sysbench
     time_s: int
     rate: int
-    seed: int
     ladder_rate: int | None = None
     upstreams: Sequence[str] = ("mysql57",)
     pipeline: Pipeline = field(init=False)
     _pipelines: dict[str, Pipeline] = field(init=False)
-    _load_generator: Sysbench = field(init=False)
 
     # -- the campaign's view ------------------------------------------------------------------------------------
 
@@ -75,10 +66,9 @@ class DmReplication:
         with Session(self.inventory, self.hosts()) as session:
             surveyed = survey(session, disk_gb=self.profile.disk_gb, timed_here=True)
             client = session.with_role("client")[0]
-            self._load_generator = Sysbench(self.profile.sysbench, sysbench.option_words(self.options), self.seed)
-            version, program = self._load_generator.find(client), self._load_generator.programs[client.name]
+            version = self.generator.find(client)
             self._pipelines = {
-                name: Pipeline(session, self.profile, self.databases, self.seed, program, upstream)
+                name: Pipeline(session, self.profile, self.databases, self.generator, upstream)
                 for name, upstream in mysql.make(self.upstreams, session, self.profile, UPSTREAM).items()
             }
             for pipeline in self._pipelines.values():
@@ -105,7 +95,7 @@ class DmReplication:
         """Before data are prepared, of the loads upstream. Raise BadInput."""
         for trial in block:
             if trial.cell.table in SYNC:
-                self._load_generator.check_options(self.pipeline.client, str(trial.cell.levels["workload"]))
+                self.generator.check_options(self.pipeline.client, str(trial.cell.levels["workload"]))
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         """One task. Raise TaskPaused with DM's own words, and RowsDiffer when source and target are not the same.
@@ -114,7 +104,7 @@ class DmReplication:
         """
         sync = trial.cell.table in SYNC
         task = self._task(trial)
-        self.pipeline.fresh(sync=sync, check_disk=lambda: self._check_disk(trial))
+        self.pipeline.fresh(sync=sync)
         # Of a target that can write nothing more, DM knows only that its statements are not answered.
         with blaming_disks(self.pipeline.session.hosts.values()):
             measured = (self._sync if sync else self._full)(trial, task, on_rate)
@@ -146,12 +136,10 @@ class DmReplication:
             self.pipeline.dm.start_task(task)
             status = self._watch.until(lambda s: s.stage == "Finished", progress, on_rate)
         ended, count = time.time(), dm_log.count_command(quote([task.dumped_data]))
-        log, statements, wrote = in_parallel(
-            self.pipeline.dm.log,
-            lambda: self.pipeline.dm.worker.run(count, timeout=600).stdout,
-            lambda: self._on_disk(trial, f"dumped_data.{TASK}"),
+        log, statements = in_parallel(
+            self.pipeline.dm.log, lambda: self.pipeline.dm.worker.run(count, timeout=600).stdout
         )
-        return DmOutcome(task, self._names, started, ended, watched, wrote).full(
+        return DmOutcome(task, self._names, started, ended, watched).full(
             sample_s=self.profile.dm.sample_s,
             load_bytes=status.load_bytes or 0,
             progress=progress,
@@ -168,8 +156,7 @@ class DmReplication:
             command, load, printed = self._load(trial, on_rate)
             self._watch.drain()
             ended = time.time()
-        outcome = DmOutcome(task, self._names, started, ended, watched, self._on_disk(trial, "relay_log"))
-        return outcome.sync(command=command, load=load, printed=printed)
+        return DmOutcome(task, self._names, started, ended, watched).sync(command=command, load=load, printed=printed)
 
     @property
     def _names(self) -> dict[str, str]:
@@ -181,10 +168,9 @@ class DmReplication:
 
     def _load(self, trial: Trial, on_rate: Callable[[float, float], None]) -> tuple[str, Ended, str]:
         """Drive the upstream; a task that pauses meanwhile ends the load at once. Return command, end and output."""
-        levels, dataset = trial.cell.levels, self.pipeline.dataset(self.databases.sync, self.databases.sync_rows)
-        load = Load(levels, int(levels["threads"]), self.time_s, self._rate(trial))
-        ends = self.pipeline.upstream.endpoints()
-        command = sysbench.run(self.pipeline.program, ends, dataset, load, self.options)
+        generator = self.pipeline.filling(self.databases.sync, self.databases.sync_rows)
+        load = Load(trial.cell.levels, int(trial.cell.levels["threads"]), self.time_s, self._rate(trial))
+        command = generator.command(self.pipeline.client, self.pipeline.upstream.endpoints(), load)
         reader = RateReader(rate_in, on_rate)
 
         def follow(data: bytes) -> None:
@@ -204,31 +190,3 @@ class DmReplication:
         """Offered upstream, transactions/s; 0 is a closed loop."""
         ladder = trial.cell.table == LADDER and self.ladder_rate is not None
         return (self.ladder_rate or 0) if ladder else self.rate
-
-    # -- disk ---------------------------------------------------------------------------------------------------
-
-    def _on_disk(self, trial: Trial, wrote: str) -> Json:
-        """Return what the trial had on disk: in a folder of DM's, and in the upstream's binlog."""
-        written, logged = in_parallel(
-            lambda: self.pipeline.dm.bytes_in(wrote), lambda: mysql.binlog_bytes(self.pipeline.upstream)
-        )
-        return {"disk_bytes": {wrote: written, "bound": self._disk_bytes(trial), "binlog": logged}}
-
-    def _check_disk(self, trial: Trial) -> None:
-        needed, free = self._disk_bytes(trial), self.pipeline.dm.free_bytes()
-        if free < needed:
-            raise HostUnusable(
-                f"too little disk for dumps and relay log on host {self.pipeline.dm.worker.name}: the trial may need "
-                f"{needed / 1e9:.1f} GB",
-                file=self.inventory.file,
-                key=f"hosts.{self.pipeline.dm.worker.name}.workdir",
-                value=f"{free / 1e9:.1f} GB free",
-                fix="free some, name another folder, or offer a lower rate",
-            )
-
-    def _disk_bytes(self, trial: Trial) -> int:
-        """At most: the dump, and for a sync the relay log of the fastest upstream."""
-        database = self.databases.of(trial.cell.table)
-        dumped = self.databases.rows(database) * self.databases.tables * DUMP_ROW_B
-        per_s = self._rate(trial) * 4 or FASTEST_ROWS_S
-        return dumped + (self.time_s * per_s * BINLOG_ROW_B if trial.cell.table in SYNC else 0)
