@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
@@ -10,7 +11,7 @@ from bson.binary import UuidRepresentation
 from benchbook.errors import BadInput
 from mongo_transfer import catalog
 from mongo_transfer.clients import connect
-from mongo_transfer.settings import MongoEndpoint, Settings, shares
+from mongo_transfer.settings import MongoEndpoint, Settings
 
 A, B = MongoEndpoint("mongodb://127.0.82.1/"), MongoEndpoint("mongodb://127.0.82.2/")
 
@@ -34,45 +35,19 @@ def test_only_mongodb_urls_are_taken(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["source_threads", "target_threads", "cache_bucket_size", "cache_bucket_num", "batch_size"]
+    ("knobs", "said"),
+    [
+        *(
+            ({key: 0}, f"{key.replace('_', '-')}: must be at least 1")
+            for key in ("source_threads", "target_threads", "cache_bucket_size", "cache_bucket_num", "batch_size")
+        ),
+        ({"batch_size": 100_001}, "at most 100000 documents"),
+        ({"databases": "("}, "databases: not a regular expression"),
+    ],
 )
-@pytest.mark.parametrize("value", [0, -1])
-def test_knobs_below_one_are_refused_by_name(key: str, value: int) -> None:
-    with pytest.raises(BadInput, match=f"{key.replace('_', '-')}: must be at least 1"):
-        Settings(A, B, **{key: value})  # type: ignore[arg-type]
-
-
-def test_a_batch_that_no_server_takes_is_refused() -> None:
-    with pytest.raises(BadInput, match="at most 100000 documents"):
-        Settings(A, B, batch_size=100_001)
-
-
-def test_a_wrong_expression_is_refused() -> None:
-    with pytest.raises(BadInput, match="databases: not a regular expression"):
-        Settings(A, B, databases="(")
-
-
-def test_documents_in_flight_are_the_product_of_the_knobs() -> None:
-    settings = Settings(A, B, cache_bucket_size=48, cache_bucket_num=48, batch_size=128)
-    assert settings.documents_in_flight == 48 * 48 * 128 == 294_912
-
-
-def test_no_process_is_without_a_reader_a_writer_and_a_slot() -> None:
-    assert Settings(A, B, processes=8, source_threads=3, target_threads=6).worker_count() == 3
-    assert Settings(A, B, processes=8, source_threads=9, target_threads=6).worker_count() == 6
-    assert Settings(A, B, processes=8, source_threads=9, cache_bucket_size=1, cache_bucket_num=1).worker_count() == 1
-
-
-def test_shares_are_even_and_lose_nothing() -> None:
-    assert shares(15, 2) == [8, 7]
-    assert shares(24, 3) == [8, 8, 8]
-
-
-def test_reading_ahead_stays_within_a_quarter_of_the_readers_slots() -> None:
-    settings = Settings(A, B, batch_size=128)
-    assert settings.read_ahead(readers=2, slots=1024) == 39  # 39 x 128 = 4,992 documents, the most below 5,000
-    assert settings.read_ahead(readers=2, slots=24) == 3
-    assert settings.read_ahead(readers=2, slots=1) == 1
+def test_what_cannot_be_set_is_refused_by_name(knobs: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        Settings(A, B, **knobs)
 
 
 def test_names_are_matched_whole_and_system_collections_left_out() -> None:
