@@ -94,7 +94,8 @@ def test_what_was_stopped_in_mid_load_is_named_and_the_trial_is_run_again(ran: R
     assert f"disturbed: {kept.disturbed[0]}" in ran.stopper.steps
     (counted,) = [r for r in ran.campaign.records() if r.id == trial]
     series = record.load_series(ran.campaign.folder / "trials" / counted.id)
-    assert list(validity.stopped(validity.TrialSamples.of(counted, series))) == []
+    seen = validity.TrialSamples(counted.started, counted.ended, series, counted.summary, counted.proof)
+    assert list(validity.stopped(seen)) == []
     assert counted.summary["total_time_s"].value > 0
 
 

@@ -90,7 +90,9 @@ def test_nothing_is_wrong_with_a_good_load() -> None:
 
 def test_an_older_record_that_knows_of_no_signs_is_not_disturbed() -> None:
     old = [row for row in GOOD if row[3] != "heartbeat.late_s"]
-    assert why(TrialSamples.of(record(), pd.DataFrame(old, columns=COLUMNS))) == []
+    known = record()
+    seen = pd.DataFrame(old, columns=COLUMNS)
+    assert why(TrialSamples(known.started, known.ended, seen, known.summary, known.proof)) == []
 
 
 # -- what stood still -------------------------------------------------------------------------------------------------

@@ -104,7 +104,7 @@ def measure_undisturbed(
 def _try(measure: Callable[[], Measurement]) -> Try:
     with DriverHeartbeat() as driver:
         measured = measure()
-    samples = TrialSamples.of(measured, measured.series)
+    samples = TrialSamples(measured.started, measured.ended, measured.series, measured.summary, measured.proof)
     late = driver_stood_still(samples, driver.stood_s(), timed_here=measured.timed_by_driver)
     kept = replace(measured, proof={**measured.proof, **proof(samples)})
     return Try(kept, samples, [*disturbances(samples), *late])

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
-from typing import Protocol
 
 import pandas as pd
 
@@ -45,22 +44,6 @@ RATES = "rates"
 OUTSIDE = "programs outside of this container"
 _COLUMNS = ["host", "source", "metric", "t", "value"]
 _IDLE = ["cpu.idle", "cpu.iowait"]
-
-
-class Measured(Protocol):
-    """What a measurement and a record have in common; times in seconds since the epoch, by the hosts' clocks."""
-
-    @property
-    def started(self) -> float: ...
-
-    @property
-    def ended(self) -> float: ...
-
-    @property
-    def summary(self) -> Mapping[str, Quantity]: ...
-
-    @property
-    def proof(self) -> Json: ...
 
 
 @dataclass(frozen=True)
@@ -129,17 +112,13 @@ class RateLines:
 
 @dataclass(frozen=True)
 class TrialSamples:
-    """A load from `started` to `ended`: the long table of its samples, its figures, its proof."""
+    """A load from `started` to `ended` (s since the epoch, by its hosts): long table of samples, figures, proof."""
 
     started: float
     ended: float
     series: pd.DataFrame
     summary: Mapping[str, Quantity]
     proof: Json
-
-    @classmethod
-    def of(cls, measured: Measured, series: pd.DataFrame) -> TrialSamples:
-        return cls(measured.started, measured.ended, series, measured.summary, measured.proof)
 
     @property
     def seconds(self) -> float:
