@@ -89,56 +89,52 @@ def test_the_unit_of_a_rate_is_the_experiment_s_word(home: Home) -> None:
     assert all(line.endswith(" 100 MiB/s now, 100 so far") for line in lines), lines
 
 
-def test_a_campaign_is_not_finished_on_another_host_or_system(home: Home) -> None:
+def like(settings: dict[str, Any], **trouble: BaseException) -> InMemory:
+    made = InMemory(**trouble)
+    vars(made).update(settings)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "said"),
+    [
+        ({}, {"cores": 4}, r"db1\.cores: .* begun on another host \(2\) \(got 4\)"),
+        ({}, {"version": "2"}, r"version: .* begun on another system \('1'\)"),
+        (
+            {"facts": {"governor": "performance"}},
+            {"facts": {"governor": "powersave"}},
+            r"db1\.governor: .* on another host \('performance'\) \(got 'powersave'\)",
+        ),
+        (
+            {"loads": "sysbench 1.0.20"},
+            {"loads": "sysbench 1.1.0"},
+            r"load_generator: .* another load generator \('sysbench 1\.0\.20'\)",
+        ),
+        (
+            {"facts": {"memory_bytes": 67_433_664_512}},
+            {"facts": {"memory_bytes": 33_433_664_512}},
+            r"db1\.memory_bytes: .* another host \(67433664512\) \(got 33433664512\)",
+        ),
+        # What the kernel leaves of 64 GB after a reboot is not the same to the byte.
+        ({"facts": {"memory_bytes": 67_433_664_512}}, {"facts": {"memory_bytes": 67_433_648_128}}, ""),
+    ],
+)
+def test_an_interrupted_campaign_runs_what_is_left_where_it_was_begun_and_nowhere_else(
+    home: Home, before: dict[str, Any], now: dict[str, Any], said: str
+) -> None:
     made = begun()
     with pytest.raises(KeyboardInterrupt):
-        run(made, InMemory(**{made.trials[2].id: KeyboardInterrupt()}))
-    other = InMemory()
-    other.cores = 4
-    with pytest.raises(BadInput, match=r"db1\.cores: .* begun on another host \(2\) \(got 4\)"):
-        run(begun(), other)
-    upgraded = InMemory()
-    upgraded.version = "2"
-    with pytest.raises(BadInput, match=r"version: .* begun on another system \('1'\)"):
-        run(begun(), upgraded)
-    assert len(made.records()) == 2
-
-
-def test_a_campaign_is_finished_after_a_reboot_of_its_host(home: Home) -> None:
-    """What the kernel leaves of 64 GB is not the same to the byte; half as much is another host."""
-
-    def with_memory(size: int, **trouble: BaseException) -> InMemory:
-        made = InMemory(**trouble)
-        made.facts = {"memory_bytes": size}
-        return made
-
-    made = begun()
-    with pytest.raises(KeyboardInterrupt):
-        run(made, with_memory(67_433_664_512, **{made.trials[2].id: KeyboardInterrupt()}))
-    with pytest.raises(BadInput, match=r"db1\.memory_bytes: .* another host \(67433664512\) \(got 33433664512\)"):
-        run(begun(), with_memory(33_433_664_512))
-    run(begun(), with_memory(67_433_648_128))
-    assert made.missing() == []
-
-
-def test_a_campaign_is_not_finished_on_a_host_that_is_set_otherwise_or_by_another_generator(home: Home) -> None:
-    def loading(loads: str, **trouble: BaseException) -> InMemory:
-        made = InMemory(**trouble)
-        made.facts, made.loads = {"governor": "performance"}, loads
-        return made
-
-    made = begun()
-    with pytest.raises(KeyboardInterrupt):
-        run(made, loading("sysbench 1.0.20", **{made.trials[2].id: KeyboardInterrupt()}))
-    slower = loading("sysbench 1.0.20")
-    slower.facts = {"governor": "powersave"}
-    with pytest.raises(BadInput, match=r"db1\.governor: .* on another host \('performance'\) \(got 'powersave'\)"):
-        run(begun(), slower)
-    with pytest.raises(BadInput, match=r"load_generator: .* another load generator \('sysbench 1\.0\.20'\)"):
-        run(begun(), loading("sysbench 1.1.0"))
-    assert len(made.records()) == 2
-    run(begun(), loading("sysbench 1.0.20"))
-    assert made.missing() == []
+        run(made, like(before, **{made.trials[2].id: KeyboardInterrupt()}))
+    assert (len(made.records()), made.failures()) == (2, [])
+    kept = {path: path.stat().st_mtime_ns for path in made.folder.glob("trials/*/record.json")}
+    if said:
+        with pytest.raises(BadInput, match=said):
+            run(begun(), like(now))
+        assert len(made.records()) == 2
+    again = like(before if said else now)
+    run(begun(), again)
+    assert again.measured == [trial.id for trial in made.trials[2:]]
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 
 def test_nothing_is_connected_when_nothing_is_missing(home: Home) -> None:
@@ -164,16 +160,6 @@ def test_a_campaign_is_gone_on_with_and_not_its_copy(home: Home) -> None:
     made = begun()
     shutil.copytree(made.folder, made.folder.with_name(f"backup-{made.id}"))
     assert begun().id == made.id
-
-
-def test_an_attempt_takes_the_place_of_no_other(home: Home) -> None:
-    made = begun()
-    trial, failed = made.trials[2].id, made.folder / "failed"
-    for attempt in range(3):
-        if attempt == 2:
-            shutil.rmtree(failed / f"{trial}.1")
-        run(begun(), InMemory(**{trial: WorkloadFailed("it broke")}))
-    assert sorted(path.name for path in failed.iterdir()) == [f"{trial}.2", f"{trial}.3"]
 
 
 def test_what_another_notebook_added_to_the_plan_counts_and_stays(home: Home) -> None:
@@ -243,30 +229,6 @@ def test_the_last_trial_ends_the_run_whatever_was_asked(home: Home) -> None:
     (made.folder / "trials" / made.trials[-1].id).rename(made.folder / "moved")
     campaign_run.run(begun(), InMemory(), lambda _: None, stop=lambda: True)
     assert made.missing() == []
-
-
-def test_interrupted_in_a_trial_only_the_rest_is_run(home: Home) -> None:
-    made = begun()
-    third = made.trials[2].id
-    with pytest.raises(KeyboardInterrupt):
-        run(made, InMemory(**{third: KeyboardInterrupt()}))
-    before = {p: p.stat().st_mtime_ns for p in made.folder.glob("trials/*/record.json")}
-    assert len(before) == 2
-    assert made.failures() == []
-    again = InMemory()
-    run(begun(), again)
-    assert again.measured == [t.id for t in made.trials[2:]]
-    assert {p: p.stat().st_mtime_ns for p in before} == before
-    assert len(made.records()) == 8
-
-
-def test_every_attempt_is_kept_whatever_a_level_is_called(home: Home) -> None:
-    """A word in brackets is a pattern of file names: each attempt took the place of the one before."""
-    cells = [Cell(table="t", system="x", levels={"mix": "[YCSB B]"})]
-    made = campaigns.start_or_continue("r", ASKED, plan(cells, 1, seed=1, asked=ASKED), seed=1)
-    for _ in range(3):
-        run(made, InMemory(**{made.trials[0].id: WorkloadFailed("no")}))
-    assert [one.id for one in made.attempts()] == [f"r01-x-[YCSB B].{number}" for number in (1, 2, 3)]
 
 
 def test_the_time_of_a_run_counts_however_it_ended(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -679,22 +641,20 @@ def test_replay_takes_the_latest_that_has_a_record_or_the_one_that_is_named(home
         campaigns.latest("r", "nowhere")
 
 
-def test_the_series_of_a_trial(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = begun()
-    run(made, InMemory())
-    assert isinstance(made.series(made.trials[0].id), pd.DataFrame)
-    assert Path(made.folder / "trials" / made.trials[0].id / "series.parquet").exists()
-
-
-def test_every_attempt_is_kept_and_the_last_one_is_shown(home: Home) -> None:
-    made = begun()
-    third = made.trials[2].id
+def test_every_attempt_is_kept_whatever_a_level_is_called_and_the_last_one_is_shown(home: Home) -> None:
+    """A word in brackets is a pattern of file names; and as text, attempt 10 comes before attempt 9."""
+    cells = [Cell(table="t", system="x", levels={"mix": "[YCSB B]"})]
+    made = campaigns.start_or_continue("r", ASKED, plan(cells, 1, seed=1, asked=ASKED), seed=1)
     for attempt in range(1, 12):
-        run(begun(), InMemory(**{third: WorkloadFailed(f"attempt {attempt}")}))
-    assert len(list((made.folder / "failed").iterdir())) == 11
+        run(made, InMemory(**{made.trials[0].id: WorkloadFailed(f"attempt {attempt}")}))
+    assert {one.id for one in made.attempts()} == {f"r01-x-[YCSB B].{number}" for number in range(1, 12)}
     (shown,) = made.failures()
     assert shown.failure is not None
     assert shown.failure.message == "attempt 11"
+    # One that was removed leaves its number to nobody.
+    shutil.rmtree(made.folder / "failed" / "r01-x-[YCSB B].1")
+    run(made, InMemory(**{made.trials[0].id: WorkloadFailed("attempt 12")}))
+    assert (made.folder / "failed" / "r01-x-[YCSB B].12").is_dir()
 
 
 def test_what_was_disturbed_stands_nowhere_but_in_its_own_table(home: Home) -> None:

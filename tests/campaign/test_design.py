@@ -78,12 +78,6 @@ def test_some_cells_stand_in_the_first_repetitions_alone_and_the_others_where_th
     assert [t.id for t in trials] == kept, "the same order, without those that are left out"
 
 
-def test_the_same_seed_gives_the_same_plan_and_another_one_another() -> None:
-    assert made() == made()
-    assert [t.id for t in made(seed=2)] != [t.id for t in made()]
-    assert {t.id for t in made(seed=2)} == {t.id for t in made()}
-
-
 def test_the_identity_of_a_trial_is_what_was_asked_for_and_nothing_else() -> None:
     def identities(trials: list[Trial]) -> dict[str, str]:
         return {t.id: t.identity for t in trials}

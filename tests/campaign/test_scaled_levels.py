@@ -88,18 +88,6 @@ def test_records_and_trials_are_read_back_at_the_published_level_that_they_stand
     assert as_published([mine], stored)[0].levels["threads"] == 400
 
 
-def test_without_scaling_nothing_changes() -> None:
-    mine = record(levels={"threads": 100})
-    assert of_plan({"profile": "smoke"}) is None
-    assert as_published([mine], None) == [mine]
-
-
-def test_the_sentence_of_a_scaling_names_each_mapping_once() -> None:
-    levels = {"a": {"threads": {"50": 1}}, "b": {"threads": {"50": 1}}}
-    said = LevelScaling(cores_here=2, cores_published=80, levels=levels).sentence()
-    assert said.count("50 → 1") == 1
-
-
 def test_of_a_scaling_a_page_names_the_tables_that_were_run() -> None:
     levels = {"a": {"threads": {"50": 1}}, "b": {"threads": {"400": 10}}}
     whole = LevelScaling(cores_here=2, cores_published=80, levels=levels)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from in_memory import InMemory
 from kit import Home
-from known_queue import observed, on_simulated, searched, simulated, true_knee
+from known_queue import on_simulated, searched, simulated, true_knee
 from records import record, with_values
 
 from benchbook import plots, published
@@ -140,13 +140,6 @@ def test_nothing_keeps_it_and_nothing_breaks_it() -> None:
     assert always.low * 1.05 >= 1100
 
 
-def test_the_number_of_loads_is_bounded() -> None:
-    rng = np.random.default_rng(1)
-    # Noise far wider than what is asked for: every rate takes six loads.
-    found = searched(lambda rate: OfferedLoad(rate, rate or 1000, 10, 10 * math.exp(rng.normal(0, 0.4))), TEN)
-    assert found.loads <= TEN.most_trials
-
-
 def test_the_bracket_ends_below_what_broke_it() -> None:
     assert bracket({100: "kept", 200: "undecided", 300: "broken", 400: "kept"}) == (100, 300)
     assert bracket({}) == (0, None)
@@ -198,16 +191,6 @@ def test_the_knee_of_simulated_servers_is_found_within_five_percent() -> None:
     assert sum(one.low <= true <= (one.high or 0) for one, true in found) >= 18
 
 
-def test_answers_count_from_when_they_were_due() -> None:
-    """A request a millisecond for 4 s; the server stands still in the third second and then answers all at once."""
-    due = np.arange(0, 4, 0.001)
-    left = np.where((due >= 2) & (due < 3), 3.0, due + 0.0005)
-    load = observed(1000, due, left, 3)
-    # 3,000 are due after the first second, which does not count; 1,000 of them wait up to 1 s, evenly.
-    assert load.p99_ms == pytest.approx(970, abs=3)
-    assert load.achieved == pytest.approx(1000, abs=1)
-
-
 # -- as trials --------------------------------------------------------------------------------------------------------
 
 CELLS = [Cell(table=t, system="x", levels={"workload": t, "threads": n}) for t in ("a", "b") for n in (2, 8)]
@@ -248,22 +231,6 @@ def test_a_search_is_a_campaign_of_its_own_whose_trials_are_recorded(main: Campa
     assert len({record.id for record in found.records()}) == len(found.trials)
     assert (campaigns.recorded("r"), main.records()) == (before, [])
     assert max_rate.latest(main) is not None
-
-
-def test_each_workload_of_a_table_is_searched_by_itself(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One of them was, without a word of the other."""
-    monkeypatch.setitem(KNEES, "both", 400.0)
-    cells = [Cell(table="both", system="x", levels={"workload": w, "threads": n}) for w in "rw" for n in (2, 8)]
-    asked = {"inventory": "lab_test", "profile": "tiny", "rate": 0, "time_s": 2}
-    campaign = campaigns.start_or_continue("r", asked, plan(cells, 1, seed=1, asked=asked), seed=1)
-    found = max_rate.begun(campaign, TEN)
-    max_rate.run_search(found, Steps(), lambda progress: None)
-    done = {one.cell.levels["workload"]: one for one in max_rate.searched(found)}
-    assert sorted(done) == ["r", "w"]
-    assert sum(len(one.loads) for one in done.values()) == len(found.records())
-    for workload, one in done.items():
-        assert one.knee.low <= 400 < (one.knee.high or 0)
-        assert knee_in_words(one).startswith(f"x, both {workload}, 8 threads: 99%")
 
 
 def test_a_search_that_was_interrupted_goes_on_where_it_was(main: Campaign) -> None:

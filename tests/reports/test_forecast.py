@@ -170,7 +170,7 @@ def test_a_budget_goes_to_what_it_decides(home: Home, cores: Any) -> None:
     assert f"most_repetitions: {repetitions + most}, " in made.sources[-1]
     none = forecast(request, budget_s=plan_s)
     assert not any(each.budgeted for each in none.claims)
-    assert none.sources[-1] == forecasts.NO_BUDGET
+    assert none.sources[-1] == forecasts.NONE_ADDED
 
 
 def test_repetitions_that_are_added_share_the_error_rate(home: Home, cores: Any) -> None:
@@ -218,19 +218,21 @@ def test_what_is_planned_already_is_no_gain_of_a_budget(home: Home, cores: Any) 
     assert "rises-point-select" not in chosen, "it has the same cells"
 
 
-def test_a_plan_that_is_longer_than_the_budget_is_said_to_be(home: Home, cores: Any) -> None:
+@pytest.mark.parametrize(
+    ("given", "budget_s", "said"),
+    [
+        ({"levels": "published"}, 60, forecasts.TOO_LONG),
+        # Chances are known of 30 repetitions beside the first two: to 33 nothing is added, however long the budget is.
+        ({"levels": "published", "repetitions": 33}, 24 * 3600, forecasts.NONE_ADDED),
+        # At levels that are full here, repetitions decide nothing.
+        ({}, 3600, forecasts.NONE_ADDED),
+    ],
+)
+def test_why_a_budget_adds_nothing(home: Home, cores: Any, given: dict[str, Any], budget_s: float, said: str) -> None:
     cores(2)
-    request = asked(TIDB, workloads=["oltp_point_select"], levels="published")
-    assert forecast(request, budget_s=60).sources[-1] == forecasts.TOO_LONG
-
-
-def test_no_budget_is_called_too_small_where_the_plan_decides_what_can_be(home: Home, cores: Any) -> None:
-    """Chances are known of 30 repetitions beside the first two: to 33 nothing is added, however long the budget is."""
-    cores(2)
-    request = asked(TIDB, workloads=["oltp_point_select"], repetitions=33, levels="published")
-    made = forecast(request, budget_s=24 * 3600)
+    made = forecast(asked(TIDB, workloads=["oltp_point_select"], **given), budget_s=budget_s)
     assert not any(each.budgeted for each in made.claims)
-    assert made.sources[-1] == forecasts.AS_PLANNED
+    assert made.sources[-1] == said
 
 
 def test_a_spread_goes_by_the_load_and_not_by_the_trial(home: Home, cores: Any) -> None:
@@ -239,13 +241,6 @@ def test_a_spread_goes_by_the_load_and_not_by_the_trial(home: Home, cores: Any) 
     request = asked("dm_1_0_alpha", profile="lab")
     assert request.profile.dm.time_s == 10
     assert any("varied by 15% from one repetition" in source for source in forecast(request).sources)
-
-
-def test_no_budget_is_called_too_small_where_repetitions_decide_nothing(home: Home, cores: Any) -> None:
-    cores(2)
-    made = forecast(asked(TIDB, workloads=["oltp_point_select"]), budget_s=3600)
-    assert made.sources[-1] == forecasts.NOT_BY_TIME
-    assert not any("published figures came out" in source for source in made.sources)
 
 
 def test_what_came_out_stands_beside_it() -> None:

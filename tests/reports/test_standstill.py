@@ -38,12 +38,6 @@ def test_it_ends_when_neither_what_is_seen_nor_what_is_weighed_changes() -> None
     assert clock.now == 20  # weighed at 10 s, and the same at 20 s
 
 
-def test_what_is_seen_to_move_is_never_weighed() -> None:
-    weighed: list[int] = []
-    _seen_until(Clock(), lambda: weighed.append(1) or 0, lambda now: now // 9, 1000)
-    assert weighed == []
-
-
 def test_a_dump_that_tells_nothing_but_grows_may_take_as_long_as_it_likes() -> None:
     clock = Clock()
     _seen_until(clock, lambda: int(clock.now), lambda _: "unit Dump", 1000)
@@ -133,24 +127,6 @@ def test_a_transfer_that_tells_nothing_may_take_as_long_as_its_target_grows() ->
 
 
 REAL = TESTS / "transfer" / "ddt_logs"
-
-
-def test_ddt_whose_source_was_killed_while_it_splits_ends_by_its_real_log() -> None:
-    clock, job = Clock(), Told()
-    watch = CopyWatch(_engine(Ddt), cast(Job, job), [], 30, lambda: 0, clock, documents=3000)
-    told = (REAL / "source-killed-hangs.log").read_text()
-    count = next(line for line in told.splitlines() if "number of bars written:0" in line)
-
-    def loop() -> None:
-        job.files["stdout"] = told
-        while clock.now < 1000:
-            watch()
-            clock.now += 10
-            job.files["stdout"] += f"{count}\n"
-
-    with pytest.raises(WorkloadFailed, match=r"^the transfer by ddt has not moved for 30 s: 0 documents$"):
-        loop()
-    assert clock.now == 60
 
 
 @pytest.mark.parametrize(("documents", "end"), [(60_000, 600), (70_000, 60)])

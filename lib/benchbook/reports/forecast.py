@@ -10,7 +10,7 @@ busy cores take the place of the bound, its figures and spreads that of the prio
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -43,10 +43,8 @@ from benchbook.reports.planning import Design, RunRequest
 SPREAD_SHORT, SPREAD_LONG, LONG_S = 0.15, 0.05, 30.0
 # Seconds of wall time beside the loads, medians of the same campaigns: before the first trial, per block, per trial.
 PREPARE_S, BLOCK_S, BESIDE_S = 30.0, 5.0, 4.0
-NO_BUDGET = "The budget is too small to decide any claim."
 TOO_LONG = "The plan alone takes longer than the budget: name fewer workloads or levels, or shorter loads."
-AS_PLANNED = f"No budget helps: the plan decides what {2 + MOST_AHEAD} repetitions, as far as is looked ahead, would."
-NOT_BY_TIME = "No budget helps: repetitions decide none of these claims, for the reasons given."
+NONE_ADDED = "No repetition that fits into the budget is likely to decide a claim that the plan leaves open."
 
 
 @dataclass(frozen=True)
@@ -99,7 +97,7 @@ def forecast(
     if budget_s is not None:
         claims = _budgeted(claims, open_claims, costs, budget_s - wall_s)
         most = max((claim.budgeted or 0 for claim in claims), default=0)
-        sources.append(_rule(trials, most, budget_s) if most else _why_none(open_claims.values(), wall_s > budget_s))
+        sources.append(_rule(trials, most, budget_s) if most else TOO_LONG if wall_s > budget_s else NONE_ADDED)
     return RunForecast(claims=claims, wall_s=wall_s, sources=sources)
 
 
@@ -286,15 +284,6 @@ def _rule(trials: Sequence[Trial], most: int, budget_s: float) -> str:
         f"The plan has {planned} repetitions. With `{rule}` in the profile, the run adds those of the last column to "
         "the claims that are still open then."
     )
-
-
-def _why_none(open_claims: Collection[OpenClaim], too_long: bool) -> str:
-    """Return why a budget adds no repetition to the plan, which alone may take `too_long`."""
-    if not open_claims:
-        return NOT_BY_TIME
-    if too_long:
-        return TOO_LONG
-    return NO_BUDGET if any(_useful(claim.chances) for claim in open_claims) else AS_PLANNED
 
 
 def _sources(found: Design, last: _Recorded | None, spread: float | None, budget_s: float | None) -> list[str]:
