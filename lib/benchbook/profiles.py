@@ -101,7 +101,7 @@ class Profile(Strict):
 
     `levels`: the published ones are run, or, where a kind of report has levels that go with cores (threads), those
     scaled to the cores here. `rehearse_s`: where data is restored and a hypervisor takes free memory, a system is first
-    loaded for so long at most, before anything is measured (reports/load/load_trials.py). `repeat` adds repetitions
+    loaded for so long, before anything is measured (reports/load/load_trials.py). `repeat` adds repetitions
     where they can decide a claim; cells that decide none are measured `repetitions_unjudged` times at most (0: as
     others).
     `tries`: a trial from whose hosts others took CPU is measured at most so often; where that lasts the first one

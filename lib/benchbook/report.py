@@ -72,20 +72,6 @@ class Report(Recorded):
 
     # -- before the run -----------------------------------------------------------------------------------------
 
-    def published_tables(self) -> HTML:
-        """Return every published table, as printed."""
-        return show.published(self.published)
-
-    def audit(self) -> HTML:
-        """Return what contradicts itself in the published report, with the arithmetic, and how many checks passed."""
-        return show.audit(audit(self.published))
-
-    def topology(self) -> HTML:
-        """Published hosts, and the hosts that stand for them here."""
-        then = self.parameters.replay
-        here = show_differences.recorded_hosts(self.campaign) if then else show_differences.hosts_here(self.inventory)
-        return show.stack([show_differences.published_hosts(self.published), here])
-
     def plan(self) -> HTML:
         """Make the plan, or find the campaign that was asked for the same; shown as counts per table.
 
@@ -165,13 +151,15 @@ class Report(Recorded):
 
     def provenance(self) -> HTML:
         """What was published, what its audit finds, the hosts, the plan, the forecast, and what the loads took."""
+        then = self.parameters.replay
+        here = show_differences.recorded_hosts(self.campaign) if then else show_differences.hosts_here(self.inventory)
         parts = {
-            "What was published": self.published_tables(),
-            "What the audit finds": self.audit(),
-            "Where it ran": self.topology(),
+            "What was published": show.published(self.published),
+            "What the audit finds": show.audit(audit(self.published)),
+            "Where it ran": show.stack([show_differences.published_hosts(self.published), here]),
             "The plan": self.plan(),
             "The forecast": self.forecast(),
-            "Machine time": self.machine_time(),
+            "Machine time": show_differences.time_spent(self.published, self.campaign),
         }
         return show.stack([part for title, shown in parts.items() for part in (show.heading(title), shown)])
 
@@ -259,10 +247,6 @@ class Report(Recorded):
             self.campaign.scaling,
             most=repeating.most_repetitions if repeating else 0,
         )
-
-    def machine_time(self) -> HTML:
-        """Return what the load took, per table and against the published durations, and why it ended when it did."""
-        return show_differences.time_spent(self.published, self.campaign)
 
     def failures(self) -> HTML:
         """Trials without a record, and why, and measurements that do not count; one sentence when there is none."""

@@ -17,9 +17,8 @@ from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.max_rate import RATE, Slo
 from benchbook.errors import TrialFailed
 from benchbook.hosts.agent import Command
-from benchbook.hosts.fanout import on_each
 from benchbook.hosts.host import Host
-from benchbook.hosts.host_facts import gather, survey
+from benchbook.hosts.host_facts import survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
 from benchbook.hosts.tuning import reach_again
@@ -29,38 +28,8 @@ from benchbook.reports.starting_state import StartingState
 from benchbook.systems.base import CONNECTIONS, System
 from benchbook.workloads.base import LoadGenerator
 
-# How long one load lasts, how much less memory is left after one while they still take it up, and how many loads in a
-# row must take less.
-LOAD_S, TAKEN_B, STEADY_LOADS = 2, 64 << 20, 2
-
-
-def rehearse(driver: Driver, block: Sequence[Trial], system_for: Callable[[Trial], System], most_s: float) -> None:
-    """Run a block's loads in turn until its servers' hosts keep their free memory, `most_s` s at most.
-
-    Memory that a virtual machine uses for the first time comes page by page from its host: 15 to 20 us each, where
-    memory that it has used before takes 4 (two virtual cores, Linux 6.18). TiDB took up 3 GB within 15 s of load, and
-    did half to two thirds meanwhile of what it did later. The machine has it from then on, and the servers of later
-    blocks find it. Where it keeps its memory (hosts/remote/tune.py) there is no need of them.
-
-    `system_for` is asked before each load, and has the load generator take the trial's options. Raise TrialFailed.
-    """
-    system = system_for(block[0])
-    short = replace(driver, time_s=min(driver.time_s, LOAD_S), may_overrun=True)
-    until, steady, left = time.monotonic() + most_s, 0, _available(system)
-    for trial in cycle(block):
-        if steady == STEADY_LOADS or time.monotonic() >= until:
-            return
-        short.warm(system_for(trial), trial.cell.levels)
-        before, left = left, _available(system)
-        takes = any(before[host] - left[host] > TAKEN_B for host in left)
-        steady = 0 if takes else steady + 1
-
-
-def _available(system: System) -> dict[str, int]:
-    """Return bytes that programs could still have, by host."""
-    return on_each("reading free memory", system.hosts, lambda host: gather(host).memory_available_bytes or 0)
-
-
+# How long a load lasts of which nothing is kept: all of a block take their turns.
+LOAD_S = 2
 # A server that has just been started reads and plans everything for the first time. One request of a hundred is all
 # that a p99 takes: what happens only then must not be in it.
 WARM_S = 2
@@ -147,16 +116,27 @@ class LoadTrials:
             limit.check(self._held, file=self.inventory.file)
 
     def _rehearse(self, block: Sequence[Trial], say: Callable[[str], None]) -> bool:
-        """Load a system for the first time, where that helps, is short and can be undone. Return whether it was."""
+        """Run the block's loads in turn for `rehearse_s`, the first time of a system, where that can be undone.
+
+        Memory that a virtual machine uses for the first time comes page by page from its host: 15 to 20 us each, where
+        memory that it has used before takes 4 (two virtual cores, Linux 6.18). TiDB took up 3 GB within 15 s of load,
+        and did half to two thirds meanwhile of what it did later. The machine has it from then on, and the servers of
+        later blocks find it. Where it keeps its memory (hosts/remote/tune.py) there is no need of them.
+        """
         system = self._systems[block[0].cell.system]
         undone = system.can_reset and self.profile.reset == "restore"
         if not (self.profile.rehearse_s and self.generator.timed and undone) or system.name in self._rehearsed:
             return False
         self._rehearsed.add(system.name)
         say(f"loading {system.name} for the first time, of which nothing is kept")
+        short = replace(self._driver, time_s=min(self._driver.time_s, LOAD_S), may_overrun=True)
+        until = time.monotonic() + self.profile.rehearse_s
         # What fails here fails again in a trial of its own, where it is told.
         with suppress(TrialFailed):
-            rehearse(self._driver, block, self._system_for, self.profile.rehearse_s)
+            for trial in cycle(block):
+                if time.monotonic() >= until:
+                    break
+                short.warm(self._system_for(trial), trial.cell.levels)
         return True
 
     def as_restaged(self, about: SystemDescription) -> SystemDescription:
