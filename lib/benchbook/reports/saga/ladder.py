@@ -51,17 +51,6 @@ class InvariantViolated(TrialFailed):
 SETTLE_S = 90.0
 
 
-class Still:
-    """Whether counters stand still from one call to the next; `last` is what was read then."""
-
-    def __init__(self, read: Callable[[], dict[str, int]]) -> None:
-        self._read, self.last = read, read()
-
-    def __call__(self) -> bool:
-        before, self.last = self.last, self._read()
-        return mysql.statements(before) == mysql.statements(self.last)
-
-
 def until(holds: Callable[[], bool], what: str, *, every_s: float = 0.05) -> None:
     """Return once `holds` does. Raise SystemFailed after SETTLE_S."""
     patient = Retrying(
@@ -210,9 +199,8 @@ class SagaLadder:
             before, asked = self._counters(), self._dtm.selects
             ended, text, killed = self._drive(command, on_rate, kill=killing)
             self._settle()
-            still = Still(self._counters)
-            until(still, "DTM's last merged writes", every_s=0.3)
-        counted = mysql.counted_between(before, still.last)
+            after = self._still_counters()
+        counted = mysql.counted_between(before, after)
         counted["Com_select"] -= self._dtm.selects - asked
         measured = self._measurement(trial, command, ended, text, watched.series, counted, killed)
         if not killing:
@@ -315,6 +303,17 @@ class SagaLadder:
 
     def _counters(self) -> dict[str, int]:
         return mysql.counters(self._store.hosts[0], self._store.endpoints()[0])
+
+    def _still_counters(self) -> dict[str, int]:
+        """Return them once DTM's last merged writes are through: they are the same from one look to the next."""
+        seen = [self._counters()]
+
+        def still() -> bool:
+            seen.append(self._counters())
+            return mysql.statements(seen[-2]) == mysql.statements(seen[-1])
+
+        until(still, "DTM's last merged writes", every_s=0.3)
+        return seen[-1]
 
     def _stop_services(self) -> None:
         in_parallel(self._business.servers.stop, self._dtm.servers.stop)
