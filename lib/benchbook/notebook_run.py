@@ -62,6 +62,21 @@ class Executed:
         return self.error == KERNEL_DIED
 
 
+@contextmanager
+def _ipython_in(folder: Path) -> Iterator[None]:
+    """Where the home takes no files, have IPython's below `folder`: it would make temporary ones, and leave them."""
+    usual = Path.home() / ".ipython"
+    writable = os.access(usual if os.access(usual, os.F_OK) else usual.parent, os.W_OK)
+    if writable or "IPYTHONDIR" in os.environ:
+        yield
+        return
+    os.environ["IPYTHONDIR"] = f"{folder}/ipython"
+    try:
+        yield
+    finally:
+        del os.environ["IPYTHONDIR"]
+
+
 def execute(report: str, parameters: Mapping[str, object], console: Console) -> Executed:
     """Execute `notebooks/<report>.ipynb`; the executed copy is kept, failed or not.
 
@@ -124,7 +139,7 @@ def run_cells(notebook: Path, parameters: Mapping[str, object], target: Path) ->
     that cannot be run.
     """
     check_temporary_path()
-    with temporary.locked_folder() as sockets:
+    with temporary.locked_folder() as sockets, _ipython_in(sockets):
         # Sockets of the file system: nobody else on the machine can listen to the kernel, and two runs side by side
         # cannot take each other's port. The kernel is interrupted before it is shut down, and would log that.
         config = {
@@ -133,8 +148,7 @@ def run_cells(notebook: Path, parameters: Mapping[str, object], target: Path) ->
                 "ip": f"{sockets}/kernel",
                 "connection_file": f"{sockets}/kernel.json",
             },
-            # IPython's own folder, too: in a home that takes no files it would make temporary ones, and leave them.
-            "NotebookClient": {"extra_arguments": ["--IPKernelApp.log_level=50", f"--ipython-dir={sockets}/ipython"]},
+            "NotebookClient": {"extra_arguments": ["--IPKernelApp.log_level=50"]},
         }
         try:
             execute_notebook(
