@@ -358,7 +358,7 @@ def test_the_notebook_of_transfers_shows_engines_who_was_busy_and_every_combinat
     engines = page.table("metric", "measured", "low").set_index(["system", "metric"])
     # 10,000 documents in 3.095, 2.967 and 2.108 s: (3,231 + 3,370 + 4,744) / 3 = 3,782.
     assert engines.loc[("mongodump", "qps"), ["measured", "n"]].tolist() == pytest.approx([3782, 3], rel=1e-3)
-    busy = page.table("source_cores").sort_values(["system", "cache_bucket_size"])
+    busy = page.table("transfer_cores").sort_values(["system", "cache_bucket_size"])
     assert busy[["system", "trials"]].to_numpy().tolist() == [["mongodump", 3], ["pymongo", 3], ["pymongo", 3]]
     # (1.0862 + 1.1892 + 1.1297) / 3 cores.
     assert busy["source_cores"].tolist()[0] == 1.135
