@@ -74,7 +74,7 @@ def test_asyncssh_is_told_what_the_inventory_says_and_reads_no_file_of_the_user_
     keys = [str(home.path / ".lab" / "keys" / "client")]
     assert cluster._login(host) == {
         "port": 2222, "known_hosts": str(home.path / ".lab" / "known_hosts"), "config": None, "connect_timeout": 10.0,
-        "client_keys": keys, "passphrase": None,
+        "client_keys": keys,
     }  # fmt: skip
 
 
