@@ -45,9 +45,7 @@ RISES = {"id": "up", "metric": "drift_ms", "over": ["step"], "direction": "incre
 
 def test_a_negative_figure_is_read_with_its_printed_place(tmp_path: Path) -> None:
     write(tmp_path, package(DRIFT), [["1", "-2.50"]])
-    table = load("mine", tmp_path).table("t")
-    assert table.value("drift_ms", step=1) == -2.5
-    assert table.resolution("drift_ms", step=1) == pytest.approx(0.01)
+    assert load("mine", tmp_path).table("t").value("drift_ms", step=1) == -2.5
 
 
 def test_a_trend_over_negative_figures_goes_the_way_that_is_declared(tmp_path: Path) -> None:
@@ -74,7 +72,7 @@ def test_the_sign_of_a_print_is_that_of_the_stored_number(tmp_path: Path, printe
     columns = [*DRIFT, column("drift_ms_printed", "string", "note")]
     write(tmp_path, package(columns), [["1", "-13890", printed]])
     if agrees:
-        assert load("mine", tmp_path).table("t").resolution("drift_ms", step=1) == pytest.approx(10.0)
+        assert load("mine", tmp_path).table("t").value("drift_ms", step=1) == -13890
     else:
         with pytest.raises(BadInput, match="stored and printed number differ"):
             load("mine", tmp_path)

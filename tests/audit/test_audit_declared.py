@@ -244,7 +244,6 @@ def test_interval_arithmetic() -> None:
     assert arithmetic.evaluate("-a * b", known) == pytest.approx((-2.05 * 4.5, -8.0, -1.95 * 3.5))
     assert arithmetic.evaluate("a / z", known) is None
     assert arithmetic.evaluate("a * c", known) is None
-    assert arithmetic.truncated(14.7, 0.1) == pytest.approx((14.7, 14.7, 14.8))
 
 
 def test_spelling_keeps_parentheses() -> None:

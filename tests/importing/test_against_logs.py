@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from test_logs import write
+from click.testing import Result
+from test_logs import LEVELS, write
 from typer.testing import CliRunner
 
 from benchbook import cli
@@ -24,13 +25,17 @@ REPORT = """\
 """
 
 
-def audited(
-    tmp_path: Path, report: str, levels: str = "{workload}/{threads}-{repetition}.txt"
-) -> tuple[int, list[Printed]]:
+def command(tmp_path: Path, report: str, *options: str, levels: str = LEVELS) -> Result:
+    """Run the audit of a report against the logs below tmp_path / "logs", which are written where there are none."""
     (tmp_path / "report.md").write_text(report)
-    logs = write(tmp_path / "logs")
-    words = ["audit", str(tmp_path / "report.md"), "--logs", str(logs), "--levels", levels, "--json"]
-    done = CliRunner().invoke(cli.app, words)
+    if not (tmp_path / "logs").exists():
+        write(tmp_path / "logs")
+    words = ["audit", str(tmp_path / "report.md"), "--logs", str(tmp_path / "logs"), "--levels", levels, *options]
+    return CliRunner().invoke(cli.app, words)
+
+
+def audited(tmp_path: Path, report: str, levels: str = LEVELS) -> tuple[int, list[Printed]]:
+    done = command(tmp_path, report, "--json", levels=levels)
     (one,) = json.loads(done.stdout)
     figures = [Printed(**each) for each in one["figures"]]
     assert (one["given"], one["not_given"]) == (sum(bool(f.given_by) for f in figures), sum(f.wrong for f in figures))
@@ -90,26 +95,20 @@ def test_a_row_may_be_one_of_the_repetitions(tmp_path: Path, heading: str, cells
 
 def test_a_run_that_does_not_print_a_figure_is_none_of_its_runs(tmp_path: Path) -> None:
     """Without the first of 100, 110 and 120 at 4 threads the mean latency is that of 36.36 and 33.33 ms: 34.845."""
-    first = write(tmp_path / "some") / "insert" / "4-1.txt"
+    first = write(tmp_path / "logs") / "insert" / "4-1.txt"
     first.write_text(first.read_text().replace(" avg: ", " gone: "))
-    (tmp_path / "report.md").write_text(REPORT)
-    words = ["audit", str(tmp_path / "report.md"), "--logs", str(tmp_path / "some"), "--json"]
-    done = CliRunner().invoke(cli.app, [*words, "--levels", "{workload}/{threads}-{repetition}.txt"])
-    figures = [Printed(**each) for each in json.loads(done.stdout)[0]["figures"]]
+    _, figures = audited(tmp_path, REPORT)
     (found,) = [one for one in figures if one.row == "Threads 4" and one.column == "Avg latency (ms)"]
     assert (len(found.logs), found.statistics["mean"]) == (2, pytest.approx(34.845))
 
 
 def test_columns_may_be_systems_and_digits_may_be_cut_off(tmp_path: Path) -> None:
     """36.36 is printed as 36.3, which is neither rounded nor wrong."""
-    report = "Average latency in ms\n\n| Threads | one | two |\n|---|---|---|\n| 4 | 40.0 | 36.3 |\n"
     write(tmp_path / "logs" / "one", {4: (100,)})
     write(tmp_path / "logs" / "two", {4: (110,)})
-    (tmp_path / "report.md").write_text(report)
-    words = ["audit", str(tmp_path / "report.md"), "--logs", str(tmp_path / "logs"), "--json"]
-    done = CliRunner().invoke(cli.app, [*words, "--levels", "{system}/{workload}/{threads}-{repetition}.txt"])
-    (found,) = json.loads(done.stdout)
-    assert [(one["column"], one["given_by"]) for one in found["figures"]] == [
+    report = "Average latency in ms\n\n| Threads | one | two |\n|---|---|---|\n| 4 | 40.0 | 36.3 |\n"
+    _, figures = audited(tmp_path, report, f"{{system}}/{LEVELS}")
+    assert [(one.column, one.given_by) for one in figures] == [
         ("one", ["the only run"]),
         ("two", ["the only run (cut off)"]),
     ]
@@ -117,31 +116,19 @@ def test_columns_may_be_systems_and_digits_may_be_cut_off(tmp_path: Path) -> Non
 
 def test_a_column_may_be_a_version_that_its_heading_has_as_its_one_number(tmp_path: Path) -> None:
     """As github.com/felipebrgs1/pgbench_13x18beta prints them: files pgbench_13_std_..., a column PostgreSQL 13."""
-    head = "| Threads | PostgreSQL 13 | PostgreSQL 18 | 13 of 18 |\n|---|---|---|---|\n"
     write(tmp_path / "logs" / "13", {4: (100,)})
     write(tmp_path / "logs" / "18", {4: (110,)})
-    (tmp_path / "report.md").write_text(f"Throughput (TPS), table 18\n\n{head}| 4 | 100 | 111 | 7 |\n")
-    words = ["audit", str(tmp_path / "report.md"), "--logs", str(tmp_path / "logs"), "--json"]
-    done = CliRunner().invoke(cli.app, [*words, "--levels", "{system}/{workload}/{threads}-{repetition}.txt"])
-    (found,) = json.loads(done.stdout)
-    told = {one["column"]: (one["given_by"], one["statistics"], one["why"]) for one in found["figures"]}
+    head = "| Threads | PostgreSQL 13 | PostgreSQL 18 | 13 of 18 |\n|---|---|---|---|\n"
+    report = f"Throughput (TPS), table 18\n\n{head}| 4 | 100 | 111 | 7 |\n"
+    _, figures = audited(tmp_path, report, f"{{system}}/{LEVELS}")
+    told = {one.column: (one.given_by, one.statistics, one.why) for one in figures}
     assert told["PostgreSQL 13"] == (["the only run"], {"the only run": 100.0}, "")
     assert told["PostgreSQL 18"] == ([], {"the only run": 110.0}, "")
     assert told.get("13 of 18", ([], {}, "it"))[2].startswith("it")
 
 
 def test_for_people_a_line_for_each_that_is_not_given(tmp_path: Path) -> None:
-    (tmp_path / "report.md").write_text(REPORT)
-    logs = write(tmp_path / "logs")
-    words = [
-        "audit",
-        str(tmp_path / "report.md"),
-        "--logs",
-        str(logs),
-        "--levels",
-        "{workload}/{threads}-{repetition}.txt",
-    ]
-    said = CliRunner().invoke(cli.app, words).stdout
+    said = command(tmp_path, REPORT).stdout
     assert "3 of 4 figures are what the logs give (mean 2, median 1, best 1, last 1)" in said
     assert "line 6, Threads 8, Avg latency (ms): 39.1 is printed\n      latency_mean_ms of 3 runs: mean 40.07" in said
     assert "no log has Threads 16" in said

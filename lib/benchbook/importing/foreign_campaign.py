@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
 from benchbook import published
 from benchbook.campaign import design, max_rate, record, store
 from benchbook.campaign.design import conditions_of, digest
-from benchbook.campaign.record import Record, RecordBroken
+from benchbook.campaign.record import RecordBroken
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BadInput
 from benchbook.probes.samples import COLUMNS
@@ -38,79 +37,52 @@ def check(folder: Path) -> Campaign:
     Raise BadInput, naming the file, for what does not fit its plan or cannot be read.
     """
     found = Campaign(folder)
-    _check_name(found)
-    if not _check_files(found):
-        raise _refused(folder, "plan.json", "nothing has been recorded in this campaign", found.id)
+    plan, file, named = found.plan, folder / "plan.json", _ID.fullmatch(found.id)
+    if plan.report not in published.known_reports():
+        fix = f"copy data/published/{plan.report} and its notebook first"
+        raise BadInput("of a report that is not here", file=folder.name, key="report", value=plan.report, fix=fix)
+    first = [trial.identity for trial in found.trials[: found.planned]]
+    asked = digest([conditions_of(plan.asked), first])
+    _require(named and asked == named["asked"], file, "the campaign's name is not that of its plan", found.id)
+    _require(_records(found), file, "nothing has been recorded in this campaign", found.id)
     for search in max_rate.of(found):
-        _check_search(search, found)
-        _check_files(search)
+        file = search.folder / "plan.json"
+        _require(digest(search.asked) == search.id, file, "the search's name is not that of its plan", search.id)
+        _require(search.report == found.report, file, "the search of another report", search.report)
+        _records(search)
     return found
 
 
-def _check_name(found: Campaign) -> None:
-    """A campaign's name ends in the hash of what was asked for."""
-    plan, named = found.plan, _ID.fullmatch(found.id)
-    if plan.report not in published.known_reports():
-        fix = f"copy data/published/{plan.report} and its notebook first"
-        raise BadInput("of a report that is not here", file=found.folder.name, key="report", value=plan.report, fix=fix)
-    first = [trial.identity for trial in found.trials[: found.planned]]
-    if named is None or digest([conditions_of(plan.asked), first]) != named["asked"]:
-        raise _refused(found.folder, "plan.json", "the campaign's name is not that of its plan", found.id)
-
-
-def _check_search(search: Campaign, found: Campaign) -> None:
-    """A search is named by the hash of what was asked for, and belongs to the report of its campaign."""
-    if digest(search.asked) != search.id:
-        raise _refused(search.folder, "plan.json", "the search's name is not that of its plan", search.id)
-    if search.report != found.report:
-        raise _refused(search.folder, "plan.json", "the search of another report", search.report)
-
-
-def _check_files(found: Campaign) -> int:
-    """Return how many whole records of its own trials it has."""
-    _check_trials(found)
+def _records(found: Campaign) -> int:
+    """Return how many trials are recorded. Raise BadInput for a trial or a record that is not what was asked for."""
+    for trial, identity in zip(found.trials, design.identities(found.plan), strict=True):
+        problem = "the plan has been changed: a trial is not what it was"
+        _require(trial.identity == identity, found.folder / "plan.json", problem, trial.id)
     identities = {trial.id: trial.identity for trial in found.trials}
     try:
         found.environment()
-        return sum(_check_records(found, name, identities) for name in _FOLDERS)
+        for name, status in _FOLDERS.items():
+            for folder in sorted((found.folder / name).glob("*/")):
+                file, known, series = folder / "record.json", record.load(folder), record.load_series(folder)
+                trial_id = known.id if name == "trials" else known.id.rpartition(".")[0]
+                here = (known.report, known.campaign) == (found.report, found.id)
+                as_planned = identities.get(trial_id) == known.identity
+                columns = set(series.columns)
+                is_series = series.empty or columns == set(COLUMNS)
+                _require(known.id == folder.name, file, "the record of another trial", known.id)
+                _require(here, file, "the record of another campaign", known.campaign)
+                _require(as_planned, file, "not what the plan asks for", known.identity)
+                _require(known.status == status, file, f"a {known.status} record among those in {name}/", known.id)
+                _require(is_series, folder / "series.parquet", "not the columns of a series", columns)
     except RecordBroken as problem:
         # It stands in a folder that nobody knows yet.
         file = str(problem.file).replace(f"{found.folder}/", "")
         said = f"{file}: {problem.problem}"
         raise BadInput(said, file=found.folder.name, key="import", fix="take it from where it is whole") from problem
+    return len(list(found.folder.glob("trials/*/")))
 
 
-def _check_trials(found: Campaign) -> None:
-    """Each trial has the hash of its cell and of what was asked for."""
-    for trial, identity in zip(found.trials, design.identities(found.plan), strict=True):
-        if trial.identity != identity:
-            problem = "the plan has been changed: a trial is not what it was"
-            raise _refused(found.folder, "plan.json", problem, trial.id)
-
-
-def _check_records(found: Campaign, name: str, identities: Mapping[str, str]) -> int:
-    folders = sorted((found.folder / name).glob("*/"))
-    for folder in folders:
-        known = record.load(folder)
-        _check_record(found, folder, known, identities)
-        if known.status != _FOLDERS[name]:
-            raise _refused(folder, "record.json", f"a {known.status} record among those in {name}/", known.id)
-        series = record.load_series(folder)
-        if len(series) and set(series.columns) != set(COLUMNS):
-            raise _refused(folder, "series.parquet", "not the columns of a series", list(series.columns))
-    return len(folders) if name == "trials" else 0
-
-
-def _check_record(found: Campaign, folder: Path, known: Record, identities: Mapping[str, str]) -> None:
-    trial = known.id if folder.parent.name == "trials" else known.id.rpartition(".")[0]
-    if known.id != folder.name:
-        raise _refused(folder, "record.json", "the record of another trial", known.id)
-    if (known.report, known.campaign) != (found.report, found.id):
-        raise _refused(folder, "record.json", "the record of another campaign", known.campaign)
-    if identities.get(trial) != known.identity:
-        raise _refused(folder, "record.json", "not what the plan asks for", known.identity)
-
-
-def _refused(folder: Path, file: str, problem: str, value: object) -> BadInput:
-    where = f"{folder.name}/{file}"
-    return BadInput(problem, file=where, value=value, fix="take the campaign from where it was measured")
+def _require(holds: object, file: Path, problem: str, value: object) -> None:
+    if not holds:
+        where, fix = f"{file.parent.name}/{file.name}", "take the campaign from where it was measured"
+        raise BadInput(problem, file=where, value=value, fix=fix)

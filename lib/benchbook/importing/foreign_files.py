@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -29,11 +29,8 @@ class ForeignFolder(Protocol):
 
     name: str
 
-    def files(self) -> list[str]:
-        """Plain files below it; links are none."""
-
-    def links(self) -> list[str]:
-        """Links below it: nobody follows them, for they may lead anywhere."""
+    def files_and_links(self) -> tuple[list[str], list[str]]:
+        """Plain files below it, and links: nobody follows these, for they may lead anywhere."""
 
     def copy(self, path: str, to: Path) -> None:
         """One file, to a path here whose folder is there."""
@@ -53,26 +50,22 @@ class ForeignCampaign:
         return any(PurePosixPath(path).name == "record.json" for path in self.files)
 
 
-def campaigns_in(folder: ForeignFolder) -> list[ForeignCampaign]:
-    """Return every campaign in it, oldest first. Raise BadInput where there is none."""
-    files = folder.files()
-    plans = [path for path in map(PurePosixPath, files) if path.name == "plan.json"]
-    homes = {plan.parent for plan in plans}
+def campaigns_in(folder: ForeignFolder) -> tuple[list[ForeignCampaign], list[str]]:
+    """Return every campaign in it, oldest first, and the links there. Raise BadInput where there is no campaign."""
+    files, links = folder.files_and_links()
+    homes = {path.parent for path in map(PurePosixPath, files) if path.name == "plan.json"}
+    found = []
     # What a campaign holds in its own folder, a search for the knee, is none of its own.
-    found = [_campaign(folder, home, files) for home in sorted(homes) if homes.isdisjoint(home.parents)]
+    for home in (home for home in homes if homes.isdisjoint(home.parents)):
+        below = "" if home == PurePosixPath(".") else f"{home}/"
+        mine = tuple(path for path in files if path.startswith(below) and _TAKEN.fullmatch(path[len(below) :]))
+        found.append(ForeignCampaign(home.name or folder.name, below, mine))
     if not found:
-        linked = folder.links()
         fix = "name a campaign's folder, data/runs of another checkout, or that checkout itself"
-        if linked:
-            fix = f"name what its links lead to by itself, as links are not followed: {', '.join(linked[:3])}"
+        if links:
+            fix = f"name what its links lead to by itself, as links are not followed: {', '.join(links[:3])}"
         raise BadInput("there is no campaign in it", key="import", value=folder.name, fix=fix)
-    return sorted(found, key=lambda one: one.id)
-
-
-def _campaign(folder: ForeignFolder, home: PurePosixPath, files: Iterable[str]) -> ForeignCampaign:
-    below = "" if home == PurePosixPath(".") else f"{home}/"
-    mine = tuple(path for path in files if path.startswith(below) and _TAKEN.fullmatch(path[len(below) :]))
-    return ForeignCampaign(home.name or folder.name, below, mine)
+    return sorted(found, key=lambda one: (one.id, one.below)), links
 
 
 class FolderHere:
@@ -84,10 +77,8 @@ class FolderHere:
         if not is_there:
             problem, fix = "no such folder", "name a folder, or HOST:PATH with --inventory"
             if path.is_file() and zipfile.is_zipfile(path):
-                problem, fix = (
-                    "a zip file",
-                    "unpack it into a folder of its own (`unzip FILE -d FOLDER`), and name that",
-                )
+                problem = "a zip file"
+                fix = "unpack it into a folder of its own (`unzip FILE -d FOLDER`), and name that"
             elif path.is_file():
                 fix = f"{fix}; what a load generator printed: `benchbook import logs`"
             raise BadInput(problem, key="import", value=str(path), fix=fix)
@@ -95,13 +86,11 @@ class FolderHere:
         self._path = inner if inner.is_dir() else path
         self.name = self._path.resolve().name
 
-    def files(self) -> list[str]:
+    def files_and_links(self) -> tuple[list[str], list[str]]:
         with _reading(self._path):
-            return [path for path, entry in _entries(self._path, "") if entry.is_file(follow_symlinks=False)]
-
-    def links(self) -> list[str]:
-        with _reading(self._path):
-            return [path for path, entry in _entries(self._path, "") if entry.is_symlink()]
+            found = list(_entries(self._path, ""))
+        files = [path for path, entry in found if entry.is_file(follow_symlinks=False)]
+        return files, [path for path, entry in found if entry.is_symlink()]
 
     def copy(self, path: str, to: Path) -> None:
         with _reading(self._path / path, writes=to):
@@ -148,15 +137,11 @@ class FolderOnHost:
     def _is_folder(self, path: str) -> bool:
         return self._host.run(["test", "-d", path], check=False).exited == 0
 
-    def files(self) -> list[str]:
-        return self._found("f")
-
-    def links(self) -> list[str]:
-        return self._found("l")
-
-    def _found(self, kind: str) -> list[str]:
-        words = ["find", "-P", self._path, "-maxdepth", DEEPEST, "-type", kind, "-printf", "%P\\n"]
-        return sorted(self._host.run(words, timeout=600).stdout.splitlines())
+    def files_and_links(self) -> tuple[list[str], list[str]]:
+        words = ["find", "-P", self._path, "-maxdepth", DEEPEST, "-printf", "%y %P\\n"]
+        found = sorted(self._host.run(words, timeout=600).stdout.splitlines())
+        files, links = ([line[2:] for line in found if line.startswith(kind)] for kind in ("f ", "l "))
+        return files, links
 
     def copy(self, path: str, to: Path) -> None:
         self._host.get(f"{self._path}/{path}", to)

@@ -43,13 +43,12 @@ def run(source: str, inventory: str, console: Console) -> int:
     One that is refused keeps no other one from being taken. Raise BadInput where nothing is there to be imported.
     """
     with _opened(source, inventory) as folder:
-        found = campaigns_in(folder)
+        found, links = campaigns_in(folder)
         begun = [one for one in found if one.begun]
         worst = max(_status(folder, one, console) for one in begun or found)
         if begun and len(begun) < len(found):
             unbegun = ", ".join(one_line(one.id) for one in found if not one.begun)
             console.print(f"left out: nothing has been recorded in {unbegun}", markup=False)
-        links = folder.links()
         if links:
             more = f" and {len(links) - _SHOWN} more" if len(links) > _SHOWN else ""
             names = f"{', '.join(map(one_line, links[:_SHOWN]))}{more}"
@@ -130,16 +129,11 @@ def _fetch(folder: ForeignFolder, one: ForeignCampaign, into: Path, console: Con
 def _check_same(partial: Path, target: Path, one: ForeignCampaign) -> None:
     """Raise Clash, naming the first file that differs."""
     names = [path[len(one.below) :] for path in one.files]
+    _, differ, missing = filecmp.cmpfiles(partial, target, names, shallow=False)
     records = (path.relative_to(target) for path in target.rglob("record.json"))
     # One that was not written to its end is none.
     there = {str(path) for path in records if not half_written(path.parent.name)}
-    extra = sorted(there - set(names))
-    differ = [name for name in names if not _alike(partial / name, target / name)]
-    if differ or extra:
+    if others := [*differ, *missing, *sorted(there - set(names))]:
         fix = "remove one of the two (a campaign goes on in one place only), or keep this one"
-        file = target / (differ or extra)[0]
-        raise Clash("a campaign of this name is here, and is another", file=file, key="import", value=one.id, fix=fix)
-
-
-def _alike(one: Path, other: Path) -> bool:
-    return other.is_file() and filecmp.cmp(one, other, shallow=False)
+        file, key = target / others[0], "import"
+        raise Clash("a campaign of this name is here, and is another", file=file, key=key, value=one.id, fix=fix)

@@ -64,11 +64,6 @@ def rounded(value: float, place: float) -> Number:
     return Number(value - place / 2, value, value + place / 2)
 
 
-def truncated(value: float, place: float) -> Number:
-    """Return a number whose further digits were cut off: the true one lies within one last place above."""
-    return Number(value, value, value + place)
-
-
 @lru_cache(maxsize=1024)
 def parse(expression: str) -> ast.expr:
     """The tree of an arithmetic expression, not to be changed. Raise BadInput for anything else: it is from files."""

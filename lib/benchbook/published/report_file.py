@@ -26,7 +26,7 @@ from benchbook.published.declarations import (
     Text,
     Trend,
 )
-from benchbook.user_input import user_file, yaml_file
+from benchbook.user_input import user_file
 from benchbook.user_input.bounds import matching
 from benchbook.user_input.choices import one_of
 from benchbook.user_input.strict_yaml import json_text
@@ -172,10 +172,6 @@ class Report(Strict):
     design: list[TableDesign]
     identities: list[Identity] = []
 
-    def addresses(self) -> set[str]:
-        """Return the addresses of all published hosts."""
-        return {host.address for host in self.hosts if host.address}
-
     def fact(self, id: str) -> TextFact:
         """Return the text fact of this id. Raise BadInput, listing the known ids."""
         one_of(id, [fact.id for fact in self.text_facts], "text fact", problem="unknown text fact", key=self.name)
@@ -269,16 +265,6 @@ def _once(names: Iterable[str], problem: str) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise ValueError(f"{problem} {twice[0]}")
-
-
-def read_report(path: Path) -> Report:
-    """Return the model of a `report.yaml`. Raise BadInput naming the file, the key, the value and the fix."""
-    return yaml_file.load_model(Report, path)
-
-
-def read_package(path: Path) -> PackageMeta:
-    """Return the model of a `datapackage.json`. Raise BadInput naming the file, the key, the value and the fix."""
-    return yaml_file.validate(PackageMeta, package_json(path), path)
 
 
 def package_json(path: Path) -> dict[str, Any]:

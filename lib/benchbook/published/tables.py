@@ -27,7 +27,6 @@ from benchbook.published.reading import (
     check_printed,
     frictionless_check,
     read_rows,
-    resolution,
 )
 from benchbook.published.report_file import (
     PackageMeta,
@@ -36,11 +35,10 @@ from benchbook.published.report_file import (
     Role,
     TableDesign,
     factors_and_pairs,
-    read_package,
-    read_report,
+    package_json,
 )
 from benchbook.published.validity import check_declarations
-from benchbook.user_input import user_file
+from benchbook.user_input import user_file, yaml_file
 from benchbook.user_input.choices import one_of
 
 # A folder's name, and nothing that leads elsewhere.
@@ -112,25 +110,16 @@ class PublishedTable:
 
         Raise BadInput for a metric or level that the table does not have, and if several rows match.
         """
-        row = self._row(metric, levels)
-        cell: Any = None if row is None else self.frame.at[row, metric]
+        one_of(metric, self.metrics, "metric", problem="unknown metric", key=self.id)
+        rows = self.matching(levels)
+        if len(rows) > 1:
+            fix = f"give all of: {', '.join(self.levels)}"
+            raise BadInput("several rows have these levels", key=self.id, value=levels, fix=fix)
+        cell = self.cells[rows[0]][metric] if rows else None
         return None if pd.isna(cell) else float(cell)
-
-    def resolution(self, metric: str, **levels: Scalar) -> float | None:
-        """Return the last printed place of a number, in the metric's unit: 10.0 for "13.89k". None where `value` is."""
-        value, row = self.value(metric, **levels), self._row(metric, levels)
-        return None if value is None else resolution(value, str(self.printed.at[row, metric]))
 
     def _of_role(self, role: Role) -> list[str]:
         return [name for name, field in self.fields.items() if field.role == role]
-
-    def _row(self, metric: str, levels: Mapping[str, Scalar]) -> int | None:
-        one_of(metric, self.metrics, "metric", problem="unknown metric", key=self.id)
-        matching = self.matching(levels)
-        if len(matching) > 1:
-            fix = f"give all of: {', '.join(self.levels)}"
-            raise BadInput("several rows have these levels", key=self.id, value=dict(levels), fix=fix)
-        return matching[0] if matching else None
 
     def matching(self, levels: Mapping[str, Scalar]) -> list[int]:
         """Return the numbers of the rows with these levels, in printed order. Raise BadInput for an unknown level."""
@@ -175,10 +164,11 @@ def load(report: str, root: Path | None = None) -> Published:
     `root` is the folder that holds the reports' folders (default: data/published).
     """
     folder = _folder(report, root)
-    facts = read_report(folder / "report.yaml")
-    package = read_package(folder / "datapackage.json")
+    facts = yaml_file.load_model(Report, folder / "report.yaml")
+    descriptor = folder / "datapackage.json"
+    package = yaml_file.validate(PackageMeta, package_json(descriptor), descriptor)
     _named_alike(report, facts, package, folder)
-    check_package(package, folder / "datapackage.json")
+    check_package(package, descriptor)
     check_declarations(package, facts, folder)
     tables, rows = {}, {}
     for resource in package.resources:
@@ -212,7 +202,7 @@ def _completed(design: TableDesign, tables: Mapping[str, PublishedTable], option
 
 def facts(report: str, root: Path | None = None) -> Report:
     """Return what `report.yaml` says, without its tables. Raise BadInput for a report that does not exist."""
-    return read_report(_folder(report, root) / "report.yaml")
+    return yaml_file.load_model(Report, _folder(report, root) / "report.yaml")
 
 
 def validate(report: str, root: Path | None = None) -> Published:
