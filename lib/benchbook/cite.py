@@ -34,6 +34,8 @@ from benchbook.campaign.scaled_levels import as_published, trials_as_published
 from benchbook.campaign.store import Campaign, whole_records
 from benchbook.documents.numerals import figures
 from benchbook.errors import BadInput, counted
+from benchbook.grouping import grouped
+from benchbook.site.publish import rendered
 from benchbook.user_input import notebook_file, user_file
 from benchbook.user_input.atomic_file import replace_text
 
@@ -45,7 +47,7 @@ _BOUND = re.compile(
 )
 # In Markdown, an example: it is shown as it stands.
 _CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]+`", re.DOTALL | re.MULTILINE)
-_FLAGS = ("to", "interval")
+_OPTIONS = ("to", "interval")
 _SAVE_AGAIN = "save it again in Jupyter"
 
 
@@ -53,6 +55,7 @@ _SAVE_AGAIN = "save it again in Jupyter"
 class Bound:
     """A place of a document: what it is bound to, what is printed there, and where that stands in the text.
 
+    `cell` has the levels, `options` what follows them: `to` and `interval`.
     `part` is the cell of a notebook, from 1 on, of which `line` and `span` are; 0 is the whole of any other file.
     """
 
@@ -63,21 +66,14 @@ class Bound:
     campaign: str
     form: str
     metric: str
-    levels: dict[str, str]
+    cell: dict[str, str]
+    options: dict[str, str]
     printed: str
     span: tuple[int, int]
 
     @property
     def where(self) -> str:
         return f"{self.file}, cell {self.part}, line {self.line}" if self.part else f"{self.file}:{self.line}"
-
-    @property
-    def options(self) -> dict[str, str]:
-        return {name: value for name, value in self.levels.items() if name in _FLAGS}
-
-    @property
-    def cell(self) -> dict[str, str]:
-        return {name: value for name, value in self.levels.items() if name not in _FLAGS}
 
 
 @dataclass(frozen=True)
@@ -117,9 +113,10 @@ def _bound_in(file: Path, part: int, text: str) -> Iterator[Bound]:
         ):
             fix = "write REPORT@CAMPAIGN cell METRIC LEVEL=VALUE ..., or REPORT@CAMPAIGN table METRIC"
             raise BadInput("not a binding", file=f"{file}:{line}", key="bb", value=what, fix=fix)
-        levels = {name: value for name, _, value in (word.partition("=") for word in words[2:])}
+        cell = {name: value for name, _, value in (word.partition("=") for word in words[2:])}
+        options = {name: cell.pop(name) for name in _OPTIONS if name in cell}
         printed, span = match[f"{form}printed"], match.span(f"{form}printed")
-        yield Bound(file, part, line, report, campaign, form + words[0], words[1], levels, printed, span)
+        yield Bound(file, part, line, report, campaign, form + words[0], words[1], cell, options, printed, span)
 
 
 def cited(bound: Bound) -> Cited:
@@ -135,22 +132,23 @@ def cited(bound: Bound) -> Cited:
         line, problem = _table_problem(bound.printed, rows)
         return Cited(replace(bound, line=bound.line + line), text, problem)
     mine = [record for record in records if _fits(record, bound.cell)]
-    others = {(r.table, r.system, *sorted(r.levels.items())) for r in mine}
-    found = trials.over_repetitions(mine, bound.metric) if len(others) == 1 else None
     planned = [t for t in trials_as_published(campaign.trials, campaign.scaling) if _fits(t.cell, bound.cell)]
-    if len(others) > 1:
-        return Cited(bound, bound.printed, f"{len(others)} cells have these levels: add {_apart(mine)}")
-    if not mine:
-        why = "its records are lost" if planned else "the campaign has no such cell"
-        return Cited(bound, bound.printed, f"{bound.printed} is printed, and {why}")
+    cells = {(r.table, r.system, *sorted(r.levels.items())) for r in mine}
+    found = trials.over_repetitions(mine, bound.metric) if len(cells) == 1 else None
     if found is None:
-        return Cited(bound, bound.printed, f"no {bound.metric} was measured: there is {', '.join(mine[0].summary)}")
-    lost = len(planned) - len(mine)
+        problem = (
+            f"{bound.printed} is printed, and {'its records are lost' if planned else 'the campaign has no such cell'}"
+        )
+        if len(cells) > 1:
+            problem = f"{len(cells)} cells have these levels: add {_apart(mine)}"
+        elif mine:
+            problem = f"no {bound.metric} was measured: there is {', '.join(mine[0].summary)}"
+        return Cited(bound, bound.printed, problem)
     text = formatting.with_interval(found) if "interval" in bound.options else _written(found.value, bound.options)
-    problem = _problem(bound, found, text)
-    return Cited(
-        bound, text, f"{problem}; {lost} of its {len(planned)} records are lost" if lost and problem else problem, found
-    )
+    problem, lost = _problem(bound, found, text), len(planned) - len(mine)
+    if problem and lost:
+        problem = f"{problem}; {lost} of its {len(planned)} records are lost"
+    return Cited(bound, text, problem, found)
 
 
 def _folders(bound: Bound) -> list[Path]:
@@ -196,12 +194,8 @@ def _problem(bound: Bound, found: Measured, text: str) -> str:
 
 def table(records: Sequence[Record], metric: str, cell: dict[str, str] | None = None) -> list[list[str]]:
     """Return the cells of a metric as rows of a table, the headings first: levels, mean, 95% interval, repetitions."""
-    parts: dict[tuple[tuple[str, object], ...], list[Record]] = {}
-    for record in records:
-        if metric in record.summary and _fits(record, cell or {}):
-            parts.setdefault((("table", record.table), ("system", record.system), *record.levels.items()), []).append(
-                record
-            )
+    mine = [record for record in records if metric in record.summary and _fits(record, cell or {})]
+    parts = grouped(mine, lambda r: (("table", r.table), ("system", r.system), *r.levels.items()))
     names = dict.fromkeys(name for key in parts for name, _ in key)
     varied = [name for name in names if len({dict(key).get(name) for key in parts}) > 1]
     rows = [[*varied, metric, "low", "high", "n"]]
@@ -265,8 +259,8 @@ def run(files: Sequence[Path], console: Console, *, update: bool, receipt: Path 
     if receipt:
         replace_text(receipt, json.dumps(_receipt(found), indent=1) + "\n")
     if badge:
-        colour = "#b3261e" if left else "#1a7f37"
-        replace_text(badge, _BADGE.format(text=f"{right} of {len(found)} figures measured", colour=colour))
+        said, look = f"{right} of {len(found)} figures measured", "bad" if left else "good"
+        replace_text(badge, rendered("badge.svg.j2", said=said, look=look))
     return 1 if left else 0
 
 
@@ -328,11 +322,3 @@ def _of_campaign(campaign: Campaign) -> dict[str, object]:
         "systems": {name: one.called for name, one in about.systems.items()},
         "circumstances": str(campaign.asked.get(IMPORTED, "recorded")),
     }
-
-
-_BADGE = """\
-<svg xmlns="http://www.w3.org/2000/svg" width="190" height="20" role="img" aria-label="{text}">
-<rect width="190" height="20" rx="3" fill="{colour}"/>
-<text x="95" y="14" fill="#fff" font-family="sans-serif" font-size="11" text-anchor="middle">{text}</text>
-</svg>
-"""
