@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -207,24 +206,3 @@ def test_a_key_of_a_text_fact_that_matches_nothing_is_refused(tmp_path: Path) ->
     assert refused.value.key == "text_facts.said.values.thread"
     write(tmp_path, package(COLUMNS), ROWS, report=facts(text_facts=[{**said, "unchecked": ["thread"]}]))
     refuse_dead(load("mine", tmp_path), tmp_path)
-
-
-# -- consistent by construction, and planted slips -------------------------------------------------------------------
-
-
-def ladder(chance: random.Random) -> list[list[str]]:
-    """A closed loop that obeys the scaling law of N. J. Gunther (2007), with noise of 5%."""
-    one, contention, crosstalk = chance.uniform(50, 5000), chance.uniform(0, 0.2), chance.uniform(0, 0.002)
-    rows, tail = [], chance.uniform(1.5, 5.0)
-    for threads in chance.choice([(1, 2, 4, 8, 16), (8, 16, 32, 64, 128, 256), (50, 100, 200), (10, 100, 1000)]):
-        ideal = one * threads / (1 + contention * (threads - 1) + crosstalk * threads * (threads - 1))
-        tps = round(ideal * chance.uniform(0.95, 1.05), 2)
-        p95 = threads / tps * 1000 * tail * chance.uniform(0.8, 1.2)
-        rows.append([str(threads), f"{tps:.2f}", f"{p95:.2f}"])
-    return rows
-
-
-def test_ladders_that_are_consistent_by_construction_have_no_finding(tmp_path: Path) -> None:
-    chance = random.Random(20)
-    wrong = {seed: ids(one) for seed in range(100) if (one := found(tmp_path, ladder(chance))).findings}
-    assert wrong == {}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import random
 import shutil
 from pathlib import Path
@@ -156,10 +154,3 @@ def test_the_printed_digits_decide_and_not_the_value(tmp_path: Path) -> None:
     (finding,) = audit(load("mine", tmp_path)).findings
     assert finding.arithmetic[0] == "n 2: 10.0 x 6 = 60; printed 62"
     assert "In 1 of 2 rows" in finding.sentence
-
-
-def test_the_packages_of_the_tests_are_what_a_user_writes(tmp_path: Path) -> None:
-    write(tmp_path, package(COLUMNS, **CHECKS), generated(1))
-    described = json.loads((tmp_path / "mine" / "datapackage.json").read_text())
-    with (tmp_path / "mine" / "t.csv").open() as file:
-        assert len(next(csv.reader(file))) == len(described["resources"][0]["schema"]["fields"])

@@ -14,7 +14,6 @@ from bs4 import BeautifulSoup
 from packages import column, facts, package, table, write
 
 from benchbook import cli, paths
-from benchbook.analysis import results
 from benchbook.audit.findings import Audit
 from benchbook.audit.report_audit import audit
 from benchbook.display import show
@@ -254,6 +253,7 @@ def test_spelling_keeps_parentheses() -> None:
 
 # -- bad declarations -------------------------------------------------------------------------------------------------
 
+BUCKETS = {"id": "grid", "metric": "p95_ms", "of": "sysbench", "why": ""}
 BAD = [
     ({"identities": [{**IDENTITY, "left": "qpss"}]}, "t.six: an identity uses an unknown name"),
     ({"identities": [{**IDENTITY, "left": "engine"}]}, "t.six: an identity uses an unknown name, or one that is no"),
@@ -267,6 +267,16 @@ BAD = [
     ({"identities": [{**IDENTITY, "becuase": "x"}]}, "resources.0.identities.0.becuase"),
     ({"identities": [{**IDENTITY, "severity": "bad"}]}, "resources.0.identities.0.severity"),
     ({"identities": [IDENTITY, IDENTITY]}, "t: two checks of one name (got 'six')"),
+    *(({"identities": [{**IDENTITY, "right": right}]}, "t.six: it is no function over rows") for right in
+      ("median(tps)", "sum()", "sum(tps, by=threads)", "sum(tps, threads < 3)", "sum(max(tps))", "sum(tps == 1)")),
+    ({"identities": [{**IDENTITY, "right": "sum(tpss, threads)"}]}, "or one that is no number (got 'tpss')"),
+    ({"identities": [{**IDENTITY, "right": "sum(engine)"}]}, "or one that is no number (got 'engine')"),
+    ({"identities": [{**IDENTITY, "right": "sum(tps, tps)"}]}, "t.six: a function over rows names no level (got 'tps"),
+    ({"identities": [{**IDENTITY, "left": "1", "right": "mean(tps)", "rows": {"threads": 1}}]},
+     "t.six: `rows` has no effect here"),
+    ({"buckets": [{**BUCKETS, "metric": "threads"}]}, "t.grid: a histogram is not of a metric that is a time"),
+    ({"buckets": [{**BUCKETS, "rows": {"x": 1}}]}, "t.grid: buckets are limited to rows by an unknown level"),
+    ({"buckets": [{**BUCKETS, "of": "ab"}]}, "buckets.0.of"),
     ({"constants": [{"id": "c", "expression": "qps / tsp", "tolerance": 0.1, "why": ""}]}, "t.c: an identity uses"),
     ({"constants": [{"id": "c", "expression": "qps", "tolerance": 0, "why": ""}]}, "constants.0.tolerance"),
     ({"trends": [{"id": "u", "metric": "threads", "over": ["threads"], "direction": "increases", "why": ""}]},
@@ -283,8 +293,11 @@ BAD = [
 
 @pytest.mark.parametrize(("declared", "said"), BAD)
 def test_a_bad_declaration_is_one_paragraph(declared: dict[str, Any], said: str, tmp_path: Path) -> None:
+    # What is declared is looked at before any row is read.
+    declared = dict(declared)
+    columns = [*declared.pop("columns", COLUMNS), column("p95_ms", "number", "metric", unit="ms")]
     with pytest.raises(BadInput) as caught:
-        found(tmp_path, **declared)
+        found(tmp_path, columns=columns, **declared)
     assert said in str(caught.value)
     assert "datapackage.json" in str(caught.value)
     assert "Fix: " in str(caught.value)
@@ -296,6 +309,8 @@ def test_a_bad_declaration_about_the_text_names_report_yaml(tmp_path: Path) -> N
         found(tmp_path, report=facts(identities=[{**IDENTITY, "left": "1", "right": "a.b"}]))
     with pytest.raises(BadInput, match=r"report\.yaml: identities\.six: an identity of the text has no rows"):
         found(tmp_path, report=facts(identities=[{**IDENTITY, "left": "1", "right": "1", "rows": {"threads": 1}}]))
+    with pytest.raises(BadInput, match=r"report\.yaml: identities\.six: only a table has rows to go over"):
+        found(tmp_path, report=facts(identities=[{**IDENTITY, "left": "1", "right": "sum(tps)"}]))
 
 
 # -- where it is shown ------------------------------------------------------------------------------------------------
@@ -339,12 +354,6 @@ def test_json_of_the_command_line(command: Callable[..., tuple[int, str]]) -> No
     assert [finding["id"] for finding in one["findings"]] == ["t.six"]
 
 
-def test_an_unknown_report_of_the_command_line(command: Callable[..., tuple[int, str]]) -> None:
-    status, said = command("yours")
-    assert status == 2
-    assert "use one of: mine" in said
-
-
 def test_a_notebook_shows_findings_escaped(tmp_path: Path) -> None:
     check = {**IDENTITY, "why": "<b>6</b> statements"}
     html = show.audit(found(tmp_path, changed(1, 3, "1180"), identities=[check])).data
@@ -363,16 +372,3 @@ def test_a_finding_in_a_notebook_has_its_arithmetic_on_lines_of_their_own(tmp_pa
     assert lines[arithmetic - 1].endswith("6 statements.")
     soup = BeautifulSoup(shown.data, "html.parser")
     assert {piece.parent.name for piece in soup.find_all("small") if piece.parent} == {"div"}
-
-
-def test_findings_go_through_the_results_and_older_results_have_none(tmp_path: Path) -> None:
-    result = found(tmp_path, changed(1, 3, "1180"), identities=[IDENTITY])
-    whole = {"report": "mine", "title": "Mine", "profile": "smoke", "inventory": "lab", "campaign": "c",
-             "started": "2025-06-12T12:00:00Z", "trials": {"planned": 0, "done": 0, "failed": 0}, "audit": [],
-             }  # fmt: skip
-    older = results.parse(whole)
-    assert (older.audit, older.audit_passed) == ([], {})
-    kept = older.model_copy(update={"audit": result.findings, "audit_passed": dict(result.passed)})
-    assert results.read(results.write(kept, tmp_path / "r.json")) == kept
-    with pytest.raises(BadInput, match=r"audit\.0\.kind"):
-        results.parse({**whole, "audit": [{**result.findings[0].model_dump(), "kind": "odd"}]})

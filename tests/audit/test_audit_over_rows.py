@@ -91,9 +91,6 @@ def test_what_does_not_differ_between_rows_is_checked_once(tmp_path: Path) -> No
     (wrong,) = declared(tmp_path, {**average, "left": "text.half"}, text_facts=said)
     assert wrong.arithmetic == ["all rows: 8.5 [mean(tps)]; printed 9.2"]
     assert wrong.sentence.startswith("Over all rows text.half and mean(tps) differ")
-    with pytest.raises(BadInput, match="`rows` has no effect here") as refused:
-        found(tmp_path, {**average, "rows": {"n": 1}}, text_facts=said)
-    assert refused.value.key == "t.average"
 
 
 def test_rounding_is_carried_through() -> None:
@@ -120,37 +117,8 @@ def test_the_figures_that_a_function_takes_are_touched(tmp_path: Path) -> None:
     assert found(tmp_path, only, rows=ROWS[:2]).untouched == ["t.tps (n 2)", "t.total (2 rows)"]
 
 
-BAD = [
-    ("median(tps)", "t.parts: it is no function over rows (got 'median(tps)')"),
-    ("sum()", "t.parts: it is no function over rows"),
-    ("sum(tps, by=host)", "t.parts: it is no function over rows"),
-    ("sum(tps, n < 3)", "t.parts: it is no function over rows"),
-    ("sum(max(tps))", "t.parts: it is no function over rows"),
-    ("sum(tps == 1)", "t.parts: it is no function over rows"),
-    ("sum(tpss, host)", "t.parts: an identity uses an unknown name, or one that is no number (got 'tpss')"),
-    ("sum(part)", "t.parts: an identity uses an unknown name, or one that is no number (got 'part')"),
-    ("sum(tps, tps)", "t.parts: a function over rows names no level (got 'tps')"),
-]
-
-
-@pytest.mark.parametrize(("expression", "said"), BAD)
-def test_a_bad_function_names_file_key_value_and_fix(tmp_path: Path, expression: str, said: str) -> None:
-    with pytest.raises(BadInput) as caught:
-        found(tmp_path, {**PARTS, "right": expression})
-    assert said in str(caught.value)
-    assert "datapackage.json" in str(caught.value)
-    assert caught.value.fix
-
-
 def test_a_condition_that_names_no_row_is_refused_by_check(tmp_path: Path) -> None:
     write(tmp_path, package(COLUMNS, identities=[{**PARTS, "right": "sum(tps, host, part != 'reed')"}]), ROWS)
     with pytest.raises(BadInput, match="no row has part 'reed', which parts names") as refused:
         refuse_dead(load("mine", tmp_path), tmp_path)
     assert refused.value.key == "t.parts"
-
-
-def test_the_text_has_no_rows(tmp_path: Path) -> None:
-    rule = {"id": "rule", "left": "1", "relation": "=", "right": "sum(tps)", "why": "w"}
-    write(tmp_path, package(COLUMNS), ROWS, report=facts(identities=[rule]))
-    with pytest.raises(BadInput, match=r"report\.yaml: identities\.rule: only a table has rows to go over"):
-        load("mine", tmp_path)

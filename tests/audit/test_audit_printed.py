@@ -64,21 +64,6 @@ def test_seconds_and_rows(tmp_path: Path) -> None:
     assert len(audit(load("mine", tmp_path)).findings) == 1
 
 
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"metric": "run"}, "a histogram is not of a metric that is a time"),
-        ({"rows": {"x": 1}}, "buckets are limited to rows by an unknown level"),
-        ({"of": "ab"}, "buckets.0.of"),
-    ],
-)
-def test_bad_buckets_are_refused(tmp_path: Path, changed: dict[str, Any], said: str) -> None:
-    with pytest.raises(BadInput) as caught:
-        latencies(tmp_path, "121.08", **changed)
-    assert said in str(caught.value)
-    assert caught.value.fix
-
-
 # -- computed from printed figures ------------------------------------------------------------------------------------
 
 COLUMNS = [

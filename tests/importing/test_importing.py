@@ -27,6 +27,7 @@ from benchbook.importing.foreign_files import FolderHere
 
 REPLAYS = FIXTURES / "replays"
 TIDB, DTM = "tidb_v7_1_3_sysbench", "dtm_mysql"
+Said = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture(scope="session")
@@ -77,7 +78,7 @@ def elsewhere(tmp_path: Path, home: Home, replays: Path, latest: str) -> Path:
 
 
 @pytest.fixture
-def said() -> Callable[..., tuple[int, str]]:
+def said() -> Said:
     """Imports, and returns exit status and what was said."""
 
     def run(source: object, inventory: str = "") -> tuple[int, str]:
@@ -93,7 +94,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_every_campaign_of_a_checkout_is_taken_and_nothing_but_its_records(
-    elsewhere: Path, replays: Path, latest: str, said: Callable[..., tuple[int, str]]
+    elsewhere: Path, replays: Path, latest: str, said: Said
 ) -> None:
     status, text = said(elsewhere.parents[1])
     assert status == 0, text
@@ -106,9 +107,7 @@ def test_every_campaign_of_a_checkout_is_taken_and_nothing_but_its_records(
     assert not list(paths.runs_dir("").glob(".import/*"))
 
 
-def test_a_failed_attempt_comes_with_its_campaign(
-    elsewhere: Path, latest: str, said: Callable[..., tuple[int, str]]
-) -> None:
+def test_a_failed_attempt_comes_with_its_campaign(elsewhere: Path, latest: str, said: Said) -> None:
     """Its series has no row and no column: a KeyError ended the import of a campaign in which a trial had failed."""
     campaign = Campaign(elsewhere / TIDB / latest)
     done = record.load(min((campaign.folder / "trials").glob("r01-*")))
@@ -120,9 +119,7 @@ def test_a_failed_attempt_comes_with_its_campaign(
     assert attempt.failure == failure
 
 
-def test_one_campaign_by_its_folder_and_the_same_again(
-    elsewhere: Path, latest: str, said: Callable[..., tuple[int, str]]
-) -> None:
+def test_one_campaign_by_its_folder_and_the_same_again(elsewhere: Path, latest: str, said: Said) -> None:
     assert said(elsewhere / TIDB / latest)[0] == 0
     assert [folder.name for folder in recorded()] == [latest]
     before = files(paths.runs_dir(TIDB) / latest)
@@ -131,9 +128,7 @@ def test_one_campaign_by_its_folder_and_the_same_again(
     assert files(paths.runs_dir(TIDB) / latest) == before
 
 
-def test_a_campaign_in_a_folder_of_another_name_gets_its_own_back(
-    elsewhere: Path, latest: str, said: Callable[..., tuple[int, str]]
-) -> None:
+def test_a_campaign_in_a_folder_of_another_name_gets_its_own_back(elsewhere: Path, latest: str, said: Said) -> None:
     """So it comes from an archive: nothing in it says into which folder it is to be unpacked."""
     (elsewhere / TIDB / latest).rename(elsewhere / "unpacked")
     status, text = said(elsewhere / "unpacked")
@@ -143,9 +138,7 @@ def test_a_campaign_in_a_folder_of_another_name_gets_its_own_back(
     assert not list(paths.runs_dir("").glob(".import/*"))
 
 
-def test_a_run_that_measured_nothing_is_left_out_and_no_failure(
-    elsewhere: Path, latest: str, said: Callable[..., tuple[int, str]]
-) -> None:
+def test_a_run_that_measured_nothing_is_left_out_and_no_failure(elsewhere: Path, latest: str, said: Said) -> None:
     begun = elsewhere / TIDB / "20261123T091115497316-0123456789ab"
     begun.mkdir()
     shutil.copy(elsewhere / TIDB / latest / "plan.json", begun)
@@ -156,9 +149,7 @@ def test_a_run_that_measured_nothing_is_left_out_and_no_failure(
     assert said(begun)[0] == 2
 
 
-def test_another_campaign_of_the_same_name_is_refused(
-    elsewhere: Path, latest: str, said: Callable[..., tuple[int, str]]
-) -> None:
+def test_another_campaign_of_the_same_name_is_refused(elsewhere: Path, latest: str, said: Said) -> None:
     said(elsewhere / TIDB / latest)
     here = paths.runs_dir(TIDB) / latest
     output = next(here.glob("trials/*/output.txt"))
@@ -238,9 +229,7 @@ SPOILT: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize("what", SPOILT)
-def test_what_does_not_fit_is_refused_and_leaves_nothing(
-    elsewhere: Path, latest: str, said: Callable[..., tuple[int, str]], what: str
-) -> None:
+def test_what_does_not_fit_is_refused_and_leaves_nothing(elsewhere: Path, latest: str, said: Said, what: str) -> None:
     spoil, problem = SPOILT[what]
     spoil(elsewhere / TIDB / latest)
     shutil.copytree(elsewhere / DTM, elsewhere / TIDB / "more")
@@ -254,9 +243,7 @@ def test_what_does_not_fit_is_refused_and_leaves_nothing(
     assert not list(paths.runs_dir("").glob(".import/*"))
 
 
-def test_a_link_is_not_followed_and_not_passed_over_in_silence(
-    elsewhere: Path, tmp_path: Path, said: Callable[..., tuple[int, str]]
-) -> None:
+def test_a_link_is_not_followed_and_not_passed_over_in_silence(elsewhere: Path, tmp_path: Path, said: Said) -> None:
     moved = (elsewhere / DTM).rename(tmp_path / "big disk")
     (elsewhere / DTM).symlink_to(moved)
     status, text = said(elsewhere)
@@ -269,9 +256,7 @@ def test_a_link_is_not_followed_and_not_passed_over_in_silence(
     assert said(moved)[0] == 0
 
 
-def test_what_was_not_written_to_its_end_makes_no_other_campaign(
-    elsewhere: Path, latest: str, said: Callable[..., tuple[int, str]]
-) -> None:
+def test_what_was_not_written_to_its_end_makes_no_other_campaign(elsewhere: Path, latest: str, said: Said) -> None:
     assert said(elsewhere / TIDB / latest)[0] == 0
     trials = paths.runs_dir(TIDB) / latest / "trials"
     one = sorted(trials.iterdir())[0]
@@ -284,7 +269,7 @@ def test_every_recorded_campaign_fits_its_own_plan(replays: Path) -> None:
         assert foreign_campaign.check(plan.parent).id == plan.parent.name
 
 
-def test_no_folder_no_campaign_and_no_inventory(tmp_path: Path, home: Home, said: Callable[..., Any]) -> None:
+def test_no_folder_no_campaign_and_no_inventory(tmp_path: Path, home: Home, said: Said) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput, match="there is no campaign in it"):
         said(tmp_path / "empty")
@@ -316,7 +301,7 @@ def test_a_file_that_cannot_be_read_is_not_blamed_on_the_disk_here(tmp_path: Pat
 
 @pytest.mark.real
 def test_a_campaign_on_a_host_comes_over_ssh(
-    lab: Inventory, replays: Path, latest: str, tmp_path: Path, said: Callable[..., tuple[int, str]]
+    lab: Inventory, replays: Path, latest: str, tmp_path: Path, said: Said
 ) -> None:
     there = tmp_path / "there" / "data" / "runs" / TIDB
     shutil.copytree(replays / TIDB / latest, there / latest)
