@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from packages import column, facts, package, write
 
-from benchbook.audit.findings import Audit, untouched
+from benchbook.audit.findings import Audit
 from benchbook.audit.report_audit import audit
 from benchbook.audit.unused_checks import refuse_dead
 from benchbook.errors import BadInput
@@ -138,7 +138,7 @@ def test_a_printed_mean_bounds_its_percentiles(tmp_path: Path) -> None:
     assert ids(wrong) == ["t.p99_ms.above.p999_ms", "t.p50_ms.far_above_mean", "t.p99_ms.far_above_mean"]
 
 
-# -- printed digits, near repeats, what no check touches -------------------------------------------------------------
+# -- printed digits, near repeats --------------------------------------------------------------------------------------
 
 
 def test_a_dropped_trailing_zero_is_a_note(tmp_path: Path) -> None:
@@ -168,14 +168,6 @@ def test_two_rows_with_all_figures_alike_but_one(tmp_path: Path) -> None:
     ).findings
     assert (finding.id, finding.severity) == ("t.row1.all_but_d.t.row2", "suspicious")
     assert finding.arithmetic[0] == "d: 10, but 11"
-
-
-def test_figures_that_no_check_touches_are_named(tmp_path: Path) -> None:
-    two = [*COLUMNS[:2], column("cpu", "number", "metric")]
-    one = found(
-        tmp_path, [["8", "10", "3"], ["16", "20", ""]], two, trends=[{**RISES, "metric": "tps", "over": ["threads"]}]
-    )
-    assert untouched(one) == "1 of 3 figures are touched by no check: t.cpu (threads 8)."
 
 
 # -- declarations that check nothing ---------------------------------------------------------------------------------

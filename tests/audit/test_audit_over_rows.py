@@ -112,11 +112,6 @@ def test_a_sum_with_a_part_that_is_not_printed_is_not_checked(tmp_path: Path) ->
     assert found(tmp_path, PARTS, rows=changed(1, 3, "")).passed["identity"] == 2
 
 
-def test_the_figures_that_a_function_takes_are_touched(tmp_path: Path) -> None:
-    only = {"id": "only", "left": "max(tps, part == 'read')", "relation": "<=", "right": "9", "why": "w"}
-    assert found(tmp_path, only, rows=ROWS[:2]).untouched == ["t.tps (n 2)", "t.total (2 rows)"]
-
-
 def test_a_condition_that_names_no_row_is_refused_by_check(tmp_path: Path) -> None:
     write(tmp_path, package(COLUMNS, identities=[{**PARTS, "right": "sum(tps, host, part != 'reed')"}]), ROWS)
     with pytest.raises(BadInput, match="no row has part 'reed', which parts names") as refused:

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-from benchbook.audit.findings import Outcomes, Touched, table_finding, touched
+from benchbook.audit.findings import Outcomes, table_finding
 from benchbook.audit.judgement import cases_of, printed_and_computed, side, state
-from benchbook.audit.rows import Case, Row, of_text, plain, taken, where
+from benchbook.audit.rows import Case, Row, of_text, plain, where
 from benchbook.audit.suggest import other_rounding, suggestions
 from benchbook.documents.findings import Finding, Kind, Passed, Severity, figure
-from benchbook.published.arithmetic import Number, aggregates, bare, evaluate, names, spelled
+from benchbook.published.arithmetic import Number, bare, evaluate, names, spelled
 from benchbook.published.declarations import Identity
 from benchbook.published.report_file import Report
 from benchbook.published.tables import PublishedTable
@@ -40,7 +40,6 @@ def identities(table: PublishedTable, rows: Sequence[Row]) -> Outcomes:
         broken = [row for row, found in states if found == "broken"]
         cut = [row for row, found in states if found == "truncated"]
         yield Passed(kind_of(identity), len(states) - len(broken) - len(cut))
-        yield _touched(identity, [row for row, _ in states], rows)
         if broken:
             whole = broken[0].label == "all rows"
             head = "Over all rows " if whole else f"In {len(broken)} of {len(states)} rows "
@@ -76,17 +75,6 @@ def identities_of_text(report: Report) -> Outcomes:
 def kind_of(identity: Identity) -> Kind:
     """Return the declared kind, or what the relation says."""
     return identity.kind or ("identity" if identity.relation == "=" else "bound")
-
-
-def _touched(identity: Identity, cases: Sequence[Row], rows: Sequence[Row]) -> Touched:
-    sides = (identity.left, identity.right)
-    direct = touched(cases, [name for expression in sides for name in names(expression)])
-    over_rows = [
-        touched((other for row in cases for other in taken(one, row, rows)), names(one.inner))
-        for expression in sides
-        for one in aggregates(expression)
-    ]
-    return Touched(direct.figures.union(*(one.figures for one in over_rows)))
 
 
 def _broken(identity: Identity, id: str, place: str, head: str, lines: list[str]) -> Finding:

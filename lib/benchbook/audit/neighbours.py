@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from benchbook.audit.findings import Outcomes, table_finding, touched
+from benchbook.audit.findings import Outcomes, table_finding
 from benchbook.audit.judgement import state
 from benchbook.audit.rows import Row, with_levels
 from benchbook.documents.findings import Finding, Passed
@@ -66,7 +66,6 @@ def curves(table: PublishedTable, rows: Sequence[Row]) -> Outcomes:
         off = {place: _off(curve, place, time=time) for place in range(len(curve.rows))}
         far = {place: it for place, it in off.items() if it.distance > it.limit}
         wrong = {place: it for place, it in far.items() if not _confirmed(curve.rows[place], curve.metric)}
-        yield touched(curve.rows, [curve.metric])
         # One slip spoils what is expected of its neighbours too: only one is named, and one inside before an end.
         inside = range(1, len(curve.rows) - 1)
         worst = max(wrong, key=lambda at: (at in inside, wrong[at].distance - wrong[at].limit), default=None)

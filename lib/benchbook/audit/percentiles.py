@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from benchbook.audit.findings import Outcomes, table_finding, touched
+from benchbook.audit.findings import Outcomes, table_finding
 from benchbook.audit.rows import Row, with_levels
 from benchbook.documents.findings import Passed, Severity, figure
 from benchbook.documents.units import SECONDS
-from benchbook.published.arithmetic import above, evaluate, names, spelled
+from benchbook.published.arithmetic import above, evaluate, spelled
 from benchbook.published.declarations import Buckets
 from benchbook.published.reading import resolution
 from benchbook.published.tables import PublishedTable
@@ -69,7 +69,6 @@ def _ordered(table: PublishedTable, rows: Sequence[Row], low: str, high: str) ->
     both = [row for row in rows if row.prints(low, high)]
     wrong = [row for row in both if above(row.known[low], row.known[high])]
     yield Passed("percentiles", len(both) - len(wrong))
-    yield touched(both, (low, high))
     if wrong:
         sentence = (
             f"In {len(wrong)} of {len(both)} rows {low} is above {high}, which cannot be: a higher "
@@ -111,7 +110,6 @@ def _markov(table: PublishedTable, percentile: PrintedPercentile, mean: Mean) ->
     ]
     wrong = [(row, bound) for row, bound in bounds if above(row.known[column], bound)]
     yield Passed("Markov's inequality", len(bounds) - len(wrong))
-    yield touched([row for row, _ in bounds], [column, *names(mean.expression)])
     if wrong:
         sentence = (
             f"In {len(wrong)} of {len(bounds)} rows {column} is more than {times} times the mean "
@@ -148,7 +146,6 @@ def buckets(table: PublishedTable, rows: Sequence[Row]) -> Outcomes:
         cells = bucket_cells(rows, declared)
         wrong = [cell for cell in cells if not cell.holds]
         yield Passed("buckets", len(cells) - len(wrong))
-        yield touched([cell.row for cell in cells], [declared.metric])
         if wrong:
             severity: Severity = "note" if all(cell.cut for cell in wrong) else declared.severity
             sentence = (

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from benchbook.audit.findings import Outcomes, table_finding, touched
+from benchbook.audit.findings import Outcomes, table_finding
 from benchbook.audit.rows import Row, where
 from benchbook.documents.findings import Finding, Kind, Passed, Severity
 
@@ -180,7 +180,6 @@ def _restated(rows: Sequence[Row]) -> Outcomes:
         for twin in twins:
             alike, unlike = _compared(one, twin)
             same += len(alike)
-            yield touched((one, twin), [*alike, *unlike])
             if unlike:
                 sentence = f"{_label(one)} and {_label(twin)} are one point with different figures."
                 lines = _lines(one, twin, unlike)

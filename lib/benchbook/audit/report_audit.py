@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from benchbook import published as reports
-from benchbook.audit.findings import Audit, Outcomes, Touched, counted, untouched
+from benchbook.audit.findings import Audit, Outcomes, counted
 from benchbook.audit.identities import computed, identities, identities_of_text
 from benchbook.audit.neighbours import curves
 from benchbook.audit.percentiles import buckets, latencies
@@ -22,7 +22,6 @@ from benchbook.audit.shapes import shapes
 from benchbook.audit.text import text
 from benchbook.audit.topology import topology
 from benchbook.documents.findings import SEVERITIES, Finding, Kind, Passed
-from benchbook.grouping import grouped
 from benchbook.published.tables import Published, PublishedTable
 
 _STYLE = {"contradiction": "bold red", "suspicious": "bold yellow", "note": "bold cyan"}
@@ -58,28 +57,7 @@ def audit(published: Published) -> Audit:
     for outcome in outcomes:
         if isinstance(outcome, Passed):
             passed[outcome.kind] += outcome.checks
-    touched = frozenset[tuple[str, int, str]]().union(*(one.figures for one in outcomes if isinstance(one, Touched)))
-    figures = [
-        (row, metric)
-        for rows in tables.values()
-        for metric in rows[0].table.metrics
-        for row in rows
-        if row.prints(metric)
-    ]
-    left = [(row, metric) for row, metric in figures if (row.table.id, row.number, metric) not in touched]
-    # "dump.speed_mb_s (2 rows)", or the label of a single row.
-    no_check = [
-        f"{table}.{metric} ({mine[0][0].label if len(mine) == 1 else f'{len(mine)} rows'})"
-        for (table, metric), mine in grouped(left, lambda one: (one[0].table.id, one[1])).items()
-    ]
-    return Audit(
-        report=name,
-        findings=findings,
-        passed={kind: count for kind, count in passed.items() if count},
-        figures=len(figures),
-        untouched_figures=len(left),
-        untouched=no_check,
-    )
+    return Audit(report=name, findings=findings, passed={kind: count for kind, count in passed.items() if count})
 
 
 # -- on the command line ----------------------------------------------------------------------------------------------
@@ -96,7 +74,6 @@ def show(found: Sequence[Audit], console: Console) -> None:
         console.print(Text(one.report, style="bold"), Text(counted(one)), sep=": ")
         for finding in one.findings:
             console.print(Padding(_paragraph(finding), (1, 0, 0, 2)), soft_wrap=False)
-        console.print(Text(untouched(one)))
         console.print()
 
 

@@ -9,10 +9,10 @@ from itertools import combinations, permutations
 from statistics import median
 from typing import NamedTuple
 
-from benchbook.audit.findings import Outcomes, table_finding, touched
+from benchbook.audit.findings import Outcomes, table_finding
 from benchbook.audit.rows import Row
 from benchbook.documents.findings import Finding, Passed, figure
-from benchbook.published.arithmetic import Number, evaluate, names, spelled
+from benchbook.published.arithmetic import Number, evaluate, spelled
 from benchbook.published.declarations import Companion, Constant, Trend
 from benchbook.published.tables import PublishedTable
 
@@ -50,7 +50,6 @@ def _constant(table: PublishedTable, rows: Sequence[Row], constant: Constant) ->
     middle = median(value.value for _, value in values)
     off = [(row, value) for row, value in values if _distance(value, middle) > constant.tolerance]
     yield Passed("constant", len(values) - len(off))
-    yield touched([row for row, _ in values], names(constant.expression))
     if off:
         sentence = (
             f"In {len(off)} of {len(values)} rows {spelled(constant.expression, str)} is off its median by more than "
@@ -82,7 +81,6 @@ def _trend(table: PublishedTable, rows: Sequence[Row], trend: Trend) -> Outcomes
     pairs = trend_pairs(rows, trend)
     wrong = [pair for pair in pairs if pair.excess > trend.tolerance]
     yield Passed("trend", len(pairs) - len(wrong))
-    yield touched([row for pair in pairs for row in pair[:2]], [trend.metric])
     while wrong:
         spoiled = Counter(row.number for pair in wrong for row in pair[:2])
         suspect = max(rows, key=lambda row: spoiled[row.number])
@@ -137,7 +135,6 @@ def _companion(table: PublishedTable, rows: Sequence[Row], companion: Companion)
     pairs = compared(rows, companion)
     apart = [(low, high) for low, high in pairs if _rate(low, companion) * companion.factor <= _rate(high, companion)]
     yield Passed("same value", len(pairs) - len(apart))
-    yield touched([row for pair in pairs for row in pair], [companion.metric, companion.beside])
     for low, high in apart:
         others = [_rate(row, companion) for row in _with_both(rows, companion) if row not in (low, high)]
         yield _alike(table, companion, (low, high), others)
