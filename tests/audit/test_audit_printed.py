@@ -1,4 +1,4 @@
-"""What can be printed at all: values of a histogram's buckets, and figures that were computed from printed ones."""
+"""What can be printed at all: values of a histogram's buckets, and percentages as they were rounded."""
 
 from __future__ import annotations
 
@@ -62,37 +62,6 @@ def test_seconds_and_rows(tmp_path: Path) -> None:
     assert audit(load("mine", tmp_path)).findings == []
     write(tmp_path, package(columns, buckets=[declared]), [["a", "0.12107"], ["b", "0.12108"]])
     assert len(audit(load("mine", tmp_path)).findings) == 1
-
-
-# -- computed from printed figures ------------------------------------------------------------------------------------
-
-COLUMNS = [
-    column("run", "string", "level", required=True),
-    column("n", "integer", "note"),
-    column("tps", "number", "metric"),
-    column("ops", "number", "metric"),
-]
-PRODUCT = {"id": "product", "left": "ops", "relation": "=", "right": "tps * n", "why": "counted"}
-# tps is printed whole, so that tps x 20 may be off by 10: one of 20 values.
-ROWS = [["a", "20", "551", "11020"], ["b", "20", "357", "7140"], ["c", "26", "341", "8866"], ["d", "12", "531", "6372"]]
-
-
-def products(root: Path, rows: list[list[str]]) -> Audit:
-    return audit(load("mine", write(root, package(COLUMNS, identities=[PRODUCT]), rows)))
-
-
-def test_the_one_row_that_was_not_computed_is_a_note(tmp_path: Path) -> None:
-    assert products(tmp_path, ROWS).findings == []
-    (finding,) = products(tmp_path, [*ROWS[:3], ["d", "12", "531", "6374"]]).findings
-    assert (finding.id, finding.kind, finding.severity) == ("t.product.computed", "rounding", "note")
-    assert finding.arithmetic == ["run d: 531 x 12 = 6,372; printed 6,374"]
-
-
-def test_figures_that_were_rounded_on_their_own_are_no_habit(tmp_path: Path) -> None:
-    """Two of four are computed, or two rows of 20 values and one of 12 agree: 3 x 1/20 x 1/12 is 1.3%, not 0.1%."""
-    apart = [*ROWS[:2], ["c", "26", "341", "8870"], ["d", "12", "531", "6374"]]
-    assert products(tmp_path, apart).findings == []
-    assert products(tmp_path, [ROWS[0], ROWS[3], ["c", "26", "341", "8870"]]).findings == []
 
 
 def test_a_whole_percentage_in_a_note_was_rounded(tmp_path: Path) -> None:

@@ -7,26 +7,19 @@ Formula L = lambda W*, Operations Research 9, 1961), so N / throughput is the me
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
-from typing import NamedTuple
 
 from benchbook.audit.findings import Outcomes, table_finding
 from benchbook.audit.judgement import cases_of, printed_and_computed, side, state
 from benchbook.audit.rows import Case, Row, of_text, plain, where
 from benchbook.audit.suggest import other_rounding, suggestions
 from benchbook.documents.findings import Finding, Kind, Passed, Severity, figure
-from benchbook.published.arithmetic import Number, bare, evaluate, names, spelled
+from benchbook.published.arithmetic import bare, evaluate, names, spelled
 from benchbook.published.declarations import Identity
 from benchbook.published.report_file import Report
 from benchbook.published.tables import PublishedTable
 
 LINES = 6
 """How many rows' arithmetic a finding spells out; the others are counted."""
-
-ROOM = 2.0
-"""How many printed values rounding must leave at least, for a row to say something."""
-CHANCE = 1e-3
-"""The largest probability, over all rows that could be the odd one, that the others agree by chance."""
 
 _SEVERITY: dict[Kind, Severity] = {"Little's law": "suspicious", "plausibility": "suspicious"}
 _BROKEN = {"<=": ("above", ">"), ">=": ("below", "<")}
@@ -127,57 +120,3 @@ def _cut_line(identity: Identity, case: Case) -> str:
     nearest = round(result.value / place) * place if result else number.value
     decimals = len(case.words[printed].partition(".")[2])
     return f"{_line(identity, case)}, where rounding gives {nearest:,.{decimals}f}"
-
-
-# -- computed from printed figures -------------------------------------------------------------------------------------
-
-
-class ComputedRow(NamedTuple):
-    """A row in which an equality holds within rounding: how many printed values would, and whether it is computed."""
-
-    case: Case
-    room: float
-    exact: bool
-
-
-def computed(table: PublishedTable, rows: Sequence[Row]) -> Outcomes:
-    """Look for the one row of a declared equality in which the printed figure was not computed from the printed others.
-
-    Where rounding leaves room for many printed values, and yet all rows but one print just what comes out of the
-    printed inputs, the column was computed from them; in the one row a digit may have slipped within the room.
-    """
-    for identity in table.identities:
-        if identity.relation != "=" or identity.tolerance or bare(identity.left) == bare(identity.right):
-            continue
-        found = [one for row in cases_of(table, rows, identity) if (one := _computed(identity, row))]
-        told = [one for one in found if one.room >= ROOM]
-        odd = [one.case for one in told if not one.exact]
-        agree = [one for one in told if one.exact]
-        # Of so many values that rounding allows, each row of `agree` has the one that is computed.
-        by_chance = len(told) * prod(1 / one.room for one in agree)
-        if not agree or by_chance > CHANCE or len(odd) > 1:
-            continue
-        yield Passed("rounding", len(agree))
-        if odd:
-            printed, expression = printed_and_computed(identity)
-            sentence = (
-                f"{printed} is just what the printed figures give in {len(agree)} rows; in one it is not, although it "
-                "is within rounding: a digit may have slipped."
-            )
-            lines = [f"{odd[0].label}: {side(expression, odd[0])}; printed {odd[0].words[printed]}"]
-            yield table_finding(table, f"{identity.id}.computed", "rounding", "note", sentence, lines)
-
-
-def _computed(identity: Identity, case: Case) -> ComputedRow | None:
-    printed, expression = printed_and_computed(identity)
-    number, result = case.known.get(printed), evaluate(expression, case.known)
-    if number is None or result is None or state(identity, case.known) != "holds":
-        return None
-    place = number.high - number.low
-    if place <= 0:
-        return None
-    return ComputedRow(case, (result.high - result.low) / place, _is(number, result.value))
-
-
-def _is(number: Number, value: float) -> bool:
-    return number.low - 1e-9 * abs(value) <= value <= number.high + 1e-9 * abs(value)

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from benchbook import published as reports
 from benchbook.audit.findings import Audit, Outcomes, counted
-from benchbook.audit.identities import computed, identities, identities_of_text
+from benchbook.audit.identities import identities, identities_of_text
 from benchbook.audit.neighbours import curves
 from benchbook.audit.percentiles import buckets, latencies
 from benchbook.audit.printed import digits, repeats
@@ -39,7 +39,6 @@ def audit(published: Published) -> Audit:
         chain(
             each(identities),  # arithmetic within a row, bounds, Little's law
             identities_of_text(published.report),
-            each(computed),  # products that were computed from printed figures
             each(latencies),  # percentiles and means
             each(buckets),  # percentiles and the histogram that they were read from
             each(shapes),  # rows of one table against each other
