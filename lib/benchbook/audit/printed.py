@@ -104,10 +104,10 @@ def repeats(rows: Sequence[Row]) -> Outcomes:
             continue
         alike, unlike = _compared(one, other)
         # Leading zeros carry nothing.
-        digits = sum(len("".join(filter(str.isdigit, one.texts[name])).lstrip("0")) for name in alike)
-        if not unlike and len(alike) > 1 and digits >= DIGITS:
+        shared_digits = sum(len("".join(filter(str.isdigit, one.texts[name])).lstrip("0")) for name in alike)
+        if not unlike and len(alike) > 1 and shared_digits >= DIGITS:
             yield _repeated(one, other, alike)
-        elif len(unlike) == 1 and len(alike) >= ALIKE and digits >= DIGITS - 1:
+        elif len(unlike) == 1 and len(alike) >= ALIKE and shared_digits >= DIGITS - 1:
             sentence = (
                 f"{_label(one)} and {_label(other)} have the same figures but for {unlike[0]}: they look like one "
                 "measurement, of which one figure was printed wrongly."

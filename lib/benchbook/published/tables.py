@@ -115,7 +115,7 @@ class PublishedTable:
         if len(rows) > 1:
             fix = f"give all of: {', '.join(self.levels)}"
             raise BadInput("several rows have these levels", key=self.id, value=levels, fix=fix)
-        cell = self.cells[rows[0]][metric] if rows else None
+        cell: Any = self.cells[rows[0]][metric] if rows else None
         return None if pd.isna(cell) else float(cell)
 
     def _of_role(self, role: Role) -> list[str]:
