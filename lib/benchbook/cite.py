@@ -195,7 +195,7 @@ def _problem(bound: Bound, found: Measured, text: str) -> str:
 def table(records: Sequence[Record], metric: str, cell: dict[str, str] | None = None) -> list[list[str]]:
     """Return the cells of a metric as rows of a table, the headings first: levels, mean, 95% interval, repetitions."""
     mine = [record for record in records if metric in record.summary and _fits(record, cell or {})]
-    parts = grouped(mine, lambda r: (("table", r.table), ("system", r.system), *r.levels.items()))
+    parts = grouped(mine, _cell_of)
     names = dict.fromkeys(name for key in parts for name, _ in key)
     varied = [name for name in names if len({dict(key).get(name) for key in parts}) > 1]
     rows = [[*varied, metric, "low", "high", "n"]]
@@ -205,6 +205,10 @@ def table(records: Sequence[Record], metric: str, cell: dict[str, str] | None = 
         mean_and_interval = [formatting.number(value) for value in (found.value, found.low, found.high)]
         rows.append([*(str(dict(key).get(name, "")) for name in varied), *mean_and_interval, str(found.n)])
     return rows
+
+
+def _cell_of(record: Record) -> tuple[tuple[str, object], ...]:
+    return ("table", record.table), ("system", record.system), *record.levels.items()
 
 
 def _in_markdown(rows: Sequence[Sequence[str]]) -> str:
