@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 from test_logs import LEVELS, write
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from benchbook import cli
 from benchbook.importing.against_logs import Printed
