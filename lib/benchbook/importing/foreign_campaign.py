@@ -76,8 +76,7 @@ def _records(found: Campaign) -> int:
                 _require(is_series, folder / "series.parquet", "not the columns of a series", columns)
     except RecordBroken as problem:
         # It stands in a folder that nobody knows yet.
-        file = str(problem.file).replace(f"{found.folder}/", "")
-        said = f"{file}: {problem.problem}"
+        said = f"{str(problem.file).replace(f'{found.folder}/', '')}: {problem.problem}"
         raise BadInput(said, file=found.folder.name, key="import", fix="take it from where it is whole") from problem
     return len(list(found.folder.glob("trials/*/")))
 
