@@ -753,9 +753,14 @@ def lab_up(names: Labs = None) -> None:
     from benchbook.hosts import lab
 
     for name in names or _labs():
-        inventory = load_inventory(name)
-        for host in lab.up(inventory, by_hand=True, own_network=True):
+        hosts = lab.up(load_inventory(name), by_hand=True, own_network=True)
+        for host in hosts:
             console.print(f"{name}: {host.name} listens at {host.address}:{host.port}")
+        if any(host.enter() for host in hosts):
+            console.print(
+                f"{name}: it has a network of its own, which runs of this inventory reach; "
+                f"`benchbook lab status {name}` prints the command that takes you inside"
+            )
 
 
 @lab_app.command("down", epilog="Example: benchbook lab down")

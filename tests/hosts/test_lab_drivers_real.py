@@ -16,7 +16,9 @@ import pytest
 from driver import Driver
 from forked import NURSERY
 from kit import PATIENCE_S, Home, inventory, until
+from typer.testing import CliRunner
 
+from benchbook import cli
 from benchbook.errors import BenchbookError, HostReserved
 from benchbook.hosts import lab
 from benchbook.hosts.agent import Command
@@ -223,6 +225,8 @@ def test_a_lab_has_a_network_of_its_own_where_its_user_may_make_one(
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection((started.address, started.port), 5)
         assert [each.pid for each in lab.up(mine)] == [started.pid], "it is found there"
+        said = CliRunner().invoke(cli.app, ["lab", "up", NAME]).output
+        assert f"`benchbook lab status {NAME}` prints the command that takes you inside" in " ".join(said.split())
     finally:
         host.close()
         assert lab.down(mine) == 1
