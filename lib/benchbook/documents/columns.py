@@ -21,142 +21,115 @@ class Rule(NamedTuple):
 
     pattern: str
     quantity: str
-    unit: str
-    better: Better
-    role: Role
     example: str
+    unit: str = ""
+    better: Better = ""
+    role: Role = "metric"
 
 
 RULES = [
-    Rule(r"(?<!per )(?<!/)\b(?:s?id|uuid|port|ip|pid)\W*$", "identifier", "", "", "note", "TENANT_ID"),
-    Rule(r"^\W*(?:notes?|remarks?|comments?|observations?|备注|说明|注释)\W*$", "", "", "", "note", "Notes"),
-    Rule(r"^\W*(?:percentiles?|quantiles?|百?分位数?)\W*$", "rank", "", "", "level", "Percentile"),
+    Rule(r"(?<!per )(?<!/)\b(?:s?id|uuid|port|ip|pid)\W*$", "identifier", "TENANT_ID", role="note"),
+    Rule(r"^\W*(?:notes?|remarks?|comments?|observations?|备注|说明|注释)\W*$", "", "Notes", role="note"),
+    Rule(r"^\W*(?:percentiles?|quantiles?|百?分位数?)\W*$", "rank", "Percentile", role="level"),
     Rule(
         r"hit ratio|hit rate|命中率|\befficiency\b ?(?=[(%]|$)|success(?:ful)? ?(?:rate|ratio|share|%|\(%)|成功率",
         "share",
-        "%",
-        "more",
-        "metric",
         "Cache hit ratio",
+        unit="%",
+        better="more",
     ),
     Rule(
         r"improve?ment|提升|speed[- ]?up|\bgain|\bdelta\b|\bdiff(?:erence)?\b|\bchanges?\b(?! ?log)|变化|增幅|差异|regression|overhead|degradation|下降|"
         r"\bmultip(?:le|lier)\b|\brelative\b|\bratio\b(?!.*hit)|\bvs\.?\s|normali[sz]ed|slow ?down|\bfaster\b|提高|增长|Δ|倍数|\([\w. ]+[-−–][\w. ]+\)\s?/",
         "delta",
-        "",
-        "",
-        "delta",
         "TPS improvement (%)",
+        role="delta",
     ),
-    Rule(r"^\W*(?:min(?:imum)?|最小值?)\W*(?:(?:ns|us|µs|ms|s)\W*)?$", "min", "", "", "metric", "Min"),
-    Rule(r"^\W*(?:max(?:imum)?|最大值?)\W*(?:(?:ns|us|µs|ms|s)\W*)?$", "max", "", "", "metric", "最大值(ms)"),
+    Rule(r"^\W*(?:min(?:imum)?|最小值?)\W*(?:(?:ns|us|µs|ms|s)\W*)?$", "min", "Min"),
+    Rule(r"^\W*(?:max(?:imum)?|最大值?)\W*(?:(?:ns|us|µs|ms|s)\W*)?$", "max", "最大值(ms)"),
     Rule(
         r"\bmin(?:imum)?\b.*(?:latenc|time|\(?(?:ms|us|s)\)?$)|(?:latenc|response time|(?:time|duration)\b.*[(\[]).*/ ?min(?:imum)?\W*$|\blat\w* ?(?:\(?\w+\)?)? ?min",
         "min",
-        "",
-        "less",
-        "metric",
         "Min latency (ms)",
+        better="less",
     ),
     Rule(
         r"\b(?:max(?:imum)?|slowest|worst)\b.*(?:latenc|time|\(?(?:ms|us|s)\)?$)|(?:latenc|response time|(?:time|duration)\b.*[(\[]).*/ ?max(?:imum)?\W*$|\blat\w* ?(?:\(?\w+\)?)? ?max",
         "max",
-        "",
-        "less",
-        "metric",
         "Max latency (ms)",
+        better="less",
     ),
     Rule(
         r"\b(?:99\.9+|99\.\d+|9[059]|75|50|80)(?:th|rd)?\s?(?:%|percent|分位|pct|latenc|lat|duration|(?=\W|$))|\bp\.?\s?(?:99\.?9*|95|90|75|50)\b|p99|p95|median|中位数"
         r"|\b(?:tp|p)\d\d+|延迟分位",
         "percentile",
-        "",
-        "less",
-        "metric",
         "95% latency (ms)",
+        better="less",
     ),
     Rule(
         r"(?:avg|average|mean|平均).*(?:latenc|time|duration|延迟|时间|\((?:ms|us|s)\))|latenc.*(?:avg|average|mean)|response time",
         "mean",
-        "",
-        "less",
-        "metric",
         "Avg latency (ms)",
+        better="less",
     ),
-    Rule(
-        r"std\.? ?dev|stddev|\bsd\b|variance|标准差|±|error bar|\bCI\b", "spread", "", "less", "metric", "Std dev (ms)"
-    ),
-    Rule(r"^\W*(?:(?:test|run|measured) )?duration\W*(?:\w{1,4}\W*)?$", "time", "", "less", "metric", "Duration (s)"),
-    Rule(r"latenc|延迟|response time|响应时间|duration|rtt\b|\blat\b", "latency", "", "less", "metric", "Latency (us)"),
-    Rule(r"tpm-?c|\btpm\b|new[- ]?orders?/min", "throughput", "1/min", "more", "metric", "tpmC"),
+    Rule(r"std\.? ?dev|stddev|\bsd\b|variance|标准差|±|error bar|\bCI\b", "spread", "Std dev (ms)", better="less"),
+    Rule(r"^\W*(?:(?:test|run|measured) )?duration\W*(?:\w{1,4}\W*)?$", "time", "Duration (s)", better="less"),
+    Rule(r"latenc|延迟|response time|响应时间|duration|rtt\b|\blat\b", "latency", "Latency (us)", better="less"),
+    Rule(r"tpm-?c|\btpm\b|new[- ]?orders?/min", "throughput", "tpmC", unit="1/min", better="more"),
     Rule(
         r"\b(?:tps|qps|rps|ops|iops|eps)\b|(?:transactions|queries|requests|reqs?|ops|operations|messages|msgs?|rows|records|events|docs|points|inserts|reads|writes|txns?)(?: completed)?"
         r"\s?(?:/|per|\\)\s?(?:s|sec|second)|throughput|吞吐|每秒|\bthruput",
         "throughput",
-        "1/s",
-        "more",
-        "metric",
         "QPS",
+        unit="1/s",
+        better="more",
     ),
     Rule(
         r"bandwidth|带宽|(?:[kmg]i?b|bytes|mb)(?:/s|/sec|ps)\b|\bspeed\b|速度|速率",
         "throughput",
-        "",
-        "more",
-        "metric",
         "导入速度 (MB/s)",
+        better="more",
     ),
     Rule(
         r"\bcpu\b(?! ?(?:cores?|types?|model|count|arch))|处理器|utili[sz]ation|利用率|使用率|\busage\b",
         "usage",
-        "",
-        "less",
-        "metric",
         "CPU Usage",
+        better="less",
     ),
-    Rule(r"\berrors?\b|\bfails?\b|failed|failures|错误", "errors", "", "less", "metric", "Errors"),
+    Rule(r"\berrors?\b|\bfails?\b|failed|failures|错误", "errors", "Errors", better="less"),
     Rule(
         r"(?:thread|client|producers|consumers|connection|worker|concurren|线程|并发|连接|parallelism|goroutine|\bvus?\b|\busers\b|sessions?\b|terminals).{0,20}",
         "concurrency",
-        "1",
-        "",
-        "level",
         "Threads",
+        unit="1",
+        role="level",
     ),
     Rule(
         r"batch|block size|payload|message size|\binstances?\b|value size|key size|row size|record size|page size|chunk|warehouses?|scale|pool size|\bnodes?\b|replicas|partitions|shards|cores\b|vcpus?\b"
         r"|^\W*(?:\w+ )?(?:run|round|iteration|trial|repetition|target)\W*$|\blength\b|\blevel\b|depth\b|pipelin|行数|大小|number of (?:tables|rows|keys|columns|records)|\bversion\b|版本|\btables?\b$|item ?count|\bn\b$|fan-?out|\bsf\b",
         "setting",
-        "",
-        "",
-        "level",
         "Batch size",
+        role="level",
     ),
     Rule(
         r"elapsed|run ?time|\btime\b|时间|耗时|用时|takes?\b|\bt\((?:s|ms)\)|seconds|\bmsecs?\b|execution|wall",
         "time",
-        "",
-        "less",
-        "metric",
         "Load time (s)",
+        better="less",
     ),
     Rule(
         r"memory|\bmem\b|内存|\brss\b|disk|storage|size\b|space|磁盘|volume|数据量|bytes|\bdata\b",
         "size",
-        "",
-        "less",
-        "metric",
         "Memory (MB)",
+        better="less",
     ),
-    Rule(r"\bcost|\bprice|\$|价格|成本|费用", "cost", "", "less", "metric", "Cost"),
-    Rule(r"\b(?:average|mean|avg)\b|平均", "mean", "", "", "metric", "Average"),
+    Rule(r"\bcost|\bprice|\$|价格|成本|费用", "cost", "Cost", better="less"),
+    Rule(r"\b(?:average|mean|avg)\b|平均", "mean", "Average"),
     Rule(
         r"\b(?:total|sum|count|iterations|requests|transactions|rows|events|ops|score|records|queries)\b|总",
         "count",
-        "1",
-        "",
-        "metric",
         "Total requests",
+        unit="1",
     ),
 ]
 _COMPILED = [(re.compile(rule.pattern, re.IGNORECASE), rule) for rule in RULES]
