@@ -161,6 +161,10 @@ BLANKS: dict[str, tuple[str, dict[tuple[object, ...], list[tuple[str, int]]]]] =
             ("1,798.30", "With 16 threads it reaches 8,990 tps."): [],  # five times as many, it is of something else
         },
     ),
+    "a sentence that may be of either of two tables": (
+        "## Load\n\n| Threads | Alpha TPS | Beta TPS |\n|--|--|--|\n| 64 | 2,000 | 3,000 |\n{}\nAt 64 threads, the TPS of Beta is 90% higher than that of Alpha.\n",
+        {("",): [("sentence", 7)], ("\nAgain:\n\n| Threads | Alpha TPS | Beta TPS |\n|--|--|--|\n| 64 | 2,100 | 3,100 |\n",): []},
+    ),
     # 402,000 of 265,000 is 52% more; the other way round it is not.
     "columns headed by numbers of producers": (
         "## Messages per second\n\n| Broker | 1 producer | 4 producers | 16 producers |\n|--|--|--|--|\n| Kestrel | 31,000 | 118,000 | 402,000 |\n| Heron | 44,000 | 151,000 | 265,000 |\n\n{}\n",

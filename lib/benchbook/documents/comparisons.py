@@ -142,7 +142,7 @@ class Cells:
         for gap in said:
             bound = [one for group in groups if (one := self._bound(group, text, gap, sentence, single=len(said) == 1))]
             if holding := [one for one in bound if isinstance(one, Passed)]:
-                bound = holding[:1]
+                bound = [holding[0]]
             if len(bound) == 1:
                 found = True
                 yield bound[0]
@@ -392,8 +392,8 @@ class Cells:
             yield Passed("sentence", len(holding[0]))
         elif len(bounds) == 1:
             kept, wrong = bounds[0]
-            said = limit[0][:-1] + printed[0].printed
-            what = f"The sentence sets a limit, {said!r}; {len(wrong)} of the {len(kept)} cells that it names lie beyond ({wrong[0].table.name})."
+            words = limit[0][:-1] + printed[0].printed
+            what = f"The sentence sets a limit, {words!r}; {len(wrong)} of the {len(kept)} cells that it names lie beyond ({wrong[0].table.name})."
             lines = [f"{one.label}, {one.column.heading}: {one.number.printed}" for one in wrong[:5]]
             yield sentence_finding(sentence, "sentence", "suspicious", what, lines, 0.7)
 
