@@ -51,7 +51,7 @@ def test_loads_are_proved_and_what_is_gone_is_a_failed_trial(tpcc_lab: Inventory
         assert environment.load_generator == "go-tpc v1.0.12"
         for system in ("postgresql", "mysql8"):
             about = trials.begin([trial(system)], lambda said: None)[system]
-            assert about.dataset == {"warehouses": 1, "database": DATABASE}
+            assert about.dataset == {"generator": "go_tpc", "sizes": {"warehouses": 1}}
             found = trials.measure(trial(system), lambda second, rate: None)
             is_measured(found)
             assert trials._systems[system].endpoints()[0].password not in found.command

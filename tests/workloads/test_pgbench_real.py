@@ -50,7 +50,7 @@ def test_loads_are_measured_and_proved_and_a_killed_server_is_a_failed_trial(pg_
         assert about.config["variables"]["pool_mode"] == "transaction"
         durable = [about.config["postgresql"]["variables"][name] for name in ("fsync", "synchronous_commit")]
         assert durable == ["on", "on"]
-        assert about.dataset == {"scale": 1, "database": DATABASE}
+        assert about.dataset == {"generator": "pgbench", "sizes": {"scale": 1}}
         is_measured(trials.measure(trial("pgbouncer", "tpcb_like"), lambda second, rate: None), "pgbouncer")
         password = trials._systems["postgresql"].endpoints()[0].password
         assert [line for p in lab_home.processes() if password in (line := " ".join(words_of(p)))] == []
