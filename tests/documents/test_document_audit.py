@@ -589,6 +589,14 @@ def test_the_page_has_each_finding_beside_its_cell_and_escapes_everything(tmp_pa
     assert f"<h1>{address}</h1>" in page(read, audit_document(read).model_copy(update={"document": address}))
 
 
+def test_a_rate_that_is_cut_off_is_a_note_with_its_arithmetic(tmp_path: Path) -> None:
+    """14.56 is printed as 14.5; the other rates are 15, 16 and 17."""
+    rows = "| 1,456 | 100.0 | 14.5 |\n| 3,000 | 200.0 | 15.0 |\n| 4,800 | 300.0 | 16.0 |\n| 6,800 | 400.0 | 17.0 |\n"
+    (note,) = audited(tmp_path, f"| Data (MB) | Time (s) | Speed (MB/s) |\n|--|--|--|\n{rows}").findings
+    assert (note.kind, note.severity, note.line) == ("rounding", "note", 3)
+    assert note.arithmetic == ["1,456 / 100.0 = 14.56; printed 14.5"]
+
+
 def test_rows_that_two_tables_share_are_one_note(tmp_path: Path) -> None:
     table = "| Threads | TPS | p95 (ms) |\n|--|--|--|\n| 8 | 10512.75 | 1.103 |\n| 16 | 19253.25 | 1.305 |\n"
     (note,) = audited(tmp_path, f"## A\n\n{table}\n## B\n\n{table}").findings

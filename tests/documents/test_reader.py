@@ -242,6 +242,7 @@ def test_a_markdown_table_is_a_frame_of_cells_with_their_lines(tmp_path: Path) -
     assert cells["line"].tolist() == [9, 9, 9, 10, 10, 10]
     assert cells["unit"].tolist() == ["1", "1/s", "ms"] * 2
     assert set(cells["section"]) == {"Point select"}
+    assert set(frame(read(tmp_path, "b.md", "# A\n\n## B\n\n- QPS: 145,062\n- p99: 1.5 ms\n"))["section"]) == {"B"}
     assert cells.loc[cells["column"] == "TPS", "label"].tolist() == ["Threads 8", "Threads 16"]
     assert cells.loc[1, ["low", "high"]].tolist() == pytest.approx([1234.45, 1234.55])
 
