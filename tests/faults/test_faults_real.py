@@ -38,7 +38,7 @@ def planned() -> list[PlannedRound]:
 
 
 def test_what_must_hold_holds_whatever_breaks() -> None:
-    found = list(faults_command.played(planned(), 120))
+    found = list(faults_command.played(planned(), 240))
     told = "\n".join(map(faults_command.in_words, found))
     assert [one.outcome for one in found] == ["held"] * len(found), told
     assert len(found) >= 2, "the budget lets some rounds be played"
