@@ -28,7 +28,6 @@ from benchbook.analysis import results
 from benchbook.batch import process_guard
 from benchbook.campaign.store import Campaign
 from benchbook.errors import BenchbookError, HostReserved
-from benchbook.user_input.atomic_file import replace_text
 from benchbook.user_input.guard import INTERRUPTED
 
 # The line by which a report names its campaign's folder.
@@ -132,12 +131,9 @@ def batches_dir() -> Path:
 
 
 def run_cell(order: CellOrder, tell: Callable[[str], None]) -> CellRan:
-    """Run a cell to its end; one that has ended here already, and whose result was lost, is not run again."""
+    """Run a cell to its end; one that has ended already, and whose result was lost, finds its records."""
     folder = batches_dir() / order.batch
     folder.mkdir(parents=True, exist_ok=True)
-    kept = folder / f"{order.number:03}-{order.attempt}.json"
-    if kept.is_file():
-        return CellRan.model_validate_json(kept.read_text(encoding="utf-8"))
     log = folder / f"{order.number:03}.log"
     began = time.time()
     with _only_one(order, folder / f"{order.number:03}.lock") as held, log.open("ab") as output:
@@ -146,9 +142,7 @@ def run_cell(order: CellOrder, tell: Callable[[str], None]) -> CellRan:
         status = INTERRUPTED if held is None else _to_its_end(order, held, output.fileno(), tail, tell)
     where = {"host": socket.gethostname(), "home": str(paths.home()), "log": str(log)}
     said = tail()
-    ran = CellRan(status=status, began=began, ended=time.time(), **where, said=said, found=found_by(said))
-    replace_text(kept, ran.model_dump_json())
-    return ran
+    return CellRan(status=status, began=began, ended=time.time(), **where, said=said, found=found_by(said))
 
 
 def _tail(log: Path, since: int) -> str:

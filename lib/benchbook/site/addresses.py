@@ -103,20 +103,11 @@ def of_several(report: str) -> bool:
     return report.startswith((COMPARISON, HISTORY))
 
 
-@dataclass(frozen=True)
-class Fronts:
-    """The results in front, by report; `unread` names those whose file is broken.
+def fronts(site: Path) -> tuple[list[Results], list[str]]:
+    """Return what every page in front says of itself, and the names of those whose file is broken.
 
-    `several` are those of comparisons and histories.
+    A file that cannot be read is named on the standard error, once.
     """
-
-    reports: Sequence[Results]
-    several: Sequence[Results]
-    unread: Sequence[str]
-
-
-def fronts(site: Path) -> Fronts:
-    """What every page in front says of itself. A file that cannot be read is named on the standard error, once."""
     known: list[Results] = []
     unread: list[str] = []
     for file in sorted(site.glob("*.json")):
@@ -127,8 +118,7 @@ def fronts(site: Path) -> Fronts:
         except BadInput as problem:
             unread.append(file.stem)
             _leave_out(file, problem.problem, problem.key)
-    reports = [found for found in known if not of_several(found.report)]
-    return Fronts(reports, [found for found in known if of_several(found.report)], unread)
+    return known, unread
 
 
 @cache

@@ -39,8 +39,8 @@ _ATTRIBUTES = {
     "a": {"href"},
     "source": {"media", "srcset"},
     "img": {"src", "alt", "width", "height"},
-    "td": {"colspan", "rowspan", "headers"},
-    "th": {"colspan", "rowspan", "scope", "headers"},
+    "td": {"colspan", "rowspan"},
+    "th": {"colspan", "rowspan", "scope"},
     "details": {"open"},
     "time": {"datetime"},
 }
@@ -245,10 +245,7 @@ def _outermost(table: Tag) -> Tag:
 
 
 def _plain_table(table: Tag) -> None:
-    """Drop ids that repeat within a page, and give every header cell its scope."""
-    for element in [table, *table.find_all(True)]:
-        for name in ("headers", "border"):
-            element.attrs.pop(name, None)
+    """Give every header cell its scope, and every cell the name of its column."""
     for row in table.find_all("tr"):
         row.attrs.pop("style", None)
         in_head = row.find_parent("thead") is not None

@@ -108,20 +108,21 @@ def build_index(site: Path) -> Path:
 
 
 def _write_index(site: Path) -> Path:
-    fronts = addresses.fronts(site)
-    others = {found.report: _others(site, found) for found in fronts.reports}
+    fronts, unread = addresses.fronts(site)
+    reports = [found for found in fronts if not addresses.of_several(found.report)]
+    others = {found.report: _others(site, found) for found in reports}
     template = _environment().get_template("index.html.j2")
     listed = {href for links in others.values() for href, _ in links}
     html = template.render(
-        reports=fronts.reports,
-        unread=fronts.unread,
+        reports=reports,
+        unread=unread,
         others=others,
         # Every page is reached from the index, that of a comparison too whose report has no page here.
-        several=[found for found in fronts.several if f"{found.report}.html" not in listed],
+        several=[found for found in fronts if found not in reports and f"{found.report}.html" not in listed],
         now=datetime.now(UTC),
     )
     replace_text(site / "glossary.html", rendered("glossary.html.j2"))
-    for front in fronts.reports:
+    for front in reports:
         campaigns = [each.found for each in addresses.editions(site, front.report)]
         said, look = summary.in_a_badge(front), summary.badge(front).look
         replace_text(site / f"{front.report}.svg", rendered("badge.svg.j2", said=said, look=look))
