@@ -126,8 +126,13 @@ Pairs = Annotated[
 ]
 _ADDRESS = "REPORT (its latest), REPORT~1 (the one before), an id or a folder"
 CampaignName = Annotated[str, typer.Argument(metavar="CAMPAIGN", help=f"{_ADDRESS}.", autocompletion=_known_campaigns)]
-Which = Annotated[
-    str, typer.Option(help="Campaign: REPORT~1 or an id (default: the latest).", autocompletion=_known_campaigns)
+Recorded = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="REPORT",
+        help="Reports, or one campaign: REPORT~1 or an id (default: all).",
+        autocompletion=_known_campaigns,
+    ),
 ]
 Metrics = Annotated[list[str] | None, typer.Option(help="Metric to show; repeatable (default: the published ones).")]
 Budget = Annotated[str, typer.Option(help="Wall time, such as 30min or 2h.")]
@@ -320,12 +325,6 @@ def batch(
             "tcp://HOST:8786 (a running Dask cluster); default: processes on this machine."
         ),
     ] = "",
-    workers: Annotated[
-        int,
-        typer.Option(
-            min=0, help="Number of processes on this machine, or of Slurm jobs (0: one per inventory of the plan)."
-        ),
-    ] = 0,
 ) -> None:
     """Run many reports on many hosts, one at a time per inventory.
 
@@ -334,7 +333,7 @@ def batch(
     with _extra("batch"):
         from benchbook.batch import command
 
-    raise typer.Exit(command.run(plan, console, dry=dry_run, scheduler=scheduler, workers=workers))
+    raise typer.Exit(command.run(plan, console, dry=dry_run, scheduler=scheduler))
 
 
 @_command(RESULTS, "benchbook runs tidb_v7_1_3_sysbench --json")
@@ -346,12 +345,12 @@ def runs(names: Reports = None, as_json: AsJson = False) -> None:
     lists.print_runs(names or [], console, as_json=as_json)
 
 
-@_command(RESULTS, "benchbook site tidb_v7_1_3_sysbench --campaign tidb_v7_1_3_sysbench~1")
-def site(names: Reports = None, campaign: Which = "") -> None:
+@_command(RESULTS, "benchbook site tidb_v7_1_3_sysbench~1")
+def site(names: Recorded = None) -> None:
     """Rebuild pages and figures from data/runs; needs no host."""
     from benchbook.pipeline import replay
 
-    found, which = _recorded(names, campaign)
+    found, which = _recorded(names)
     raise typer.Exit(max(_each(found, lambda name: replay(name, which, console))))
 
 
@@ -586,11 +585,11 @@ def _against_logs(documents: list[str], logs: list[str], levels: str, *, as_json
 
 
 @_command(RESULTS, "benchbook claims tidb_v7_1_3_sysbench --json")
-def claims(names: Reports = None, campaign: Which = "", as_json: AsJson = False) -> None:
+def claims(names: Recorded = None, as_json: AsJson = False) -> None:
     """Judge each claim of a report from data/runs: holds, fails, open, needs a bigger machine, not run."""
     from benchbook.pipeline import judge_claims
 
-    chosen, which = _recorded(names, campaign)
+    chosen, which = _recorded(names)
     judged: list[dict[str, object]] | None = [] if as_json else None
     status = max(_each(chosen, lambda name: judge_claims(name, which, console, judged)))
     if as_json:
@@ -807,21 +806,19 @@ def _labs() -> list[str]:
     return found
 
 
-def _recorded(names: list[str] | None, campaign: str) -> tuple[list[str], str]:
-    """Return the reports that are named, else the one of this campaign, else all with records; and the campaign's id.
+def _recorded(names: list[str] | None) -> tuple[list[str], str]:
+    """Return these reports, or all with records; of a campaign's address alone, its report and its id.
 
-    `campaign` is an address as `compare` takes it, and so may be a name that stands alone. Raise BadInput.
+    Raise BadInput.
     """
     from benchbook.campaign import store
     from benchbook.compare import address
     from benchbook.pipeline import has_records
 
-    if names and len(names) == 1 and not campaign and _is_address(names[0]):
-        campaign, names = names[0], None
+    if names and len(names) == 1 and _is_address(names[0]):
+        meant = address.find(names[0])
+        return [meant.report], meant.id
     known = _checked(names)
-    if campaign:
-        meant = address.find(campaign)
-        return names or [meant.report], meant.id
     found = names or [name for name in known if has_records(name)]
     if not found:
         sample = sorted({folder.parent.name for folder in store.recorded()})

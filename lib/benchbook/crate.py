@@ -209,7 +209,7 @@ def _executed(campaign: Campaign) -> Mapping[str, Any]:
     path = campaign.folder / paths.EXECUTED
     if not path.is_file():
         return {}
-    return notebook_file.read(path, fix=f"draw it anew: benchbook site {campaign.report} --campaign {campaign.id}")
+    return notebook_file.read(path, fix=f"draw it anew: benchbook site {campaign.id}")
 
 
 def _refuse_broken(trial: Path) -> None:

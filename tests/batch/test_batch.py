@@ -425,13 +425,6 @@ def test_ctrl_c_does_not_wait_for_a_cell_that_no_worker_has(home: Home, ctrl_c: 
     assert done.stdout == "1 130 no worker had taken it\n"
 
 
-@pytest.mark.parametrize("scheduler", ["tcp://127.0.0.1:8786", f"ssh://{LAB}"])
-def test_a_number_of_workers_that_would_have_no_effect_is_refused(home: Home, scheduler: str) -> None:
-    plan = str(home.write("plan.yaml", {"reports": [TIDB]}))
-    with pytest.raises(BadInput, match=r"--workers: has no effect with this scheduler \(got 4\)"):
-        command.run(plan, Console(file=io.StringIO()), dry=True, scheduler=scheduler, workers=4)
-
-
 def test_a_scheduler_that_does_not_answer_is_refused(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "_CONNECT_S", 0.2)
     with pytest.raises(BadInput, match="--scheduler: no Dask scheduler answers"), cluster.opened("tcpp://x:1", 1):

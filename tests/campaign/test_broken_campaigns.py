@@ -155,7 +155,7 @@ def test_a_broken_plan_of_one_report_leaves_the_claims_of_the_others(
 ) -> None:
     _no_json(runs / BROKEN)
     shutil.copytree(runs / BROKEN, runs.parent / "dm_1_0_ga" / BROKEN)
-    names, which = cli._recorded(None, "")
+    names, which = cli._recorded(None)
     assert (names, which) == (["dm_1_0_ga", REPORT], "")
     statuses = cli._each(names, lambda name: pipeline.judge_claims(name, "", Console(file=StringIO())))
     assert statuses == [BadInput.exit_status, 0]

@@ -95,7 +95,7 @@ def test_no_zip_takes_the_place_of_a_pipe_or_a_device(runs: Path, tmp_path: Path
 )
 def test_an_executed_notebook_that_is_none_is_named(runs: Path, content: str, said: str) -> None:
     (runs / TIDB / LATEST / "executed.ipynb").write_text(content)
-    fix = rf"draw it anew: benchbook site {TIDB} --campaign {LATEST}"
+    fix = rf"draw it anew: benchbook site {LATEST}"
     with pytest.raises(BadInput, match=rf"executed\.ipynb: the file: is not a notebook{said}\. Fix: {fix}"):
         crate.archive(TIDB, "", crate.LICENSE, Console(quiet=True))
 

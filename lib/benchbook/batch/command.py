@@ -18,15 +18,11 @@ from benchbook.reports import planning
 from benchbook.user_input.guard import INTERRUPTED
 
 
-def run(file: str, console: Console, *, dry: bool, scheduler: str = "", workers: int = 0) -> int:
+def run(file: str, console: Console, *, dry: bool, scheduler: str = "") -> int:
     """Run the plan in `file`, or with `dry` only print it; returns the worst exit status of its cells.
 
-    `workers`: processes, or jobs of Slurm; 0: as many as there are inventories. Raise BadInput before anything is
-    started.
+    Raise BadInput before anything is started.
     """
-    if workers and scheduler and not scheduler.startswith("slurm://"):
-        fix = "leave it out: that cluster has as many workers as it has"
-        raise BadInput("has no effect with this scheduler", key="--workers", value=workers, fix=fix)
     plan = load_plan(Path(file))
     cells = cells_of(plan)
     firsts = {cell.report: cell for cell in reversed(cells)}
@@ -34,7 +30,7 @@ def run(file: str, console: Console, *, dry: bool, scheduler: str = "", workers:
     if dry:
         _print(cells, trials, console)
         return 0
-    return run_cells(plan, cells, console, scheduler=scheduler, workers=workers)
+    return run_cells(plan, cells, console, scheduler=scheduler)
 
 
 def _planned(plan: BatchPlan, cell: BatchCell, *, first: bool) -> int:
