@@ -149,8 +149,9 @@ def _drawn_intervals(axis: Axes) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
         for bars in container.lines[2] if isinstance(container, ErrorbarContainer) else ():
             yield from ((to_hex(np.asarray(bars.get_color())[0]), ends) for ends in bars.get_segments())
     for line in axis.lines:
-        if len(line.get_xdata()) == 2 and not _is_marked(line) and line.get_transform() == axis.transData:
-            yield to_hex(line.get_color()), np.asarray(line.get_data(orig=False), dtype=float).T
+        ends = np.asarray(line.get_data(orig=False), dtype=float).T
+        if len(ends) == 2 and not _is_marked(line) and line.get_transform() == axis.transData:
+            yield to_hex(line.get_color()), ends
     for band in (each for each in axis.collections if isinstance(each, PolyCollection)):
         for path in band.get_paths():
             corners = np.asarray(path.vertices)
