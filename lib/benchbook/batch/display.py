@@ -124,10 +124,10 @@ class BatchDisplay:
         """Show what a running cell said last; in a pipe a report prints "3/12  done ..." for each trial."""
         done, slash, total = line.partition(" ")[0].partition("/")
         known = slash and done.isdecimal() and total.isdecimal()
-        counted = {"completed": int(done), "total": int(total)} if known else {}
+        counts = (int(done), int(total)) if known else (None, None)
         with self._lock:
             if number in self._tasks:
-                self._bars.update(self._tasks[number], line=line, **counted)
+                self._bars.update(self._tasks[number], completed=counts[0], total=counts[1], line=line)
 
     def changed(self, state: CellState) -> None:
         """A cell has begun, waits again for its hosts, or is over."""

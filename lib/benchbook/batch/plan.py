@@ -133,7 +133,7 @@ def _fits(rule: Excluded, cell: BatchCell) -> bool:
 
 def _check_names(plan: BatchPlan) -> None:
     """Raise BadInput for a name that nobody knows, or that stands there twice, perhaps as a file beside its name."""
-    named = {
+    named: dict[str, tuple[list[str], list[str], Callable[[str], object]]] = {
         "reports": (plan.reports, reports(), str),
         "inventories": (plan.inventories, known_inventories(), _place),
         "profiles": (plan.profiles, known_profiles(), lambda name: Path(load_profile(name).file).resolve()),

@@ -170,7 +170,7 @@ def _write_page(
 
 
 def _last_line(cell: NotebookNode) -> str:
-    return (cell.source.strip().splitlines() or [""])[-1][:60]
+    return str(cell.source).strip().rpartition("\n")[2][:60]
 
 
 def _page_html(built: page.Page, found: Results, place: PagePlace | None) -> str:
