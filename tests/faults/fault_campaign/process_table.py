@@ -49,7 +49,7 @@ def _scan(folder: Path) -> Iterator[tuple[Running, bool]]:
 def _read(entry: Path, inside: str) -> tuple[Running, bool] | None:
     """None for a process that has ended, or that nobody has collected yet."""
     try:
-        state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+        state, parent = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
         if state in "ZX":
             return None
         words = _text(entry / "cmdline")
