@@ -89,13 +89,14 @@ def test_the_kept_frame_is_the_one_that_was_made_until_a_record_changes(campaign
 
 
 def test_disturbances_have_their_trial_try_and_reason(campaign: Campaign) -> None:
-    (found,) = samples.disturbances(campaign.disturbed()).to_dict("records")
+    (found,) = samples.disturbances(campaign).to_dict("records")
     assert (found["trial"], found["try"], found["why"]) == (campaign.trials[0].id, 1, "a backup ran")
 
 
-def test_percentiles_go_as_deep_as_ten_requests_beyond() -> None:
+def test_percentiles_go_as_deep_as_ten_requests_beyond(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
     # 1,000 requests: 990 of 1 ms, ten of 50 ms. Of the 99th percentile ten lie beyond, of the 99.9th one.
-    found = samples.percentiles([record(histogram=[(1.0, 990), (50.0, 10)])], (50, 99, 99.9))
+    monkeypatch.setattr(campaign, "records", lambda: [record(histogram=[(1.0, 990), (50.0, 10)])])
+    found = samples.percentiles(campaign, (50, 99, 99.9))
     assert found[["percentile", "latency_ms", "requests"]].values.tolist() == [[50.0, 1.0, 1000], [99.0, 1.0, 1000]]
 
 

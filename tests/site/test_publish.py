@@ -532,7 +532,7 @@ def test_a_recorded_campaign_brings_its_frames_along(recorded: Callable[[], Path
     trials, seconds = pd.read_parquet(own / "trials.parquet"), pd.read_parquet(own / "seconds.parquet")
     assert (list(trials), len(trials)) == (list(trials_of(campaign)), 9)
     assert set(trials.campaign) == {own.name}
-    whole = samples.seconds(campaign, campaign.records(), load_only=False)
+    whole = samples.seconds(campaign, load_only=False)
     assert (list(seconds), seconds.value.tolist()) == (list(whole), whole.value.tolist())
     assert (trials.attrs["units"]["tps"], seconds.attrs["units"]["since_s"]) == ("1/s", "s")
     for name, frame in (("trials", trials), ("seconds", seconds)):

@@ -92,7 +92,7 @@ class Recorded(ABC):
         Name what you need: `seconds("tps", source="sysbench")` reads no more into memory. Raise BadInput for a
         name that no trial has, with a list of those that there are.
         """
-        found = samples.seconds(self.campaign, self.records, metrics, source=source, only=trials, load_only=load_only)
+        found = samples.seconds(self.campaign, metrics, source=source, only=trials, load_only=load_only)
         return self._labelled(found)
 
     def histograms(self, trials: Chosen = None) -> pd.DataFrame:
@@ -100,22 +100,19 @@ class Recorded(ABC):
 
         `trials`: ids of those that are meant, none of them for an empty list; as in `seconds`.
         """
-        planned = samples.planned_levels(self.campaign)
-        return self._labelled(samples.histograms(self.records, trials, planned))
+        return self._labelled(samples.histograms(self.campaign, trials))
 
     def cpu(self) -> pd.DataFrame:
         """Return a row per trial and host: busy_cores (in use, mean over the load), share (of those it got), cores."""
-        return self._labelled(samples.cpu(self.campaign, self.records))
+        return self._labelled(samples.cpu(self.campaign))
 
     def percentiles(self, of: Sequence[float] = (50, 95, 99), trials: Chosen = None) -> pd.DataFrame:
-        """Return a row per trial and percentile: latency_ms (ms), log_se, requests."""
-        planned = samples.planned_levels(self.campaign)
-        return self._labelled(samples.percentiles(self.records, of, trials, planned))
+        """Return a row per trial and percentile: latency_ms (ms), requests."""
+        return self._labelled(samples.percentiles(self.campaign, of, trials))
 
     def disturbances(self) -> pd.DataFrame:
         """Return a row per measurement that does not count, and reason: trial, levels, try, why."""
-        planned = samples.planned_levels(self.campaign)
-        return self._labelled(samples.disturbances(self.campaign.disturbed(), planned))
+        return self._labelled(samples.disturbances(self.campaign))
 
     def published_frame(self) -> pd.DataFrame:
         """Return a row per published number: table, levels, metric, value, unit, and the number as printed."""

@@ -23,7 +23,6 @@ Chosen = Iterable[str] | None
 
 def seconds(
     campaign: Campaign,
-    records: Sequence[Record],
     metrics: Collection[str] = (),
     *,
     source: str = "",
@@ -35,6 +34,7 @@ def seconds(
     `load_only`: what was sampled while the load ran. Raise BadInput, naming what there is, for a metric or a source
     that no trial has, and for an unknown trial.
     """
+    records = campaign.records()
     chosen = some(records, only)
     parts = [_rows(campaign.series(one.id), one, metrics, source, load_only) for one in chosen]
     for column, wanted in (("metric", metrics), ("source", [source] if source else [])):
@@ -42,7 +42,7 @@ def seconds(
             known = _names((campaign.series(one.id) for one in chosen), column)
             for name in wanted if known else ():
                 one_of(name, sorted(known), column)
-    levels = level_names(records, planned_levels(campaign))
+    levels = level_names(campaign)
     return _frame(chosen, pd.DataFrame([cell(record) for record in chosen]), parts, levels)
 
 
@@ -73,52 +73,50 @@ def _frame(
     return typed(frame, SECONDS, levels=levels)
 
 
-def histograms(records: Sequence[Record], only: Chosen = None, planned: Sequence[str] = ()) -> pd.DataFrame:
+def histograms(campaign: Campaign, only: Chosen = None) -> pd.DataFrame:
     """Return a row per bucket; see `schema.HISTOGRAMS`. `only`: ids of trials; no other histogram is read."""
-    names, chosen = level_names(records, planned), some(records, only)
+    chosen = some(campaign.records(), only)
     buckets = [np.array(list(record.histogram), dtype=float).reshape(-1, 2) for record in chosen]
     latency, count = np.concatenate([*buckets, np.empty((0, 2))]).T
     about = pd.DataFrame([cell(record) for record in chosen])
     found = repeated(about, [len(one) for one in buckets]).assign(latency_ms=latency, count=count)
-    return typed(found, HISTOGRAMS, levels=names)
+    return typed(found, HISTOGRAMS, levels=level_names(campaign))
 
 
-def percentiles(
-    records: Sequence[Record], of: Sequence[float] = (50, 95, 99), only: Chosen = None, planned: Sequence[str] = ()
-) -> pd.DataFrame:
+def percentiles(campaign: Campaign, of: Sequence[float] = (50, 95, 99), only: Chosen = None) -> pd.DataFrame:
     """Return a row per trial and percentile of its histogram, as deep as its requests support; see `PERCENTILES`."""
     rows = [
-        {**cell(record), "percentile": float(q), "latency_ms": found.value, "log_se": found.error, "requests": requests}
-        for record in some(records, only)
+        {**cell(record), "percentile": float(q), "latency_ms": found, "requests": requests}
+        for record in some(campaign.records(), only)
         if len(record.histogram)
         for q in of
         for found in [percentile(record.histogram, float(q))]
         for requests in [sum(count for _, count in record.histogram)]
-        if found.value is not None
+        if found is not None
     ]
-    return typed(pd.DataFrame(rows), PERCENTILES, levels=level_names(records, planned))
+    return typed(pd.DataFrame(rows), PERCENTILES, levels=level_names(campaign))
 
 
-def disturbances(records: Sequence[Record], planned: Sequence[str] = ()) -> pd.DataFrame:
-    """Return a row per reason why a measurement does not count; `records` are the disturbed ones of a campaign."""
+def disturbances(campaign: Campaign) -> pd.DataFrame:
+    """Return a row per reason why a measurement does not count."""
     rows = [
         {**cell(record), "trial": trial, "try": int(number), "why": why}
-        for record in records
+        for record in campaign.disturbed()
         for trial, _, number in [record.id.rpartition(".")]
         for why in record.disturbed
     ]
-    return typed(pd.DataFrame(rows), DISTURBANCES, levels=level_names(records, planned))
+    return typed(pd.DataFrame(rows), DISTURBANCES, levels=level_names(campaign))
 
 
-def cpu(campaign: Campaign, records: Sequence[Record]) -> pd.DataFrame:
+def cpu(campaign: Campaign) -> pd.DataFrame:
     """Return a row per trial and host; see `schema.CPU`."""
     use = cpu_use.of_campaign(campaign)
     rows = [
         {**cell(record), "host": one.host, "busy_cores": one.busy, "share": one.share, "cores": one.cores}
-        for record in records
+        for record in campaign.records()
         for one in use(record)
     ]
-    return typed(pd.DataFrame(rows), CPU, levels=level_names(records, planned_levels(campaign)))
+    return typed(pd.DataFrame(rows), CPU, levels=level_names(campaign))
 
 
 def repeated(about: pd.DataFrame, counts: Sequence[int]) -> pd.DataFrame:
@@ -133,14 +131,14 @@ def _compact(values: pd.Series) -> pd.Series:
     return values.astype("category").cat.remove_unused_categories()
 
 
-def level_names(records: Iterable[Record], planned: Iterable[str] = ()) -> list[str]:
-    """Return the levels of all records, in their order of appearance, and those that were planned beside."""
-    return list(dict.fromkeys([*(as_level(name) for record in records for name in record.levels), *planned]))
+def level_names(campaign: Campaign) -> list[str]:
+    """Return the levels of all trials that were measured, then those that were planned besides.
 
-
-def planned_levels(campaign: Campaign) -> list[str]:
-    """The levels of all trials of the plan: whoever looks at a campaign whose trials failed finds its columns."""
-    return list(dict.fromkeys(as_level(name) for trial in campaign.trials for name in trial.cell.levels))
+    Whoever looks at a campaign whose trials failed finds its columns.
+    """
+    measured = [record.levels for record in (*campaign.records(), *campaign.disturbed())]
+    planned = [trial.cell.levels for trial in campaign.trials]
+    return list(dict.fromkeys(as_level(name) for levels in (*measured, *planned) for name in levels))
 
 
 def cell(record: Record) -> dict[str, object]:

@@ -266,7 +266,7 @@ def offered(record: Record) -> OfferedLoad:
         rate=float(record.levels[RATE]),
         achieved=record.summary["tps"].value,
         seconds=record.summary["total_time_s"].value,
-        p99_ms=latency.percentile(record.histogram, 99).value,
+        p99_ms=latency.percentile(record.histogram, 99),
     )
 
 

@@ -132,7 +132,7 @@ class Catalogue:
 
     def _frame(self, name: str) -> pd.DataFrame:
         makers: dict[str, Callable[[Campaign], pd.DataFrame]] = {
-            "histograms": lambda campaign: samples.histograms(campaign.records()),
+            "histograms": samples.histograms,
             "verdicts": _verdicts,
             "environments": _environments,
         }

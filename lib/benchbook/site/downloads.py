@@ -94,7 +94,7 @@ def _tables(campaign: Campaign, found: Results, records: Sequence[Record], folde
         ("trials", trials_of(campaign), TRIALS, ["parquet", "csv"]),
     ]
     if _series_bytes(campaign, records) <= MOST_SERIES_BYTES:
-        seconds = samples.seconds(campaign, records, load_only=False)
+        seconds = samples.seconds(campaign, load_only=False)
         frames.append(
             ("seconds", seconds, SECONDS, ["parquet", "csv"] if len(seconds) <= MOST_CSV_ROWS else ["parquet"])
         )

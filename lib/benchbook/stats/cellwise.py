@@ -11,7 +11,7 @@ from scipy import stats
 
 from benchbook.errors import BadInput
 from benchbook.stats.campaign_effect import CampaignEffect
-from benchbook.stats.estimates import columns, holm, positive_vector, share
+from benchbook.stats.estimates import holm, positive_vector
 
 _LARGEST = 700.0
 # More repetitions are no answer to how many would decide a cell.
@@ -39,11 +39,8 @@ def compare_cells(
 
     The cells of one kind lend each other their spread. `effects` by cell: what campaigns differ by, on top of what
     repetitions show. Cells in which an arm is missing are left out; where nothing is known of the spread, as with one
-    repetition, NaN stands for what needs it. Raise BadInput for missing columns, values that are not positive, and no
-    common cell.
+    repetition, NaN stands for what needs it. Raise BadInput for values that are not positive, and no common cell.
     """
-    columns(frame, "cell", "kind", "arm", "value")
-    share(margin, key="margin")
     new, base = (_of_arm(frame[frame["arm"] == name]) for name in arms)
     both = new.add_suffix("_new").join(base.add_suffix("_baseline"), how="inner").sort_index()
     if both.empty:

@@ -58,13 +58,6 @@ def share(value: float, *, key: str) -> float:
     return float(value)
 
 
-def columns(frame: pd.DataFrame, *names: str) -> None:
-    """BadInput naming the first column that is not there."""
-    for name in names:
-        if name not in frame.columns:
-            raise BadInput("no such column", key=name, fix=f"one of {', '.join(map(str, frame.columns))}")
-
-
 def mean_interval(values: Values, *, confidence: float = 0.95) -> Interval:
     """Student interval of the mean of one value per repetition; one repetition gives no interval."""
     found, level = vector(values), share(confidence, key="confidence")

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from hdrh.histogram import HdrHistogram
-from scipy import stats
 
 from benchbook.errors import BadInput
 
@@ -22,19 +21,6 @@ Histogram: TypeAlias = Sequence[tuple[float, int]]
 
 BEYOND = 10
 _NAME = re.compile(r"(?:^|_)p(\d{1,2})(\d*)(?:_|$)")
-_TAIL, _Z = 0.025, 1.96
-
-
-@dataclass(frozen=True)
-class Percentile:
-    """A percentile in ms; `value` is None where the sample is too small.
-
-    `error`: what the number of requests alone makes of its relative standard error (0 where its interval lies in one
-    bucket). Requests that follow each other are alike, so that it is the least that can be.
-    """
-
-    value: float | None
-    error: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -65,8 +51,8 @@ def hdr_buckets(encoded: str) -> list[tuple[float, int]]:
     return [(item.value_iterated_to * 0.001, int(item.count_added_in_this_iter_step)) for item in steps]
 
 
-def percentile(histogram: Histogram, percent: float, *, beyond: int = BEYOND) -> Percentile:
-    """The latency that `percent` of the requests do not exceed, in ms, if at least `beyond` requests lie beyond it.
+def percentile(histogram: Histogram, percent: float, *, beyond: int = BEYOND) -> float | None:
+    """The latency that `percent` of the requests do not exceed, in ms; None unless `beyond` requests lie beyond it.
 
     With 10 requests beyond, their number itself is uncertain by 1/sqrt(10) = 32% (Poisson); with fewer, a percentile is
     one request's story: p99 needs 1,000 samples, p99.9 10,000.
@@ -78,9 +64,8 @@ def percentile(histogram: Histogram, percent: float, *, beyond: int = BEYOND) ->
     # Nearest rank: Hyndman & Fan (1996), Am. Stat. 50(4), definition 1; rounding keeps 0.95 * 200 at 190.
     rank = math.ceil(round(percent / 100 * samples, 9))
     if samples == 0 or samples - rank < beyond:
-        return Percentile(None)
-    least, most = _around(rows, percent / 100, samples)
-    return Percentile(_at_rank(rows, rank), math.log(most / least) / (2 * _Z) if least > 0 else 0.0)
+        return None
+    return _at_rank(rows, rank)
 
 
 def percent_of(name: str) -> float | None:
@@ -94,15 +79,8 @@ def percent_of(name: str) -> float | None:
 def named_percentiles(histogram: Histogram, names: Iterable[str]) -> dict[str, float]:
     """Return those of `names` that are percentiles, read off a histogram however few requests lie beyond; in ms."""
     asked = {name: percent for name in names if (percent := percent_of(name)) is not None}
-    found = {name: percentile(histogram, percent, beyond=0).value for name, percent in asked.items()}
+    found = {name: percentile(histogram, percent, beyond=0) for name, percent in asked.items()}
     return {name: float(ms) for name, ms in found.items() if ms is not None}
-
-
-def _around(rows: Histogram, share: float, samples: int) -> tuple[float, float]:
-    """Return the latencies between which the true percentile lies in 95% of samples, whatever their distribution."""
-    # Order statistics: Hahn & Meeker (1991), Statistical Intervals, sec. 5.2.1; the ranks are binomial quantiles.
-    low, high = (int(stats.binom.ppf(tail, samples, share)) for tail in (_TAIL, 1 - _TAIL))
-    return _at_rank(rows, max(low, 1)), _at_rank(rows, min(high + 1, samples))
 
 
 def _at_rank(rows: Histogram, rank: int) -> float:

@@ -61,7 +61,7 @@ def _latencies(latency: Mapping[str, Any], prefix: str) -> dict[str, tuple[float
     if not latency["count"]:
         return {}
     histogram = buckets(latency)
-    found = {p: percentile(histogram, p).value for p in PERCENTILES}
+    found = {p: percentile(histogram, p) for p in PERCENTILES}
     return {
         f"{prefix}latency_mean_ms": (latency["mean_ms"], "ms"),
         f"{prefix}latency_max_ms": (latency["max_ms"], "ms"),
