@@ -33,7 +33,7 @@ def test_nearest_rank_at_a_bucket_edge():
 def test_only_as_deep_as_the_samples():
     found = {percent: percentile([(1.0, 900), (2.0, 100)], percent) for percent in (99, 99.9)}
     # 10 of 1,000 lie beyond the 99th, 1 beyond the 99.9th.
-    assert (found[99].value, found[99.9].value) == (2.0, None)
+    assert (found[99], found[99.9]) == (2.0, None)
     assert percentile([], 50) is None
 
 
