@@ -46,6 +46,13 @@ def test_tables_that_a_campaign_shifts_alike_are_one_witness_and_others_are_seve
     assert all(one.df > 13 + 3 for one in known.values()), "a table alone has 3 degrees of freedom"
 
 
+def test_a_table_differs_as_all_do_in_the_mean_or_as_its_own_campaigns_do_if_more():
+    # Variances 0.0009 and 0.0001, 0.0005 in the mean, on 2 degrees of freedom, beside the prior's 0.0004 on 10.
+    found = campaign_effects({"a": repeats([[0.0], [0.03], [-0.03]]), "b": repeats([[0.0], [0.01], [-0.01]])})
+    assert found["a"].variance == pytest.approx((10 * 0.0004 + 2 * 0.0009) / 12)
+    assert found["b"].variance == pytest.approx((10 * 0.0004 + 2 * 0.0005) / 12)
+
+
 def test_strata_differ_in_level_and_only_repeats_within_them_count():
     # Two of each, 0.02 apart: 4 times 0.01^2 on 2 degrees of freedom; that b lies 0.5 higher says nothing.
     found = of([[1.0], [1.02], [1.5], [1.52]], strata="aabb")
