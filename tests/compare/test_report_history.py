@@ -39,10 +39,11 @@ def test_points_are_means_over_repetitions_with_intervals() -> None:
     assert keys == [["threads 4", "tps", "a", 1], ["threads 4", "tps", "b", 2], ["threads 8", "tps", "a", 1],
                     ["threads 8", "tps", "b", 2]]  # fmt: skip
     one, two = found.iloc[0], found.iloc[1]
-    assert (one["mean"], np.isnan(one.low)) == (100, True)
+    assert (one["mean"], np.isnan(one.low), np.isnan(one.variance)) == (100, True, True)
     # Standard deviation 14.142, its error 10, Student's 12.706 at one degree of freedom.
     assert (two["mean"], two.low, two.high) == pytest.approx((100, 100 - 127.06, 100 + 127.06), abs=0.01)
     assert two.log == pytest.approx((np.log(90) + np.log(110)) / 2)
+    assert two.variance == pytest.approx(np.log(110 / 90) ** 2 / 2)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,8 @@ def test_changes_name_the_campaigns_around_them_and_say_which_way() -> None:
     step = np.where(np.arange(20) < 8, 1.0, 1.2)
     cells = {("tps", "1/s"): wave * step, ("p95_ms", "ms"): wave * step, ("rows", "1"): wave * step, ("x", "1/s"): wave}
     points = pd.DataFrame([
-        {"table": "t", "system": "s", "levels": "", "metric": metric, "unit": unit, "campaign": name, "log": np.log(v)}
+        {"table": "t", "system": "s", "levels": "", "metric": metric, "unit": unit, "campaign": name, "log": np.log(v),
+         "n": 1, "variance": np.nan}
         for (metric, unit), values in cells.items() for name, v in zip(names, values, strict=True)
     ])  # fmt: skip
     found = cell_history.changes(points)

@@ -41,11 +41,33 @@ def test_a_level_whose_campaigns_spread_wider_is_known_less() -> None:
     assert level_changes([*WAVE, 0.05, 0.25, 0.0, *WAVE]) == []
 
 
+def test_no_level_is_known_better_than_its_repetitions_say() -> None:
+    logs = [*WAVE, 0.15, 0.15, 0.15, *WAVE]
+    spreads = [(3, 1e-6)] * len(logs)
+    assert [one.at for one in level_changes(logs, spreads)] == [10, 13]
+    spreads[10:13] = [(3, 0.5**2)] * 3
+    assert level_changes(logs, spreads) == []
+    assert level_changes(logs, [(1, math.nan)] * len(logs)) == level_changes(logs)
+
+
+def test_campaigns_weigh_by_their_repetitions_and_not_by_how_alike_these_are() -> None:
+    logs = [*WAVE, *(WAVE + math.log(1.1))]
+    lucky = [(3, 1.5e-4)] * 19 + [(3, 0.0)]
+    assert level_changes(logs, lucky)[0].ratio == pytest.approx(1.1), "one whose repetitions agree has no more of a say"
+    # Campaigns differ by less than repetitions make of them, so that one of 30 repetitions weighs as 10 of 3:
+    # (4 x 0.01 - 5 x 0.01 + 10 x 0.01) / 19, where the others' mean is 0.
+    many = [(30, 9e-3)] + [(3, 9e-3)] * 19
+    assert math.log(level_changes(logs, many)[0].ratio) == pytest.approx(math.log(1.1) - 0.09 / 19)
+
+
 def test_five_to_twelve_campaigns_in_which_nothing_changed_show_no_change() -> None:
     rng, alpha, series = np.random.default_rng(3), 0.05 / 15, 400
     for campaigns in (8, 12):
         values = 0.02 * rng.standard_normal((series, campaigns, 3))
-        found = [level_changes(one.mean(axis=1), alpha=alpha) for one in values]
+        found = [
+            level_changes(one.mean(axis=1), [(3, float(v)) for v in one.var(axis=1, ddof=1)], alpha=alpha)
+            for one in values
+        ]
         assert sum(map(bool, found)) <= series * alpha + 3 * math.sqrt(series * alpha)
 
 

@@ -24,7 +24,7 @@ from benchbook.user_input.choices import one_of
 
 NOTEBOOK = "history"
 """The notebook that shows it: not a report, so `make report` does not run it; `benchbook history --page` does."""
-POINTS = [*CELL, "campaign", "mean", "low", "high", "n", "log"]
+POINTS = [*CELL, "campaign", "mean", "low", "high", "n", "log", "variance"]
 # The chance that any change is told where nothing changed, over all cells.
 _ALPHA = 0.05
 CHANGES = [*CELL, "before", "campaign", "ratio", "low", "high", "p_value", "called"]
@@ -129,12 +129,13 @@ def points(found: pd.DataFrame) -> pd.DataFrame:
     """[*POINTS]: a row per cell, metric and campaign of [*CELL, campaign, value], campaigns in the order of time.
 
     `low` and `high` are a 95% Student interval over repetitions, missing below two of them; `log` is the mean of
-    their logarithms. Values that are not above 0 have no logarithm: left out.
+    their logarithms and `variance` that of one of them. Values that are not above 0 have no logarithm: left out.
     """
     known = found[found.value > 0]
     known = known.assign(log=np.log(known.value), cell=known.groupby(CELL, sort=False).ngroup())
     grouped = known.sort_values("cell", kind="stable").groupby([*CELL, "campaign"], sort=False)
-    found = grouped.agg(mean=("value", "mean"), std=("value", "std"), n=("value", "size"), log=("log", "mean"))
+    value = {"mean": ("value", "mean"), "std": ("value", "std"), "n": ("value", "size")}
+    found = grouped.agg(**value, log=("log", "mean"), variance=("log", "var"))
     half = stats.t.ppf(0.975, np.maximum(found.n - 1, 1)) * found["std"] / np.sqrt(found.n)
     return found.assign(low=found["mean"] - half, high=found["mean"] + half).reset_index()[POINTS]
 
@@ -148,7 +149,9 @@ def changes(found: pd.DataFrame) -> pd.DataFrame:
     rows = [
         {**dict(zip(CELL, key, strict=True)), **_row(part, change, str(key[-1]))}
         for key, part in groups
-        for change in level_changes(part.log.to_numpy(), alpha=_ALPHA / len(groups))
+        for change in level_changes(
+            part.log.to_numpy(), list(zip(part.n, part.variance, strict=True)), alpha=_ALPHA / len(groups)
+        )
     ]
     return pd.DataFrame(rows, columns=CHANGES)
 
