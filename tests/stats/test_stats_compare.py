@@ -151,14 +151,40 @@ def _steady(spreads, factors=(1, 1)):
     return pd.DataFrame(rows, columns=["arm", "threads", "tps"])
 
 
-def test_cells_lend_their_spread_arm_by_arm_and_one_that_varies_more_keeps_its_own():
-    # The mean of d^2 is 0.00075; the new arm varies twice as much: (4 + 1) x 0.00075 / 3 = 0.00125, and by themselves
-    # the cells have 5 d^2 / 3: 0.00017, 0.00067, 0.0015 and 0.00267. Welch: 0.00125^2 / ((0.001^2 + 0.00025^2) / 8).
-    found = _compare(_steady([0.01, 0.02, 0.03, 0.04], (2, 1)))
-    assert (found.error**2).tolist() == pytest.approx([0.00125, 0.00125, 0.0015, 0.0080 / 3])
-    assert found.df.tolist() == pytest.approx([8 * 1.5625 / 1.0625] * 4)
-    # The variance of one repetition: of the first cell (0.003 + 0.00075) / 2.
-    assert found.variance.iloc[0] == pytest.approx(0.001875)
+def test_cells_lend_their_usual_spread_arm_by_arm():
+    # The median of d^2 is 0.00065, of chi-square over its 2 degrees of freedom ln 2; the new arm varies twice as much:
+    # (4 + 1) x 0.00065 / 3 / ln 2 = 0.00156. The four differ by no more than chance makes of three repetitions.
+    found, usual = _compare(_steady([0.01, 0.02, 0.03, 0.04], (2, 1))), 0.00065 / 3 / math.log(2)
+    assert (found.error**2).tolist() == pytest.approx([5 * usual] * 4, rel=1e-3)
+    # Half of the 8 in an arm; Welch: (4 + 1)^2 / ((4^2 + 1^2) / 4).
+    assert found.df.tolist() == pytest.approx([4 * 25 / 17] * 4)
+    # The variance of one repetition: the error's over 2 / 3.
+    assert found.variance.iloc[0] == pytest.approx(7.5 * usual)
+
+
+def test_a_cell_that_differs_in_kind_has_its_own_spread_and_turns_no_other():
+    found = _compare(_steady([0.01] * 6 + [0.1], (2, 1)))
+    assert (found.error**2).tolist() == pytest.approx([5e-4 / 3 / math.log(2)] * 6 + [0.05 / 3])
+    assert found.df.tolist() == pytest.approx([7 * 25 / 17] * 6 + [2 * 25 / 17])
+
+
+def test_spreads_that_differ_are_weighted_by_their_degrees_of_freedom():
+    # A prior of 8 degrees of freedom beside the 4 of a cell; their median is that of F(4, 8), 0.915 (tables of F).
+    found = _compare(_steady(0.01 * np.sqrt(stats.f.ppf((np.arange(1000) + 0.5) / 1000, 4, 8))))
+    lent = 1e-4 * 0.915 * 2 / 3 / math.log(2)
+    # The 750th has F = 1.662 (its quantile at 0.7495): (8 x 0.915 / ln 2 + 4 x 1.662) / 12, of 2e-4 / 3.
+    assert found.error[749] ** 2 == pytest.approx((8 * lent + 4 * 1.662e-4 * 2 / 3) / 12, rel=0.01)
+    assert found.df[749] == pytest.approx(12, rel=0.03)
+    assert found.error[0] ** 2 == pytest.approx(lent, rel=0.01), "none is taken to vary less than most"
+    # What has an F of 5% beside the usual spread differs in kind: 3.84 x 0.915 / ln 2 = 5.07, which 2.5% of all exceed.
+    assert (found.df < 5).sum() == 25
+
+
+def test_two_cells_have_no_middle_and_lend_their_mean_or_keep_more_of_their_own():
+    # The mean of 1, 9 e-4 is 5e-4; both arms: x 2 / 3. The second varies more. 4 degrees of freedom in each arm.
+    found = _compare(_steady([0.01, 0.03]))
+    assert (found.error**2).tolist() == pytest.approx([10e-4 / 3, 18e-4 / 3])
+    assert found.df.tolist() == pytest.approx([8, 8])
 
 
 def test_a_table_that_differs_in_two_cells():
