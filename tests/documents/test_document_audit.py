@@ -246,6 +246,33 @@ BLANKS: dict[str, tuple[str, dict[tuple[object, ...], list[tuple[str, int]]]]] =
         "## A\n\n| Nodes | Write TPS | Read TPS | Write p99 (ms) |\n|--|--|--|--|\n| 3 | 12,000 | 40,000 | 9 |\n| 5 | 11,500 | 61,000 | 11 |\n| 7 | 11,100 | 83,000 | 14 |\n\n{}\n",
         {("Writes fall by 7.5% from 3 to 7 nodes.",): [], ("Write p99 rises by 80% from 3 to 7 nodes.",): [("sentence", 9)]},
     ),
+    # (12 + 25 + 38) / 3 = 25. Of the second table 1,380 / 1,120 is 23.2% more.
+    "the largest and the mean of a column of changes": (
+        "## Results\n\n| Workload | {} |\n|--|--|\n| point_select | 12.0 |\n| read_only | 25.0 |\n| insert | 38.0 |\n| Average | 25.0 |\n\n{}\n",
+        {
+            ("TPS improvement (%)", "TPS improves by up to 38%."): [],
+            ("TPS improvement (%)", "TPS improves by up to 58%."): [("sentence", 10)],
+            ("TPS improvement (%)", "TPS 最高提升 58%。"): [("sentence", 10)],
+            ("TPS improvement (%)", "TPS improves by 25% on average."): [],
+            ("TPS improvement (%)", "On average, TPS is 31% higher."): [("sentence", 10)],
+            ("TPS improvement (%)", "TPS 平均提升 31%。"): [("sentence", 10)],
+            ("TPS improvement (%)", "On average, TPS is about 24% higher."): [],
+            ("TPS improvement (%)", "TPS improves by up to 25%."): [],  # it may be of read_only alone
+            ("TPS improvement (%)", "TPS of updates improves by up to 58%."): [],
+            ("TPS improvement (%)", "Latency drops by up to 58%."): [],
+            ("p99 latency change (%)", "p95 latency drops by up to 58%."): [],
+            ("p99 latency change (%)", "p99 latency drops by up to 58%."): [("sentence", 10)],
+            ("Average latency change (%)", "Average latency drops by 58%."): [],
+            ("Threads | TPS improvement (%)", "TPS improves by up to 58%."): [],
+        },
+    ),
+    "the largest and the mean change of two columns of figures": (
+        "## Results\n\n| Workload | v1 TPS | v2 TPS | Improvement (%) |\n|--|--|--|--|\n| point_select | 1,000 | 1,120 | 12.0 |\n| read_only | 1,000 | 1,250 | 25.0 |\n| insert | 1,000 | 1,380 | 38.0 |\n\n{}\n",
+        {
+            ("TPS improves by up to 38%.",): [], ("TPS improves by up to 58%.",): [("sentence", 9)],
+            ("TPS improves by 31% on average.",): [("sentence", 9)], ("TPS improves by up to 23%.",): [],
+        },
+    ),
     "the odd passage of many alike": (
         "\n\n".join(f"In this case the TPS is {tps}, and the OPS is {ops}." for tps, ops in [(1232, 4928), (935, 5610), (575, 5750), (531, 6372), (551, "{}"), (357, 9282)]),
         {(10620,): [("identity", 9)], (11020,): []},

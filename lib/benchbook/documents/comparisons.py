@@ -42,7 +42,7 @@ _PIVOT = re.compile(
     re.IGNORECASE,
 )
 _PERCENTAGES = re.compile(r"\d\s?[%％]")
-_MOOD = re.compile(
+MOOD = re.compile(
     r"\b(?:if|should|would|could|may|might|expect\w*|theor\w+|goal|target|claims?|ideal\w*|previous\w*|earlier)\b|如果|预期|理论|可能",
     re.IGNORECASE,
 )
@@ -201,7 +201,7 @@ class Cells:
             and (of <= GENERAL or score >= 1)
             and (bool(told) or score >= 1.5 if metric else len({one.rest for one in group}) == 1 and bool(told))
             and len(_PERCENTAGES.findall(text)) < 2
-            and not _MOOD.search(text)
+            and not MOOD.search(text)
             and not re.search(r"on average|平均", text)
             and not speaks_of_others(text, pairs[0][0].table, names)
             and all_named(kept, names)
@@ -274,7 +274,7 @@ class Cells:
         if (
             (not beats and not most and len(_CHAIN.findall(text)) < 2)
             or gaps(in_figures(text))
-            or _MOOD.search(text)
+            or MOOD.search(text)
             or re.search(
                 r"\b(?:not|cannot|never|mostly|most of|some|except|unless|almost|nearly|nor|can)\b|n['’]t\b", text
             )
@@ -341,7 +341,7 @@ class Cells:
         text, section = sentence.text, sentence.section
         limit = _LIMIT.search(text)
         printed = figures(text[limit.start("limit") :])[:1] if limit else []
-        if limit is None or not printed or not printed[0].unit or _MOOD.search(text):
+        if limit is None or not printed or not printed[0].unit or MOOD.search(text):
             return
         denied = re.search(r"\b(?:never|not)\b|n['’]t\b", limit[0], re.IGNORECASE)
         below = bool(re.search(r"below|under|less|most|low", limit["way"], re.IGNORECASE)) != bool(denied)
@@ -422,7 +422,7 @@ class Cells:
         if (
             len(told) != 1
             or len([one for one in all_told if one.unit == told[0].unit]) != 1
-            or _MOOD.search(text)
+            or MOOD.search(text)
             or re.search(rf"\bfrom \d|average|平均|\b(?:{UP}|{DOWN}|{APART})", text, re.IGNORECASE)
             or not names
             or speaks_of_others(text, tables[0], names)

@@ -14,7 +14,7 @@ from benchbook.documents.numerals import Figure
 from benchbook.documents.tables import Table
 
 METRIC_WORDS = {
-    "throughput": r"throughput|tps|qps|ops|rps|iops|performance|吞吐|性能|tpmc|bandwidth|speed|每秒"
+    "throughput": r"throughput|(?<![a-z])(?:tps|qps|[km]?ops|rps|iops)|performance|吞吐|性能|tpmc|bandwidth|speed|每秒"
     r"|(?:transactions?|quer(?:y|ies)|requests?|operations?|rows?|inserts?|reads?|writes?|events?|messages?) (?:per|/|a) ?s",
     "latency": r"latenc|延迟|response|响应|duration",
     "percentile": r"latenc|p\d\d|percentile|延迟|分位",

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import permutations
+from statistics import fmean
 from typing import NamedTuple
 
-from benchbook.documents.comparisons import Cells
+from benchbook.documents.amounts import DOWN, UP
+from benchbook.documents.cell_findings import MOST_ROWS
+from benchbook.documents.comparisons import MOOD, Cells
 from benchbook.documents.findings import Finding, Passed
-from benchbook.documents.named_cells import METRIC_WORDS
+from benchbook.documents.named_cells import METRIC_WORDS, speaks_of_others
 from benchbook.documents.numerals import UNITS, Figure, figures
 from benchbook.documents.passages import NotBound, Outcome, Sentence, sentence_finding, split
 from benchbook.documents.tables import Reading, Table
@@ -84,11 +88,7 @@ def _change(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator
         yield NotBound(sentence)
         return
     percent = printed[0]
-    room = (
-        max(percent.place, 0.06 * percent.value)
-        if re.search(r"about|around|roughly|nearly|almost|more than|over|约|超过", sentence.text)
-        else percent.place
-    )
+    room = _room(percent, sentence.text)
     # Of the first or of the second one, more or less.
     ends = [((y.low / x.high - 1) * 100, (y.high / x.low - 1) * 100) for x, y in ((a, b), (b, a))]
     times = (min(a.low, b.low) / max(a.high, b.high) * 100, max(a.high, b.high) / min(a.low, b.low) * 100)
@@ -103,6 +103,12 @@ def _change(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator
     what = f"The sentence gives {percent.printed}%, but from {a.printed} to {b.printed} is {value:+.3g}%."
     lines = [f"({b.printed} / {a.printed} - 1) x 100 = {value:.4g}; printed {percent.printed}%"]
     yield sentence_finding(sentence, "sentence", "contradiction", what, lines, 0.8)
+
+
+def _room(percent: Figure, text: str) -> float:
+    """Return how far off a percentage may be: one of its last place, and of itself more where it is told as a round one."""
+    is_round = re.search(r"about|around|roughly|nearly|almost|more than|over|约|超过", text)
+    return max(percent.place, 0.06 * percent.value) if is_round else percent.place
 
 
 def _impossible(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[Outcome]:
@@ -169,6 +175,67 @@ def _linear(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator
         f"{ends[3].printed} / {ends[2].printed} = {ends[3].value / ends[2].value:.3g}; {ends[1].printed} / {ends[0].printed} = {ends[1].value / ends[0].value:.3g}"
     ]
     yield sentence_finding(sentence, "sentence", "suspicious", what, lines, 0.7)
+
+
+def _of_changes(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator[Outcome]:
+    """Hold "up to n%" and "n% on average" against the one column of changes of its section: its largest, or its mean."""
+    name, text = ("largest" if "most" in match.groupdict() else "mean"), sentence.text
+    percent = figures(next(filter(None, match.groups())))[0]
+    room = _room(percent, text)
+    columns = [
+        (table, table.columns[place].heading, changes)
+        for table in _near(read, sentence)
+        for place in table.places("delta")
+        if table.columns[place].unit == "%" and len(changes := _changes(table, place)) > 1
+    ]
+    if len(columns) != 1 or not _is_of_changes(text, *columns[0][:2]):
+        yield NotBound(sentence)
+        return
+    table, heading, changes = columns[0]
+    value = abs(max(changes, key=abs) if name == "largest" else fmean(changes))
+    if abs(value - percent.value) <= room:
+        yield Passed("sentence", 1)
+    # It may be of some of the rows, or of two other figures of the table.
+    elif (
+        speaks_of_others(text, table, {})
+        or MOOD.search(text)
+        or any(abs(one - percent.value) <= room for one in _percentages(table))
+    ):
+        yield NotBound(sentence)
+    else:
+        what = f"The sentence says {percent.printed}%; the {name} {heading} in {table.name} is {value:.4g}%, and no two figures of the table give {percent.printed}%."
+        lines = [f"{name} of {', '.join(f'{one:g}' for one in changes[:12])} = {value:.4g}; printed {percent.printed}%"]
+        yield sentence_finding(sentence, "sentence", "suspicious", what, lines, 0.7)
+
+
+def _changes(table: Table, place: int) -> list[float]:
+    rows = table.numbers(place).items()
+    return [
+        one.value
+        for row, one in rows
+        if not re.search(r"average|mean|total|平均", table.rows[row][0].text, re.IGNORECASE)
+    ]
+
+
+def _is_of_changes(text: str, table: Table, heading: str) -> bool:
+    """Return whether a text names the metric that a column of changes is of, by its heading or by what stands around it."""
+    around = " ".join([table.caption, table.section, *(column.heading for column in table.columns)])
+    metrics = [METRIC_WORDS[name] for name in ("throughput", "latency", "time", "size", "usage", "cost")]
+    of = heading if any(re.search(words, heading, re.IGNORECASE) for words in metrics) else around
+    ranks = re.findall(r"\bp\d\d+\b|\b\d\dth\b", text.lower())
+    return all(rank in of.lower() for rank in ranks) and any(
+        re.search(words, text, re.IGNORECASE) and re.search(words, of, re.IGNORECASE) for words in metrics
+    )
+
+
+def _percentages(table: Table) -> Iterator[float]:
+    """Yield every percentage that a table prints, and how far any two figures of a row or of a column are apart."""
+    for cells in table.rows:
+        yield from (abs(one.value) for cell in cells for one in cell.figures if one.unit in {"", "%"})
+    columns = [table.numbers(place) for place in table.places("metric")]
+    rows = [[column[row] for column in columns if row in column] for row in range(len(table.rows))]
+    for line in [*rows, *([*column.values()][:MOST_ROWS] for column in columns)]:
+        yield from (abs(y.value / x.value - 1) * 100 for x, y in permutations(line, 2) if x.value > 0)
 
 
 def _ladders(table: Table, called_in: str = "") -> Iterator[tuple[int, int, list[int]]]:
@@ -310,6 +377,20 @@ PATTERNS = [
             r"\b(?:scales?|scaling|grows?|growth|increases?|rises?|improves?)\b[^.]{0,30}\b(?<!near-)(?<!sub-)(?<!super-)linear(?:ly)?\b|\blinear (?:scal\w+|growth|increase)\b|线性(?:增长|提升|扩展|增加)"
         ),
         "Throughput scales linearly with the number of threads",
+    ),
+    Pattern(
+        _of_changes,
+        _compiled(
+            rf"(?:\b(?:up to|as much as|at most|a maximum of)|最高|最多|高达)\s?(?:提升|提高)?\s?(?:~|about )?{_PERCENT.replace('percent>', 'most>')}"
+        ),
+        "TPS improves by up to 40%",
+    ),
+    Pattern(
+        _of_changes,
+        _compiled(
+            rf"(?:\b(?:on average|averag(?:es|ing)|an average of|average (?:{UP}|{DOWN}))\b|平均(?={UP}|{DOWN}))[^.%]{{0,40}}?{_PERCENT}|{_PERCENT.replace('percent>', 'percent2>')}[^.%]{{0,30}}?\bon average\b"
+        ),
+        "TPS improves by 12.5% on average",
     ),
     Pattern(
         _peak,
