@@ -158,10 +158,14 @@ _RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$")
 def markdown_blocks(text: str) -> list[Block]:  # noqa: PLR0912 - a branch for each kind of token
     """Return the blocks of Markdown, or of plain text, which is Markdown without marks."""
     text = re.sub(r"\A---\n.*?\n---\n", lambda m: "\n" * m[0].count("\n"), text, count=1, flags=re.S)
-    text = re.sub(r"<!--.*?-->", lambda m: re.sub(r"[^\n]", " ", m[0]), text, flags=re.S)
-    # A blank line would end the HTML of a table; one with code in it is no table of figures.
+    closed = text.rfind("-->") + 3  # behind it none ends, and each beginning would be held against the whole rest
+    text = re.sub(r"<!--.*?-->", lambda m: re.sub(r"[^\n]", " ", m[0]), text[:closed], flags=re.S) + text[closed:]
+    # A blank line would end the HTML of a table; one with code or another table in it is no table of figures.
     text = re.sub(
-        r"<table(?:(?!```).)*?</table", lambda m: re.sub(r"(?m)^[ \t]*$", "<!-- -->", m[0]), text, flags=re.DOTALL
+        r"<table(?:(?!```|<table).)*?</table",
+        lambda m: re.sub(r"(?m)^[ \t]*$", "<!-- -->", m[0]),
+        text,
+        flags=re.DOTALL,
     )
     tokens = _PARSER.parse(text)
     source = text.split("\n")
