@@ -735,3 +735,20 @@ def test_a_server_that_tells_no_configuration_was_measured_all_the_same() -> Non
         "WARNING: Could not fetch server CONFIG", "Error from server: NOAUTH Authentication required."
     )
     assert "NOAUTH" in generator_output.runs(refused)[0].problem
+
+
+# github.com/redis/redis/issues/2016: what took no time has no rate, and is whole.
+NO_TIME = """====== SET ======
+  0 requests completed in 0.00 seconds
+  50 parallel clients
+  3 bytes payload
+  keep alive: 1
+
+inf requests per second
+"""
+
+
+@pytest.mark.parametrize("rate", ["inf", "-nan"])
+def test_a_rate_over_no_time_is_a_failure_and_no_output_that_was_cut(rate: str) -> None:
+    (run,) = generator_output.runs(NO_TIME.replace("inf", rate))
+    assert (run.problem, run.cut) == (f"redis-benchmark says that it failed: {rate} requests per second", False)
