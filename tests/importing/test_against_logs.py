@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from shutil import copy
 
 import pytest
+from kit import FIXTURES
 from test_logs import LEVELS, write
 from typer.testing import CliRunner, Result
 
@@ -124,6 +126,14 @@ def test_a_column_may_be_a_version_that_its_heading_has_as_its_one_number(tmp_pa
     assert told["PostgreSQL 13"] == (["the only run"], {"the only run": 100.0}, "")
     assert told["PostgreSQL 18"] == ([], {"the only run": 110.0}, "")
     assert told.get("13 of 18", ([], {}, "it"))[2].startswith("it")
+
+
+@pytest.mark.parametrize("heading", ["QPS", "Queries/s"])
+def test_queries_a_second_of_sysbench_0_5_are_its_read_and_write_requests(tmp_path: Path, heading: str) -> None:
+    (tmp_path / "logs").mkdir()
+    copy(FIXTURES / "logs" / "sysbench_0.txt", tmp_path / "logs" / "16.txt")
+    status, (one,) = audited(tmp_path, f"| Threads | {heading} |\n|--|--|\n| 16 | 26,923 |\n", levels="{threads}.txt")
+    assert (status, one.wrong, len(one.logs)) == (0, False, 1)
 
 
 def test_for_people_a_line_for_each_that_is_not_given(tmp_path: Path) -> None:

@@ -220,7 +220,7 @@ def _metric(column: Column, logs: Sequence[Log], words: str) -> str:
     ]
     heading = _plain(column.heading)
     by_name = [name for name in names if _plain(name) in heading] or [
-        n for n in names if "quer" in heading and n == "qps"
+        n for n in names if ("quer" in heading or "qps" in heading) and n in ("qps", "read_write_qps")
     ]
     of_op = [name for name in names if (op := re.sub(rf"_?(?:{pattern})$", "", name)) and _plain(op) in words]
     plain = [name for name in names if re.fullmatch(pattern, name)]
