@@ -273,6 +273,17 @@ BLANKS: dict[str, tuple[str, dict[tuple[object, ...], list[tuple[str, int]]]]] =
             ("TPS improves by 31% on average.",): [("sentence", 9)], ("TPS improves by up to 23%.",): [],
         },
     ),
+    "a row that is printed twice": (
+        "## Load\n\n| Threads | TPS | p95 (ms) | p99 (ms) | CPU (%) |\n|--|--|--|--|--|\n| 8 | 1204 | 7.31 | 9.86 | 51.2 |\n| 16 | 2390 | 7.92 | 11.4 | 88.3 |\n\n## Summary\n\n| Threads | TPS | p95 (ms) | p99 (ms) |\n|--|--|--|--|\n| {} | {} | 7.92 | {} |\n",
+        {
+            (16, 2390, 11.4): [], (16, 2930, 11.4): [],  # two figures of three digits are alike by chance
+            (32, 2390, 11.9): [], (16, 2380, 11.9): [],
+        },
+    ),
+    "a row that is printed twice but for one figure": (
+        "## Load\n\n| Threads | TPS | p50 (ms) | p95 (ms) | p99 (ms) |\n|--|--|--|--|--|\n| 8 | 1204 | 6.35 | 7.31 | 9.86 |\n| 16 | 2390 | 6.71 | 7.92 | 11.4 |\n\n## Summary\n\n| Threads | TPS | p50 (ms) | p95 (ms) | p99 (ms) |\n|--|--|--|--|--|\n| {} | {} | 6.71 | {} | 11.4 |\n",
+        {(16, 2390, 7.92): [], (16, 2930, 7.92): [("repeated figures", 12)], (32, 2930, 7.92): [], (16, 2930, 7.29): []},
+    ),
     "the odd passage of many alike": (
         "\n\n".join(f"In this case the TPS is {tps}, and the OPS is {ops}." for tps, ops in [(1232, 4928), (935, 5610), (575, 5750), (531, 6372), (551, "{}"), (357, 9282)]),
         {(10620,): [("identity", 9)], (11020,): []},

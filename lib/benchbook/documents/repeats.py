@@ -1,4 +1,4 @@
-"""The same figures twice: a copy, or one measurement that is printed in two places."""
+"""The same figures twice: a copy, or one measurement in two places, of which one figure may be printed wrongly."""
 
 from __future__ import annotations
 
@@ -36,9 +36,13 @@ class _Row(NamedTuple):
     row: int
     texts: dict[str, str]
 
+    @property
+    def label(self) -> str:
+        return self.table.label(self.row)
+
 
 def repeated(read: Reading) -> Iterator[Finding]:
-    """Yield rows with the same figures in two places."""
+    """Yield rows with the same figures in two places, and those with the same but for one."""
     found = list(_repeated(read))
     # Where many rows are printed twice, that is how the document is made, and no slip.
     if sum(one.severity != "note" for one in found) > 3:
@@ -73,17 +77,28 @@ def _repeated(read: Reading) -> Iterator[Finding]:
     pairs = Counter(pair for numbers in alike.values() if len(numbers) <= 50 for pair in combinations(numbers, 2))
     for a, b in sorted(pair for pair, count in pairs.items() if count >= 2):
         one, other = rows[a], rows[b]
-        same = [name for name in one.texts if name in other.texts]
-        digits = sum(len(re.sub(r"\D", "", one.texts[name]).strip("0")) for name in same)
-        if (
-            any(one.texts[name] != other.texts[name] for name in same)
-            or digits < 8
-            or len(same) < (3 if one.table is other.table else 2)
-        ):
+        common = [name for name in one.texts if name in other.texts]
+        same = [name for name in common if one.texts[name] == other.texts[name]]
+        digits = {one.texts[name]: len(re.sub(r"\D", "", one.texts[name]).strip("0")) for name in same}
+        odd = [name for name in common if name not in same]
+        if sum(digits[one.texts[name]] for name in same) < 8 or len(odd) > 1:
             continue
-        severity: Severity = "suspicious" if one.table is other.table and _is_other_load(one, other) else "note"
-        places = [f"{each.table.id}, {each.table.label(each.row)}" for each in (one, other)]
-        sentence = f"{' and '.join(places)} have the same {len(same)} figures: one may be a copy, or one measurement is printed twice."
-        lines = [f"{name}: {one.texts[name]} and {other.texts[name]}" for name in same]
-        place = next(place for place, column in enumerate(other.table.columns) if column.heading == same[0])
+        if odd:
+            # Two runs hardly share three figures of three digits; LS_ID, PORT tell rows apart and are no measurement.
+            alike_by_chance = sum(count >= 3 for count in digits.values()) < 3
+            column = next(column for column in other.table.columns if column.heading == odd[0])
+            if alike_by_chance or one.label != other.label or not (column.quantity or column.unit):
+                continue
+        elif len(same) < (3 if one.table is other.table else 2):
+            continue
+        is_slip = odd or (one.table is other.table and _is_other_load(one, other))
+        severity: Severity = "suspicious" if is_slip else "note"
+        places = f"{one.table.id}, {one.label} and {other.table.id}, {other.label}"
+        sentence = (
+            f"{places} have the same {len(same)} figures: one may be a copy, or one measurement is printed twice."
+        )
+        if odd:
+            sentence = f"{places} have the same figures but for {odd[0]}: they look like one measurement, of which one figure was printed wrongly."
+        lines = [f"{name}: {one.texts[name]} and {other.texts[name]}" for name in [*odd, *same]]
+        place = next(place for place, column in enumerate(other.table.columns) if column.heading == [*odd, *same][0])
         yield cell_finding(other.table, other.row, place, "repeated figures", severity, sentence, lines, 0.8)
