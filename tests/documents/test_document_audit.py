@@ -627,6 +627,12 @@ def test_the_page_has_each_finding_beside_its_cell_and_escapes_everything(tmp_pa
     assert f"<h1>{address}</h1>" in page(read, audit_document(read).model_copy(update={"document": address}))
 
 
+def test_what_is_no_whole_multiple_has_the_two_nearest_in_its_arithmetic(tmp_path: Path) -> None:
+    document, _ = BLANKS["the odd passage of many alike"]
+    (finding,) = audited(tmp_path, document.format(10620)).findings
+    assert finding.arithmetic == ["10620 / 551 = 19.274; 19 x 551 = 10,469, 20 x 551 = 11,020"]
+
+
 def test_a_rate_that_is_cut_off_is_a_note_with_its_arithmetic(tmp_path: Path) -> None:
     """14.56 is printed as 14.5; the other rates are 15, 16 and 17."""
     rows = "| 1,456 | 100.0 | 14.5 |\n| 3,000 | 200.0 | 15.0 |\n| 4,800 | 300.0 | 16.0 |\n| 6,800 | 400.0 | 17.0 |\n"

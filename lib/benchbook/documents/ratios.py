@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, permutations, product
-from math import log10
+from math import ceil, floor, log10
 from operator import mul, truediv
 from statistics import median
 
@@ -241,8 +241,9 @@ def _multiples(table: Table, whole: int, part: int, room: float, kind: Kind, sev
     one, other = table.columns[whole].heading, table.columns[part].heading
     for row, _, value, _ in off:
         sentence = f"{one} is a whole multiple of {other} in {len(sharp) - len(off)} rows, but {shown(value)} times it for {table.label(row)}."
-        printed = [number.printed for place in (whole, part) if (number := table.number(row, place))]
-        lines = [f"{' / '.join(printed)} = {shown(value)}"]
+        numbers = [number for place in (whole, part) if (number := table.number(row, place))]
+        near = [f"{n} x {numbers[-1].printed} = {shown(n * numbers[-1].value)}" for n in (floor(value), ceil(value))]
+        lines = [f"{' / '.join(one.printed for one in numbers)} = {shown(value)}; {', '.join(near)}"]
         yield cell_finding(table, row, whole, kind, severity, sentence, lines, 0.75)
 
 
