@@ -67,8 +67,8 @@ def _records(found: Campaign) -> int:
                 trial_id = known.id if name == "trials" else known.id.rpartition(".")[0]
                 here = (known.report, known.campaign) == (found.report, found.id)
                 as_planned = identities.get(trial_id) == known.identity
-                columns = set(series.columns)
-                is_series = series.empty or columns == set(COLUMNS)
+                columns = list(series.columns)
+                is_series = series.empty or set(columns) == set(COLUMNS)
                 _require(known.id == folder.name, file, "the record of another trial", known.id)
                 _require(here, file, "the record of another campaign", known.campaign)
                 _require(as_planned, file, "not what the plan asks for", known.identity)
