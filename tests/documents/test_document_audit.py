@@ -284,6 +284,13 @@ BLANKS: dict[str, tuple[str, dict[tuple[object, ...], list[tuple[str, int]]]]] =
         "## Load\n\n| Threads | TPS | p50 (ms) | p95 (ms) | p99 (ms) |\n|--|--|--|--|--|\n| 8 | 1204 | 6.35 | 7.31 | 9.86 |\n| 16 | 2390 | 6.71 | 7.92 | 11.4 |\n\n## Summary\n\n| Threads | TPS | p50 (ms) | p95 (ms) | p99 (ms) |\n|--|--|--|--|--|\n| {} | {} | 6.71 | {} | 11.4 |\n",
         {(16, 2390, 7.92): [], (16, 2930, 7.92): [("repeated figures", 12)], (32, 2930, 7.92): [], (16, 2930, 7.29): []},
     ),
+    "two columns of changes": (
+        "## Results\n\n| Threads | TPS change (%) | p99 latency change (%) |\n|--|--|--|\n| 8 | 12.0 | -3.0 |\n| 16 | 25.0 | -9.0 |\n\n{} by up to {}%.\n",
+        {
+            ("TPS improves", 25): [], ("TPS improves", 40): [("sentence", 8)],
+            ("p99 latency drops", 9): [], ("p99 latency drops", 40): [("sentence", 8)], ("Performance improves", 40): [],
+        },
+    ),
     "the odd passage of many alike": (
         "\n\n".join(f"In this case the TPS is {tps}, and the OPS is {ops}." for tps, ops in [(1232, 4928), (935, 5610), (575, 5750), (531, 6372), (551, "{}"), (357, 9282)]),
         {(10620,): [("identity", 9)], (11020,): []},

@@ -187,8 +187,9 @@ def _of_changes(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iter
         for table in _near(read, sentence)
         for place in table.places("delta")
         if table.columns[place].unit == "%" and len(changes := _changes(table, place)) > 1
+        if _is_of_changes(text, table, table.columns[place].heading)
     ]
-    if len(columns) != 1 or not _is_of_changes(text, *columns[0][:2]):
+    if len(columns) != 1:
         yield NotBound(sentence)
         return
     table, heading, changes = columns[0]
