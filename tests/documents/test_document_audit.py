@@ -648,6 +648,12 @@ def test_a_rate_that_is_cut_off_is_a_note_with_its_arithmetic(tmp_path: Path) ->
     assert note.arithmetic == ["1,456 / 100.0 = 14.56; printed 14.5"]
 
 
+def test_a_figure_in_the_text_is_told_beside_the_cell_that_it_is_said_to_be(tmp_path: Path) -> None:
+    table = "## Load\n\n| Threads | TPS | p95 (ms) |\n|--|--|--|\n| 8 | 905.2 | 2.10 |\n| 64 | 3020.4 | 8.85 |\n"
+    (finding,) = audited(tmp_path, f"{table}\nAt 64 threads p95 latency is 9.85 ms.\n").findings
+    assert finding.sentence == "The text says 9.85 ms; p95 (ms) of Threads 64 is 8.85 in table 1 (line 3, Load)."
+
+
 def test_rows_that_two_tables_share_are_one_note(tmp_path: Path) -> None:
     table = "| Threads | TPS | p95 (ms) |\n|--|--|--|\n| 8 | 10512.75 | 1.103 |\n| 16 | 19253.25 | 1.305 |\n"
     (note,) = audited(tmp_path, f"## A\n\n{table}\n## B\n\n{table}").findings

@@ -443,9 +443,9 @@ class Cells:
         if any(one.number.low <= number.high and number.low <= one.number.high for one in kept):
             yield Passed("quoted figure", 1)
             return
-        what = f"The text says {number.printed} of {kept[0].table.label(kept[0].row)}; {kept[0].table.name} does not have it there."
-        there = [f"{one.column.heading}: {one.number.printed}" for one in kept]
-        lines = [f"{number.printed} in the text; in the table {', '.join(there)}"]
+        there = " and ".join(f"{one.column.heading} of {one.label} is {one.number.printed}" for one in kept)
+        what = f"The text says {number.printed}; {there} in {kept[0].table.name}."
+        lines = [f"{number.printed} in the text, {' and '.join(one.number.printed for one in kept)} in the table"]
         yield sentence_finding(sentence, "quoted figure", "suspicious", what, lines, 0.7)
 
     def _is_way(self, way: str, a: Point, b: Point) -> bool:
