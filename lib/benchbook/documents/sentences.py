@@ -188,6 +188,7 @@ def _of_changes(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iter
         for place in table.places("delta")
         if table.columns[place].unit == "%" and len(changes := _changes(table, place)) > 1
         if _is_of_changes(text, table, table.columns[place].heading)
+        and max(len(table.rows), len(table.columns)) <= MOST_ROWS
     ]
     if len(columns) != 1:
         yield NotBound(sentence)
@@ -235,7 +236,7 @@ def _percentages(table: Table) -> Iterator[float]:
         yield from (abs(one.value) for cell in cells for one in cell.figures if one.unit in {"", "%"})
     columns = [table.numbers(place) for place in table.places("metric")]
     rows = [[column[row] for column in columns if row in column] for row in range(len(table.rows))]
-    for line in [*rows, *([*column.values()][:MOST_ROWS] for column in columns)]:
+    for line in [*rows, *([*column.values()] for column in columns)]:
         yield from (abs(y.value / x.value - 1) * 100 for x, y in permutations(line, 2) if x.value > 0)
 
 
