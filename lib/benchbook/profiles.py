@@ -103,7 +103,8 @@ class Profile(Strict):
     scaled to the cores here. `rehearse_s`: where data is restored and a hypervisor takes free memory, a system is first
     loaded for so long, before anything is measured (reports/load/load_trials.py). `repeat` adds repetitions
     where they can decide a claim; cells that decide none are measured `repetitions_unjudged` times at most (0: as
-    others).
+    others). A plan whose trials are expected to take more than `plan_min` minutes repeats all of them less, twice at
+    least.
     `tries`: a trial from whose hosts others took CPU is measured at most so often; where that lasts the first one
     counts.
 
@@ -115,6 +116,7 @@ class Profile(Strict):
     description: str
     repetitions: Repetitions
     repetitions_unjudged: bounds.RepetitionsOrNone = 0
+    plan_min: Minutes | None = None
     tries: Annotated[int, Field(ge=1, le=10, strict=True)] = 3
     reset: Literal["restore", "restart", "none"] = "restore"
     disk_gb: Annotated[

@@ -263,3 +263,23 @@ def test_what_came_out_stands_beside_it() -> None:
     left_out = made.model_copy(update={"claims": [before, before.model_copy(update={"speaks": "not run"})]})
     said = "Of 2 claims these hosts can only confirm 1. 1 is not run. The run takes about 1.5 min."
     assert forecasts.sentence(left_out) == said
+
+
+def test_a_plan_that_takes_long_is_repeated_less_unless_the_user_says_how_often(home: Home) -> None:
+    usual = asked("dm_1_0_alpha")
+    assert usual.profile.repetitions == 4
+    # Its one cell is a sync of 12 s and twice the 2 s of its load: 16 s, of which three fit into 50 s.
+    for minutes, said, repetitions in ((64 / 60, 0, 4), (50 / 60, 0, 3), (0.1, 0, 2), (0.1, 6, 6)):
+        parameters = usual.parameters.model_copy(update={"repetitions": said})
+        profile = usual.profile.model_copy(update={"plan_min": minutes})
+        request = replace(usual, parameters=parameters, profile=profile)
+        assert len(planning.trials(request, planning.as_run_here(request))) == repetitions
+
+
+def test_of_a_smoke_run_only_dm_s_ladders_are_too_long_for_four_repetitions(home: Home) -> None:
+    def most(report: str) -> int:
+        request = asked(report)
+        return max(trial.repetition for trial in planning.trials(request, planning.as_run_here(request)))
+
+    assert {report for report in published.known_reports() if most(report) != 4} == {"dm_1_0_ga"}
+    assert most("dm_1_0_ga") == 2

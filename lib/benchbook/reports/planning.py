@@ -25,6 +25,9 @@ from benchbook.reports.kind import Kind, kind_of
 from benchbook.user_input import user_file
 from benchbook.user_input.choices import slip_of
 
+# No spread is known of less.
+LEAST_REPETITIONS = 2
+
 
 @dataclass(frozen=True)
 class RunRequest:
@@ -76,7 +79,10 @@ def as_run_here(request: RunRequest) -> Design:
 
 
 def trials(request: RunRequest, found: Design) -> list[Trial]:
-    """The plan; where the profile says so and the user does not, cells that decide no claim are repeated less."""
+    """The plan; where the profile says so and the user does not, cells that decide no claim are repeated less.
+
+    So are all of a plan whose trials would take longer than `plan_min`, down to twice.
+    """
     asked_for, profile = request.parameters, request.profile
     count = asked_for.repetitions or profile.repetitions
     less: Sequence[Cell] = ()
@@ -84,7 +90,17 @@ def trials(request: RunRequest, found: Design) -> list[Trial]:
         known = ledger.load(request.published)
         less = undecided.unjudged(known, found.cells, found.asked, request.published, of_plan(found.asked))
     fewer = {cell.key: profile.repetitions_unjudged for cell in less}
-    return design.plan(found.cells, count, seed=asked_for.seed, asked=found.asked, fewer=fewer)
+
+    def repeated(times: int) -> list[Trial]:
+        return design.plan(found.cells, times, seed=asked_for.seed, asked=found.asked, fewer=fewer)
+
+    planned = repeated(count)
+    if profile.plan_min and not asked_for.repetitions:
+        takes_s = request.kind.experiment(request.published, asked_for, profile, request.inventory).expected_s
+        while count > LEAST_REPETITIONS and sum(map(takes_s, planned)) > 60 * profile.plan_min:
+            count -= 1
+            planned = repeated(count)
+    return planned
 
 
 # -- what would refuse a run, found without a host, and what is fetched for it ----------------------------------------
