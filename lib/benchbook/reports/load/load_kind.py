@@ -251,10 +251,6 @@ class LoadKind(Kind[LoadParameters]):
         return workloads.generator(str(record.asked.get("load", DEFAULT))).record_checks(record)
 
 
-# Its entry point is of when a kind of its own read `workload` among the factors.
-ByWorkloadKind = LoadKind
-
-
 # -- rows that name their system --------------------------------------------------------------------------------------
 
 
