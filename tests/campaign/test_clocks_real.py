@@ -1,4 +1,4 @@
-"""A real load on two hosts of which one's clock is ahead: what its probes saw stands beside the load all the same."""
+"""A real load in which the clocks of its hosts are set back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from kit import INVENTORY, OFFERED, REPORT
 
 from benchbook import published
-from benchbook.campaign import design, record, run, store, validity
+from benchbook.campaign import design, run, store, validity
 from benchbook.campaign.progress import Listener, Progress
 from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import Inventory, load_inventory
@@ -20,7 +20,7 @@ from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 
 pytestmark = pytest.mark.real
 
-AHEAD_S, BACK_S = 100.0, 60.0
+BACK_S = 60.0
 WHAT = LoadParameters(
     inventory=INVENTORY,
     profile="tiny",
@@ -30,25 +30,6 @@ WHAT = LoadParameters(
     repetitions=1,
     rate=OFFERED,
 )
-
-
-@pytest.fixture
-def ahead(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The clock of db1 is ahead, for who asks it and for its probes: hosts of a lab have one clock between them."""
-    push, now = Host.push, Host.now
-
-    def pushed(host: Host, local: Path, *, executable: bool = False) -> str:
-        if host.name == "db1" and local.name == "run_probe.py":
-            head, told, rest = local.read_text().partition("\nimport time\n")
-            assert told
-            local = tmp_path / local.name
-            local.write_text(f"{head}{told}real = time.time\ntime.time = lambda: real() + {AHEAD_S}\n{rest}")
-        return push(host, local, executable=executable)
-
-    monkeypatch.setattr(Host, "push", pushed)
-    monkeypatch.setattr(Host, "now", lambda host: now(host) + AHEAD_S * (host.name == "db1"))
-    # Whether this machine is left alone is not what is tested.
-    _let_others(monkeypatch)
 
 
 @pytest.fixture
@@ -116,16 +97,3 @@ def test_a_load_whose_clock_is_set_back_by_more_than_it_lasts_is_disturbed_and_r
     assert [record.status for record in campaign.records()] == ["done"]
     assert campaign.disturbed() != []
     assert [record.id for record in campaign.disturbed() if record.ended <= record.started] == []
-
-
-@pytest.mark.usefixtures("lab", "ahead")
-def test_a_load_beside_a_host_whose_clock_is_ahead_counts(measured: Callable[..., store.Campaign]) -> None:
-    """It was refused; without the refusal it was disturbed: no sample of db1 came while it ran."""
-    campaign = measured(lambda said: None)
-    (done,) = campaign.records()
-    assert campaign.disturbed() == []
-    series = record.load_series(campaign.folder / "trials" / done.id)
-    inside = series[series.t.between(done.load_began, done.ended)]
-    assert {"db1", "executor"} <= set(inside[inside.source == "host"].host)
-    named = [(one.host, one.found) for one in campaign.environment().findings if one.what.startswith("clock against")]
-    assert named == [("db1", "+100.0 s")]
