@@ -83,6 +83,7 @@ def test_the_identity_of_a_trial_is_what_was_asked_for_and_nothing_else() -> Non
         return {t.id: t.identity for t in trials}
 
     assert identities(made(seed=2)) == identities(made()), "the run order is no condition"
+    assert [t.id for t in made(seed=2)] != [t.id for t in made()], "another seed, another order"
     more = identities(made(repetitions=5))
     assert {name: more[name] for name in identities(made())} == identities(made())
     changed = identities(made(time_s=3))
