@@ -534,12 +534,27 @@ def test_a_host_that_is_not_reached_is_told_by_what_leads_there(home: Home) -> N
     def fix(said: object) -> str:
         return str(connection._refused(mine, "db", route, [str(said)], [])).partition("Fix: ")[2]
 
-    by_hand = "`ssh -F none -o 'UserKnownHostsFile=/a b/known' -p 2301 -l me 10.0.0.9`"
+    # Unquoted, /a and b/known would be two files; and a key that all of the machine knows would not be asked about.
+    files = "-F none -o 'UserKnownHostsFile=\"/a b/known\"' -o GlobalKnownHostsFile=/dev/null"
+    by_hand = f"`ssh {files} -p 2301 -l me 10.0.0.9`"
     assert fix("Host key verification failed.") == f"log in once by {by_hand}, and check what it asks"
     # What paramiko says of a port where nobody listens any more.
     gone = paramiko.ssh_exception.NoValidConnectionsError({("10.0.0.9", 2301): ConnectionRefusedError()})
     assert fix(gone) == "start it (a lab: `benchbook lab up`), or correct address and port"
     assert fix("no kex alg").startswith(f"find out by {by_hand} what it complains about")
+
+
+def test_a_host_key_is_learnt_by_the_ssh_config_that_counts_and_is_asked_about(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No shell expands a ~ in quotes, and an ssh_config may say that nothing is asked."""
+    monkeypatch.setenv("HOME", str(home.path))
+    (home.path / "config").write_text("Host db\n HostName 10.0.0.9\n User me\n StrictHostKeyChecking yes\n")
+    hosts = {"ssh": {"config": "~/config"}, "hosts": {"db": {"roles": ["client"]}}}
+    mine = load_inventory(str(home.write("mine.yaml", hosts)))
+    said = str(connection._refused(mine, "db", find_route(mine, "db"), ["Host key verification failed."], []))
+    config = home.path / "config"
+    assert f"log in once by `ssh -F {config} -o StrictHostKeyChecking=ask -p 22 -l me db`" in said
 
 
 @pytest.mark.parametrize("passphrase", ["", "open sesame"])

@@ -146,13 +146,19 @@ def _options(inventory: Inventory) -> tuple[str, ...]:
         "RemoteCommand=none",
         *("ClearAllForwardings=yes", "PermitLocalCommand=no", f"ConnectTimeout={math.ceil(ssh.connect_timeout_s)}"),
     ]
+    return (*_files(inventory), *(word for setting in settings for word in ("-o", setting)))
+
+
+def _files(inventory: Inventory) -> tuple[str, ...]:
+    """The options that name the files of the inventory: its ssh_config, its host keys and its own key."""
+    ssh, settings = inventory.ssh, list[str]()
     if _own_known(inventory):
         known = str(resolve(ssh.known_hosts)).replace("%", "%%")
         settings += [f'UserKnownHostsFile="{known}"', "GlobalKnownHostsFile=/dev/null"]
-    config = _config_file(inventory)
     if ssh.key:
         # Not by -i, which looks for the file before it expands the % in its name.
         settings.append(f'IdentityFile="{str(resolve(ssh.key)).replace("%", "%%")}"')
+    config = _config_file(inventory)
     return ("-F", str(config or "none"), *(word for setting in settings for word in ("-o", setting)))
 
 
@@ -296,9 +302,10 @@ def _refused(
     which = "on the way there, " if route.gateway and of_jumps else ""
     last = _last_words(said) or "no answer"
     file = str(resolve(inventory.ssh.known_hosts)) if _own_known(inventory) else ""
-    known = ["-o", f"UserKnownHostsFile={file}"] if file else []
+    # An ssh_config may say that nothing is asked.
+    ask = ["-o", "StrictHostKeyChecking=ask"] if inventory.ssh.config else []
     login = ["-p", str(route.port), "-l", route.user, route.options[-1]]
-    by_hand = shlex.join(["ssh", "-F", inventory.ssh.config or "none", *known, *login])
+    by_hand = shlex.join(["ssh", *_files(inventory), *ask, *login])
     learn = f"log in once by `{by_hand}`, and check what it asks"
     if not file:
         learn += "; if this ssh_config keeps no keys (UserKnownHostsFile /dev/null), name a file as ssh.known_hosts"
