@@ -54,6 +54,45 @@ def test_a_lab_runs_in_a_folder_with_an_odd_name_and_names_who_has_a_server_s_po
         assert lab.down(mine) == 1
 
 
+# What `ss -ltnpH` prints of a host.
+LISTENING = """\
+LISTEN 0 128 0.0.0.0:22 0.0.0.0:* users:(("sshd",pid=22,fd=3))
+LISTEN 0 4096 10.0.0.4:2379 0.0.0.0:* users:(("pd-server",pid=79,fd=7))
+LISTEN 0 4096 127.0.0.1:4000 0.0.0.0:* users:(("other",pid=4,fd=3))
+LISTEN 0 4096 10.0.0.4:4000 0.0.0.0:* users:(("tidb-server",pid=40,fd=7))
+LISTEN 0 80 *:3306 *:* users:(("mariadbd",pid=33,fd=21))
+LISTEN 0 80 [::1]:36789 [::]:*
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "who"),
+    [
+        (  # MariaDB 10.11, on a day that is the port of sshd
+            "2026-11-22 11:42:01 0 [ERROR] Bind on TCP/IP port. Got error: 98: Address already in use\n"
+            "2026-11-22 11:42:01 0 [ERROR] Do you already have another server running on port: 3306 ?",
+            "port 3306 of db1 is taken by process 33 (mariadbd)",
+        ),
+        (  # TiDB 6.5, which names its PD as well
+            '[2026/11/22 11:41:47.100 +00:00] [INFO] [printer.go:48] [config="{path: 10.0.0.4:2379}"]\n'
+            '[2026/11/22 11:41:47.164 +00:00] [FATAL] [main.go:757] [error="listen tcp 10.0.0.4:4000: bind: address '
+            'already in use"] [stack="tidb-server/main.go:2379"]',
+            "port 4000 of db1 is taken by process 40 (tidb-server)",
+        ),
+        (  # DTM 1.19 listens on all addresses, and one of another user's has the port on one of them.
+            '{"ts":"2026-11-22T11:42:02.761Z","msg":"listen tcp :36789: bind: address already in use"}',
+            f"port 36789 of db1 is taken by {taken_port.UNKNOWN}",
+        ),
+        ("listen tcp 10.0.0.4:8261: bind: address already in use", ""),  # whoever it was has gone
+        ("2026-11-22 11:42:02 LOG: out of memory at 10.0.0.4:4000", ""),
+    ],
+)
+def test_the_port_that_is_taken_is_the_one_that_the_server_wanted(said: str, who: str) -> None:
+    told = SimpleNamespace(stdout=LISTENING)
+    host = cast(Host, SimpleNamespace(name="db1", address="10.0.0.4", run=lambda *_, **__: told))
+    assert taken_port.in_words(host, said).partition(". Fix")[0] == who
+
+
 def test_a_host_that_is_away_leaves_a_server_its_own_words() -> None:
     def away(*_: object, **__: object) -> None:
         raise ConnectionLost("db1")
