@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable
@@ -444,6 +445,23 @@ def test_who_has_the_numbers_of_a_job_now_is_left_alone(tmp_path: Path) -> None:
                 run("reap", "mine", job.parent)
                 assert not job.exists(), "what the job has left is removed"
         other.kill()
+
+
+NAMED = (
+    "import ctypes, sys; ctypes.CDLL(None).prctl(15, b'caf\\xe9) S', 0, 0, 0); print(1, flush=True); sys.stdin.read()"
+)
+
+
+def test_a_process_may_have_any_name() -> None:
+    """PR_SET_NAME is 15; Latin-1 is no UTF-8. It broke what looks at all processes of a host."""
+    with subprocess.Popen([sys.executable, "-c", NAMED], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        assert agent.began(other.pid) == int(
+            Path(f"/proc/{other.pid}/stat").read_bytes().rpartition(b")")[2].split()[19]
+        )
+        probe = runpy.run_path(str(remote_program("probes", "process_probe.py")))
+        assert str(other.pid) in {pid for _, (pid, _), *_ in probe["processes"]()}
 
 
 def test_a_command_is_started_with_no_signal_ignored_and_on_its_processors(tmp_path: Path) -> None:

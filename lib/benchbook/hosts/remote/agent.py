@@ -199,7 +199,7 @@ class Lease:
 def began(pid):
     """Return when a process began, in ticks since the boot (proc(5), field 22 of `stat`); None: it does not run."""
     try:
-        with open("/proc/%d/stat" % pid) as source:
+        with open("/proc/%d/stat" % pid, errors="replace") as source:  # a name may be of any bytes
             fields = source.read().rsplit(")", 1)[1].split()
     except OSError:
         return None

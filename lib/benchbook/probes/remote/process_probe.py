@@ -32,7 +32,7 @@ def processes():
     """(group, (pid, start time), CPU seconds, resident bytes, whether it is stopped) of every process to be read."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            with open("/proc/%s/stat" % pid) as source:
+            with open("/proc/%s/stat" % pid, errors="replace") as source:  # a name may be of any bytes
                 words = source.read().rpartition(")")[2].split()
         except OSError:
             continue  # it has ended meanwhile
