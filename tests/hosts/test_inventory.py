@@ -173,10 +173,10 @@ def test_the_number_of_a_host_is_no_name(home: Home) -> None:
         ("[tidb]\na ansible_ssh_args='sshpass -p x7'\n", {}, "hosts.ini", "line 2, a.ansible_ssh_args: this is not"),
         ("[tidb]\na ansible_paramiko_proxy_command=nc\n", {}, "hosts.ini", "line 2, .*proxy_command: this is"),
         ("[tidb]\na ansible_port=70000\n", {}, "hosts.ini", "line 2, a.ansible_port: .*less than or equal to 65535"),
-        ("[tidb]\na\n[clent]\nb\n", {}, "mine.yaml with .*hosts.ini", "hosts.b.roles: nothing asks.*client"),
+        ("[tidb]\na\n[clent]\nb\n", {}, "mine.yaml with .*hosts.ini", "b.roles: .*client as the role of its group in"),
         ("[tidb]\na\nb ansible_host=a\n", {}, "mine.yaml with .*hosts.ini", "hosts.b.address: two hosts .*: a and b"),
         ("[tidb]\ndb\ndb.b ansible_port=70000\n", {}, "hosts.ini", r"line 3, db\.b\.ansible_port: .*65535"),
-        ("[x]\na\n", {"x": "clent"}, "mine.yaml with .*hosts.ini", "hosts.a.roles: nothing asks.*write client$"),
+        ("[x]\na\n", {"x": "clent"}, "mine.yaml with .*hosts.ini", "a.roles: .*client as the role of its group in"),
         ("[tidb]\n2001:db8::1\n", {}, "hosts.ini", "line 2, 2001:db8::1: .*: `NAME ansible_host=2001:db8::1`"),
     ],
 )  # fmt: skip

@@ -466,8 +466,10 @@ def load_inventory(name: str) -> Inventory:
     except BadInput as problem:
         if not others or _says(given, str(problem.key)):
             raise
-        file = f"{path} with {' and '.join(others)}"
-        raise BadInput(problem.problem, file=file, key=problem.key, value=problem.value, fix=problem.fix) from problem
+        file, fix = f"{path} with {' and '.join(others)}", problem.fix
+        if "ansible" in given and str(problem.key).endswith(".roles"):
+            fix = f"{fix} as the role of its group in `ansible.roles`"
+        raise BadInput(problem.problem, file=file, key=problem.key, value=problem.value, fix=fix) from problem
 
 
 def _says(values: object, key: str) -> bool:
