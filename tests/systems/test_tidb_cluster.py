@@ -126,6 +126,8 @@ def test_ports_and_folders_of_a_topology_are_those_that_tiup_would_take(home: Ho
      ({"pd_servers": [{"host": "fe80::e8aa:e364:560b%enp1s0"}]}, "pd_servers.*.host"),
      ({"pd_servers": [{"host": "{{ pd_ip }}"}]}, "pd_servers.0.host"),
      ({"server_configs": {"tidb": {"log": {"since": date(2026, 1, 1)}}}}, "server_configs.tidb"),
+     # Texts in place of numbers would be other settings.
+     ({"server_configs": {"tikv": {"levels": [1, 2]}}}, "server_configs.tikv.levels.0"),
      # As the template of docs.pingcap.com for hybrid deployment has it.
      ({"server_configs": {"tikv": {"raftstore.capacity": "<The value refers to the formula of the document.>"}}},
       "server_configs.tikv"),

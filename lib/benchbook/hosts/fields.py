@@ -7,7 +7,7 @@ import posixpath
 import re
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, StrictStr
 
 from benchbook.user_input.bounds import matching
 
@@ -94,4 +94,5 @@ def _filled_in(settings: dict[str, object]) -> dict[str, object]:
 
 
 # Settings of a server, as its own documentation calls them, with dots for tables.
-Settings = Annotated[dict[Setting, bool | int | float | str | list[str]], AfterValidator(_filled_in)]
+# A list of numbers is none of texts, also where numbers are taken for texts otherwise.
+Settings = Annotated[dict[Setting, bool | int | float | str | list[StrictStr]], AfterValidator(_filled_in)]
