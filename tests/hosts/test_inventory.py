@@ -557,6 +557,19 @@ def test_a_host_key_is_learnt_by_the_ssh_config_that_counts_and_is_asked_about(
     assert f"log in once by `ssh -F {config} -o StrictHostKeyChecking=ask -p 22 -l me db`" in said
 
 
+def test_a_login_that_is_refused_is_told_that_a_locked_key_has_to_be_in_an_agent(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which of several keys an ssh_config names is locked, paramiko does not say: it tells of the last one."""
+    route = _route(home, "Host db1\n IdentityFile /locked\n IdentityFile /refused\n")
+    monkeypatch.setattr(connection, "_ssh_log", lambda *_, **__: ("me@db1: Permission denied (publickey).", ""))
+    mine, keys = load_inventory(str(home.path / "mine.yaml")), [Path("/locked"), Path("/refused")]
+    problem = paramiko.AuthenticationException("Authentication failed.")
+    said = str(connection._login_refused(mine, "db", route, problem, keys))
+    assert "offered: /locked, /refused" in said
+    assert said.endswith("; a key with a passphrase must be in an agent (ssh-add)")
+
+
 @pytest.mark.parametrize("passphrase", ["", "open sesame"])
 def test_a_key_is_told_by_its_public_half_which_a_locked_one_shows_too(tmp_path: Path, passphrase: str) -> None:
     key, public = tmp_path / "key", tmp_path / "key.pub"

@@ -342,7 +342,7 @@ def _login_refused(
     offered = ", ".join([str(key) for key in keys] + (["keys of the agent"] if route.agent else [])) or "no key"
     text, fix = (
         f"SSH login refused (offered: {offered}): {said}",
-        "set ssh.user and ssh.key to an account that may log in",
+        "set ssh.user and ssh.key to an account that may log in; a key with a passphrase must be in an agent (ssh-add)",
     )
     if "Authenticated to" in log and "partial success" not in log:
         text = f"ssh logs in, and this kit cannot: the key is of a kind that only OpenSSH can use ({problem})"
