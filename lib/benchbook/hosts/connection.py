@@ -463,7 +463,8 @@ def _held_key(inventory: Inventory, route: Route) -> dict[str, Any]:
     if not ssh.key:
         return {}
     path = resolve(ssh.key)
-    held = [key for key in _Agent(route).get_keys() if key.fingerprint == _fingerprint(path)] if route.agent else []
+    fingerprint = _fingerprint(path)
+    held = [key for key in _Agent(route).get_keys() if key.fingerprint == fingerprint] if route.agent else []
     if held:
         return {"pkey": held[0]}
     if is_public_key(path):
