@@ -22,6 +22,8 @@ from fault_campaign.catalogue import Fault
 from fault_campaign.checker import INVARIANTS, KeptRecords, RoundSeen, RunSeen, check
 from kit import until
 
+from benchbook.hosts.agent import Ended
+
 FAULTS = Path(process_table.__file__).parent
 TIME_S = 3
 # As sysbench 1.0.20 prints them.
@@ -192,6 +194,11 @@ def test_a_machine_that_is_busy_is_not_the_fault(
     named = "no such name" if fault.target == "probe" else fault.named_by
     told = replace(disturbed(calm, why), named_by=named, lasted=lasted, on_hosts=fault.on_hosts)
     assert broken(told) == ({"named"} if unnamed else set())
+
+
+@pytest.mark.parametrize("fault", [Fault("stop", "driver"), Fault("stop", "sshd"), Fault("lo down", "")])
+def test_of_a_lease_that_ran_out_each_cause_is_named(fault: Fault) -> None:
+    assert re.search(fault.named_by, str(Ended("lease", None, None).from_outside("mariadb on db1")))
 
 
 def test_a_record_that_is_rewritten_or_taken_away_is_found(seen: RoundSeen) -> None:

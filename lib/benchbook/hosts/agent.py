@@ -28,7 +28,7 @@ UNSUPERVISED = "unsupervised"
 # Why a job has ended that did not end by itself. The last three are said of a supervisor that left no word.
 _FROM_OUTSIDE = {
     "lease": "{} was ended by its host: its lease had run out, for no driver renewed it "
-    "(this driver stood still, or the network was cut)",
+    "(this driver or that host's sshd stood still, or the network was cut)",
     "reservation": "{} was ended by its host: another driver has reserved it since",
     "timeout": "{} was ended by its host: it took longer than it may",
     "stopped": "{} was stopped from outside",
