@@ -154,6 +154,12 @@ def test_an_address_of_an_ssh_config_is_none_that_servers_listen_on(home: Home) 
         load_inventory(str(home.write("mine.yaml", hosts)))
 
 
+def test_an_ssh_config_that_is_missing_is_told_where_it_should_say_where_a_host_is(home: Home) -> None:
+    hosts = {"ssh": {"config": "/no/such"}, "hosts": {"db": {"roles": ["tidb"]}}}
+    with pytest.raises(BadInput, match=r"mine\.yaml: ssh\.config: the ssh config is missing \(got '/no/such'\)"):
+        load_inventory(str(home.write("mine.yaml", hosts)))
+
+
 def test_the_number_of_a_host_is_no_name(home: Home) -> None:
     path = home.path / "mine.yaml"
     path.write_text("hosts: {1: {address: 192.0.2.1, roles: [tidb]}}\n")

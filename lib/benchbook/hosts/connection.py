@@ -32,11 +32,10 @@ from benchbook.errors import BadInput, HostUnusable
 from benchbook.hosts.endpoint import at
 from benchbook.hosts.inventory import Inventory, is_public_key
 from benchbook.hosts.lab_host import lab_host
-from benchbook.hosts.openssh import agent_socket, key_file, proxy_command, ssh_settings
+from benchbook.hosts.openssh import agent_socket, config_file, key_file, proxy_command, ssh_settings
 from benchbook.hosts.timeouts import KEEPALIVE_S, silence_s
 from benchbook.paths import resolve
 from benchbook.temporary import locked_folder
-from benchbook.user_input import user_file
 
 # Linux: milliseconds that sent data may stay unacknowledged (tcp(7)); not every Python names it.
 _TCP_USER_TIMEOUT = 18
@@ -158,21 +157,8 @@ def _files(inventory: Inventory) -> tuple[str, ...]:
     if ssh.key:
         # Not by -i, which looks for the file before it expands the % in its name.
         settings.append(f'IdentityFile="{str(resolve(ssh.key)).replace("%", "%%")}"')
-    config = _config_file(inventory)
-    return ("-F", str(config or "none"), *(word for setting in settings for word in ("-o", setting)))
-
-
-def _config_file(inventory: Inventory) -> Path | None:
-    if not inventory.ssh.config:
-        return None
-    file = resolve(inventory.ssh.config)
-    if not user_file.is_there(file):
-        raise BadInput(
-            "the ssh config is missing", file=inventory.file, key="ssh.config", value=str(file), fix="correct the path"
-        )
-    # OpenSSH would wait for ever for a FIFO, and says nothing of a folder or of another encoding.
-    user_file.text(file)
-    return file
+    config = str(config_file(ssh.config, inventory.file)) if ssh.config else "none"
+    return ("-F", config, *(word for setting in settings for word in ("-o", setting)))
 
 
 def _settings(inventory: Inventory, options: Sequence[str], destination: str) -> dict[str, list[str]]:

@@ -20,8 +20,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from benchbook.errors import HIDDEN, BadInput, installing
 from benchbook.hosts.fields import Account, Address, Location
-from benchbook.hosts.openssh import ssh_settings
-from benchbook.paths import resolve
+from benchbook.hosts.openssh import config_file, ssh_settings
 from benchbook.user_input.choices import one_of
 from benchbook.user_input.yaml_file import validate
 
@@ -202,9 +201,9 @@ def with_addresses(values: Mapping[str, Any], config: str, file: Path) -> Writte
     """
     hosts = _mappings(values.get("hosts", {}))
     for name, host in hosts.items():
-        if isinstance(host, dict) and "address" not in host and resolve(config).is_file():
+        if isinstance(host, dict) and "address" not in host:
             alias = str(host.get("ssh_address", name))
-            found = ssh_settings(("-F", str(resolve(config))), alias, file, config)
+            found = ssh_settings(("-F", str(config_file(config, file))), alias, file, config)
             host.update(ssh_address=alias, address=found["hostname"][0])
     return {**values, "hosts": hosts}
 

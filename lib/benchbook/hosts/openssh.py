@@ -10,9 +10,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchbook.errors import BadInput
+from benchbook.paths import resolve
+from benchbook.user_input import user_file
 
 # By key in lower case; a key may stand several times.
 Settings = dict[str, list[str]]
+
+
+def config_file(config: str, file: object) -> Path:
+    """Return the ssh_config that the inventory `file` names. Raise BadInput where it is missing, or none."""
+    path = resolve(config)
+    if not user_file.is_there(path):
+        missing = "the ssh config is missing"
+        raise BadInput(missing, file=str(file), key="ssh.config", value=str(path), fix="correct the path")
+    # OpenSSH would wait for ever for a FIFO, and says nothing of a folder or of another encoding.
+    user_file.text(path)
+    return path
 
 
 def ssh_settings(options: Sequence[str], destination: str, file: object, config: str) -> Settings:
