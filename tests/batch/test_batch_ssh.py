@@ -7,10 +7,12 @@ import json
 import sys
 from pathlib import Path
 
+import asyncssh
 import pytest
 from distributed import Security
 from kit import INVENTORY, TESTS, Home
 from rich.console import Console
+from sshd import new_key
 
 from benchbook.batch import cluster, command
 from benchbook.batch.plan import BatchCell, BatchPlan
@@ -74,8 +76,18 @@ def test_asyncssh_is_told_what_the_inventory_says_and_reads_no_file_of_the_user_
     keys = [str(home.path / ".lab" / "keys" / "client")]
     assert cluster._login(host) == {
         "port": 2222, "known_hosts": str(home.path / ".lab" / "known_hosts"), "config": None, "connect_timeout": 10.0,
-        "client_keys": keys,
+        "client_keys": keys, "agent_identities": keys, "ignore_encrypted": True,
     }  # fmt: skip
+
+
+def test_a_key_with_a_passphrase_is_asked_of_the_agent_and_no_other(home: Home, tmp_path: Path) -> None:
+    key = new_key(tmp_path / "client", "open sesame")
+    described = {"ssh": {"key": str(key)}, "hosts": {"db1": {"address": "127.0.0.1", "roles": ["server"]}}}
+    host = Host(load_inventory(str(home.write("env/hosts/locked.yaml", described))), "db1")
+    asked = cluster._login(host) | {"known_hosts": None}
+    options = asyncssh.SSHClientConnectionOptions(**asked)
+    public = asyncssh.read_public_key(f"{key}.pub").public_data
+    assert (options.client_keys, options.agent_identities) == ([], [public])
 
 
 def test_asyncssh_is_told_what_the_ssh_config_says_of_a_host_known_by_name(home: Home, tmp_path: Path) -> None:

@@ -295,7 +295,12 @@ def _login(host: Host) -> dict[str, Any]:
     if user := host.host.user or ssh.user:
         options["username"] = user
     if ssh.key:
-        options |= {"client_keys": [str(resolve(ssh.key))]}
+        # One that has a passphrase is left to the agent, of which no other key is tried.
+        options |= {
+            "client_keys": (keys := [str(resolve(ssh.key))]),
+            "agent_identities": keys,
+            "ignore_encrypted": True,
+        }
     return options
 
 
