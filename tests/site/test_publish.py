@@ -277,14 +277,16 @@ def test_the_top_of_a_page_says_that_levels_are_scaled() -> None:
         "select": {"threads": {"50": 1, "200": 5}},
         "copy": {"source_threads": {"16": 1}, "cache": {"1024": 26, "2048": 51}},
     }
-    given = results.parse(found(profile="lab", systems=[], setting={"scaled": scaled}))
-    assert summary.scaled(given) == (
+    whole: dict[str, Any] = {"systems": [], "trials": {"planned": 45, "done": 45, "failed": 0}}
+    first, second = summary.trust(results.parse(found(setting={"scaled": scaled}, **whole)))
+    assert second.startswith("A smoke run shows that everything works")
+    assert first == (
         "Levels are scaled to the cores here: cache 1,024 to 2,048 were run as 26 to 51, source threads 16 were run as "
         "1 and threads 50 to 400 were run as 1 to 5. What came out at these is about this machine and says nothing of "
         "the report. To test the report, run its own levels (-p levels=published) on a machine with the cores for them."
     )
-    kept = results.parse(found(profile="lab", setting={"scaled": {"copy": {"cache": {"64": 64}}}}))
-    assert summary.scaled(kept) == ""
+    kept = found(profile="lab", setting={"scaled": {"copy": {"cache": {"64": 64}}}}, **whole)
+    assert summary.trust(results.parse(kept)) == []
 
 
 def test_the_headline_says_what_came_out_here_where_it_says_nothing_of_the_report() -> None:

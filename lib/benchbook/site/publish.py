@@ -226,7 +226,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(day=_day, clock=_clock, spent=_spent)
     environment.globals.update(asset=_asset, policy=_policy, states=_states)
-    said = (summary.headline, summary.badge, summary.scaled, summary.trust)
+    said = (summary.headline, summary.badge, summary.trust)
     environment.globals.update({each.__name__: each for each in said})
     return environment
 

@@ -131,7 +131,7 @@ def in_a_badge(found: Results) -> str:
 
 def trust(found: Results) -> list[str]:
     """Return how far the result can be trusted, a sentence each, the gravest first."""
-    said = []
+    said = [text for text in (_scaled_levels(found),) if text]
     if found.profile == "smoke":
         said.append(
             f"A smoke run shows that everything works; its loads are too short to judge a system by.{_lengths(found)}"
@@ -148,7 +148,7 @@ def trust(found: Results) -> list[str]:
     return said
 
 
-def scaled(found: Results) -> str:
+def _scaled_levels(found: Results) -> str:
     """That levels were scaled, that these then say nothing of the report, and what would; empty where none were."""
     tables = {
         table: {name: pairs for name, pairs in levels.items() if any(there != str(n) for there, n in pairs.items())}
