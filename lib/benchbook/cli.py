@@ -17,11 +17,12 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
 from rich.markup import escape
+from typer.core import TyperCommand, TyperGroup
 
 from benchbook import __version__, paths
 from benchbook.build import artefacts
@@ -37,13 +38,35 @@ from benchbook.user_input.strict_yaml import yaml_text
 # Groups of commands, in the order of `--help`.
 START, OWN, RUN, RESULTS = "Start here", "Documents, and reports of your own", "Run", "Results"
 _HELP: dict[str, object] = {"help_option_names": ["-h", "--help"]}
-app = typer.Typer(context_settings=_HELP, pretty_exceptions_enable=False)
+
+
+def _bare_flags(params: list[Any]) -> list[Any]:
+    """Leave out, in `--help`, the type of an option that takes no value."""
+    for each in params:
+        if getattr(each, "is_flag", False):
+            each.metavar = ""
+    return params
+
+
+class _Command(TyperCommand):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _bare_flags(super().get_params(ctx))
+
+
+class _Group(TyperGroup):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _bare_flags(super().get_params(ctx))
+
+
+app = typer.Typer(cls=_Group, context_settings=_HELP, pretty_exceptions_enable=False)
 lab_app = typer.Typer(
+    cls=_Group,
     help="Start and stop the local lab: one real sshd per host of an inventory, on loopback.",
     epilog="Example: benchbook lab up lab_tidb",
     no_args_is_help=True,
 )
 import_app = typer.Typer(
+    cls=_Group,
     help="Import what was measured elsewhere: campaigns, or logs.",
     epilog="Example: benchbook import logs results/ --system mysql:8.0.36",
     no_args_is_help=True,
@@ -58,7 +81,7 @@ Command = TypeVar("Command", bound=Callable[..., None])
 
 def _command(panel: str, example: str, name: str | None = None) -> Callable[[Command], Command]:
     """Add a command to its group, with an example below its `--help`."""
-    return app.command(name, rich_help_panel=panel, epilog=f"Example: {escape(example)}")
+    return app.command(name, cls=_Command, rich_help_panel=panel, epilog=f"Example: {escape(example)}")
 
 
 # -- what a shell completes ---------------------------------------------------------------------------------------
@@ -368,7 +391,9 @@ def publish(campaign: CampaignName = "") -> None:
 app.add_typer(import_app, name="import", rich_help_panel=RESULTS)
 
 
-@import_app.command("campaign", epilog="Example: benchbook import campaign db1:bench/data/runs --inventory mine")
+@import_app.command(
+    "campaign", cls=_Command, epilog="Example: benchbook import campaign db1:bench/data/runs --inventory mine"
+)
 def import_campaign(
     source: Annotated[
         str,
@@ -385,10 +410,10 @@ def import_campaign(
     raise typer.Exit(import_command.run(source, inventory, console))
 
 
-@import_app.command("logs", epilog="Example: benchbook import logs results/ --system mysql:8.0.36")
+@import_app.command("logs", cls=_Command, epilog="Example: benchbook import logs results/ --system mysql:8.0.36")
 def import_logs(
     paths_: Annotated[
-        list[str], typer.Argument(metavar="PATH...", help="Files, or folders with everything below them.")
+        list[str], typer.Argument(metavar="PATH", help="Files, or folders with everything below them.")
     ],
     levels: Levels = "",
     system: Annotated[
@@ -734,7 +759,7 @@ def history(
 ) -> None:
     """Show where a report's results changed from campaign to campaign, and what else changed there.
 
-    By default of the inventory and profile of the latest campaign.
+    Without options: on the inventory and with the profile of its latest campaign.
     """
     from benchbook.compare import command
     from benchbook.compare.report_history import HistoryParameters
@@ -746,7 +771,7 @@ def history(
 app.add_typer(lab_app, name="lab", rich_help_panel=RUN)
 
 
-@lab_app.command("up", epilog="Example: benchbook lab up lab_tidb")
+@lab_app.command("up", cls=_Command, epilog="Example: benchbook lab up lab_tidb")
 def lab_up(names: Labs = None) -> None:
     """Start the hosts of labs; they run until `lab down`."""
     from benchbook.hosts import lab
@@ -762,7 +787,7 @@ def lab_up(names: Labs = None) -> None:
             )
 
 
-@lab_app.command("down", epilog="Example: benchbook lab down")
+@lab_app.command("down", cls=_Command, epilog="Example: benchbook lab down")
 def lab_down(names: Labs = None) -> None:
     """Stop the hosts of labs, and everything that runs on them."""
     from benchbook.hosts import lab
@@ -771,7 +796,7 @@ def lab_down(names: Labs = None) -> None:
         console.print(f"{name}: stopped {counted(lab.down(load_inventory(name)), 'host')}")
 
 
-@lab_app.command("status", epilog="Example: benchbook lab status lab_tidb --json")
+@lab_app.command("status", cls=_Command, epilog="Example: benchbook lab status lab_tidb --json")
 def lab_status(names: Labs = None, as_json: AsJson = False) -> None:
     """Show which labs run, with every host of each lab that runs or that you name."""
     from benchbook.hosts import lab

@@ -170,6 +170,7 @@ def test_every_command_has_an_example_and_a_short_help(ends: Callable[..., Ended
         status, said = ends(*command, "-h")
         assert status == 0
         assert f"Example: benchbook {' '.join(command)}".strip() in said
+        assert "bool" not in said, "a flag takes no value"
 
 
 def test_a_run_without_a_notebook_is_listed_and_is_not_published(ends: Callable[..., Ended], home: Home) -> None:
