@@ -263,6 +263,8 @@ def test_a_comparison_has_a_panel_per_metric_its_margin_and_cells_named_by_what_
     assert named == [["threads 1", "threads 2"], ["workload insert, threads 1"]]
     band = figure.axes[0].patches[0].get_bbox()
     assert (band.x0, band.x1) == (0.95, pytest.approx(1 / 0.95))
+    for axis in figure.axes:
+        assert any(tick == pytest.approx(1) for tick in axis.get_xticks()), "no difference has a tick of its own"
 
 
 # -- as a notebook keeps it ----------------------------------------------------------------------------------------

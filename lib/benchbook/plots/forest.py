@@ -132,8 +132,8 @@ def _ratio_scale(part: pd.DataFrame, margin: float) -> Scale:
     wide = max(1.25, part.ratio.max(), 1 / part.ratio.min())
     reach = min(max(wide, part.high.max(), 1 / part.low.min()) if part.low.notna().any() else wide, 4 * wide)
     low, high = max(0.1, 1 / (1.05 * reach)), min(10.0, 1.05 * reach)
-    # On a short log scale no power of ten has a place.
-    ticks = LogLocator(subs=(1, 2, 5)) if high / low > 10 else MaxNLocator(8)
+    # On a short log scale no power of ten has a place. 1 is a multiple of each of these steps: it has a tick.
+    ticks = LogLocator(subs=(1, 2, 5)) if high / low > 10 else MaxNLocator(8, steps=(1, 2, 2.5, 5, 10))
     band, title = (1 - margin, 1 / (1 - margin)), str(part.panel.iloc[0])
     return Scale("ratio B / A, log scale", (low, high), ticks, band=band, title=title)
 
