@@ -369,6 +369,9 @@ def test_intervals_are_told_of_bands_of_points_and_of_rows() -> None:
     assert told(band) == [("", [[1.0, *ends[0]], [8.0, *ends[1]]])]
     points = sns.catplot(frame, kind="point", x="threads", y="tps", errorbar=plots.interval)
     assert told(points) == [("", [["1", *ends[0]], ["8", *ends[1]]])]
+    # Trials have no interval, whatever was fitted to them.
+    fitted = sns.lmplot(frame, x="threads", y="tps")
+    assert [mark for _, marks in told(fitted) for mark in marks[-4:]] == frame.to_numpy().tolist()
     # In rows an interval lies across. The second one is cut where the panel ends, of the third nothing is known.
     rows = pd.DataFrame({
         "panel": "a", "row": ["one", "two", "three"], "who": "open", "value": [1.0, 2.0, 3.0],

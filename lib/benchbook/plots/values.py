@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import Any
 
 import matplotlib as mpl
@@ -26,6 +25,8 @@ MOST_OF_A_LINE, MOST = 100, 1_500
 NO_VALUE = "_no_value"
 # The legend's name of a colour and the outline of a mark; without an outline, of a colour that has one name.
 Names = dict[tuple[str, bytes], str]
+# A colour, and the two ends of what is drawn in it.
+Ends = tuple[str, np.ndarray[Any, Any]]
 
 
 def values(figure: Figure) -> list[dict[str, Any]]:
@@ -46,8 +47,11 @@ def values(figure: Figure) -> list[dict[str, Any]]:
         title = (axis.get_title() or axis.get_title(loc="left")).split("\n")[0]
         labels = {"x": axis.get_xlabel() or across_all, "y": axis.get_ylabel() or up_all}
         rows = _is_named(axis.yaxis)
-        intervals = dict(_intervals(axis, rows))
-        for name, colour, x, y in chain(_of_lines(axis, names), _of_dots(axis, names)):
+        bars = dict(_intervals(axis, _bars(axis), rows))
+        # A band is of a curve: dots beside it are what it was fitted to.
+        curves = bars | dict(_intervals(axis, _bands(axis), rows))
+        marks = [(mark, curves) for mark in _of_lines(axis, names)] + [(mark, bars) for mark in _of_dots(axis, names)]
+        for (name, colour, x, y), intervals in marks:
             pixel = axis.transData.transform((x, y))
             if not (np.isfinite(pixel).all() and axis.bbox.padded(1).contains(*pixel)):
                 continue
@@ -131,11 +135,11 @@ def _of_dots(axis: Axes, names: Names) -> Iterator[tuple[str, str, float, float]
                 yield _name(names, colour, outline), colour, float(x), float(y)
 
 
-def _intervals(axis: Axes, rows: bool) -> Iterator[tuple[tuple[str, float], list[float]]]:
+def _intervals(axis: Axes, drawn: Iterable[Ends], rows: bool) -> Iterator[tuple[tuple[str, float], list[float]]]:
     """Yield the ends of each interval by colour and place: across in rows, else upright; none that the panel cuts."""
     along, place = (0, 1) if rows else (1, 0)
     edges = axis.get_xlim() if rows else axis.get_ylim()
-    for colour, points in _drawn_intervals(axis):
+    for colour, points in drawn:
         # Of an interval that is not known (NaN) no end is left.
         if len(points) == 2 and points[0][place] == points[1][place] and np.isfinite(points).all():
             low, high = sorted(point[along] for point in points)
@@ -143,8 +147,8 @@ def _intervals(axis: Axes, rows: bool) -> Iterator[tuple[tuple[str, float], list
                 yield (colour, float(points[0][place])), [_rounded(low), _rounded(high)]
 
 
-def _drawn_intervals(axis: Axes) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    """Yield colour and two ends of each error bar, of each line of two points without marks, of bands at each x."""
+def _bars(axis: Axes) -> Iterator[Ends]:
+    """Yield colour and two ends of each error bar, and of each line of two points without marks."""
     for container in axis.containers:
         for bars in container.lines[2] if isinstance(container, ErrorbarContainer) else ():
             yield from ((to_hex(np.asarray(bars.get_color())[0]), ends) for ends in bars.get_segments())
@@ -152,6 +156,9 @@ def _drawn_intervals(axis: Axes) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
         ends = np.asarray(line.get_data(orig=False), dtype=float).T
         if len(ends) == 2 and not _is_marked(line) and line.get_transform() == axis.transData:
             yield to_hex(line.get_color()), ends
+
+
+def _bands(axis: Axes) -> Iterator[Ends]:
     for band in (each for each in axis.collections if isinstance(each, PolyCollection)):
         for path in band.get_paths():
             corners = np.asarray(path.vertices)
