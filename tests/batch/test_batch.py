@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import dask
 import pytest
@@ -21,7 +22,7 @@ from kit import PATIENCE_S, ROOT, TESTS, Home, until
 from rich.console import Console
 
 from benchbook.batch import cell as cell_process
-from benchbook.batch import cluster, command, display
+from benchbook.batch import cluster, command, dispatch, display
 from benchbook.batch.plan import BatchCell, BatchPlan, cells_of, load_plan
 from benchbook.campaign.store import latest
 from benchbook.errors import BadInput, NotWritten
@@ -233,6 +234,19 @@ def test_the_terminal_s_table_says_of_each_cell_how_it_ended(home: Home) -> None
     assert f"lost: {TIDB} a smoke (KilledWorker: 3 times)" in lines
     assert f"hosts in use, queued again: {TIDB} a smoke" in lines
     assert [one["status"] for one in results(home)["cells"]] == [0, 1, 130, 1, None]
+
+
+def test_ctrl_c_while_a_result_arrives_does_not_lose_it(home: Home) -> None:
+    ran = cell_process.CellRan(status=0, began=1.0, ended=2.0, host="h", home="/", log="/1.log", said="")
+    future = Mock(key="b1-1-1", status="finished", **{"result.side_effect": [KeyboardInterrupt(), ran]})
+    shown = display.BatchDisplay("b1", BatchPlan(reports=[TIDB]), [cell(1, TIDB, "a")], Console(file=io.StringIO()))
+    under_way = dispatch.Dispatch("b1", Mock(), shown)
+    under_way._running[future.key], under_way._futures[future.key] = shown.states[1], future
+    with pytest.raises(KeyboardInterrupt):
+        under_way._ended(future)
+    for left in list(under_way._futures.values()):
+        under_way._ended(left)
+    assert (shown.states[1].status, under_way._running, under_way._futures) == (0, {}, {})
 
 
 # -- on a cluster of this machine -------------------------------------------------------------------------------------

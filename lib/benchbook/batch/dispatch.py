@@ -67,10 +67,7 @@ class Dispatch:
         return future
 
     def _ended(self, future: Future[CellRan]) -> None:
-        # With it goes the last hold on Dask's copy of the result: a worker that dies later costs nothing.
-        del self._futures[key := str(future.key)]
-        state = self._running.pop(key)
-        state.runs = False
+        state = self._running[key := str(future.key)]
         if future.status == "finished":
             ran = future.result()
             if ran.busy and state.attempts == 1 and not self.interrupted:
@@ -85,6 +82,10 @@ class Dispatch:
             state.problem = (
                 one_line(f"{type(problem).__name__}: {problem}") if problem else f"its task was {future.status}"
             )
+        # Not before: after Ctrl-C, what is still among these is asked again. With them goes the last hold on Dask's
+        # copy of the result: a worker that dies later costs nothing.
+        del self._futures[key], self._running[key]
+        state.runs = False
         self.shown.changed(state)
 
     @staticmethod
