@@ -412,9 +412,7 @@ def import_campaign(
 
 @import_app.command("logs", cls=_Command, epilog="Example: benchbook import logs results/ --system mysql:8.0.36")
 def import_logs(
-    paths_: Annotated[
-        list[str], typer.Argument(metavar="PATH", help="Files, or folders with everything below them.")
-    ],
+    paths_: Annotated[list[str], typer.Argument(metavar="PATH", help="Files, or folders with everything below them.")],
     levels: Levels = "",
     system: Annotated[
         str, typer.Option(help="Measured system, as NAME:VERSION; a {system} in --levels takes precedence.")
