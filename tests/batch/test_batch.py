@@ -181,7 +181,7 @@ def test_a_dry_run_prints_the_cells_and_their_trials(home: Home) -> None:
     lines = said(home, {"reports": [TIDB], "parameters": {"repetitions": [2], "systems": [["tidb"]]}}).splitlines()
     [row] = [line.split() for line in lines if TIDB in line]
     assert (row[:4], row[-1]) == (["1", TIDB, LAB, "smoke"], "30")
-    assert lines[-1] == "1 cell on 1 inventory, one at a time on each"
+    assert lines[-1] == "1 cell on 1 inventory, one at a time on each; benchbook plan says how long one takes"
 
 
 # -- what its cells say of themselves ----------------------------------------------------------------------------------

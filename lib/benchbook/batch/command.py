@@ -63,7 +63,9 @@ def _print(cells: Sequence[BatchCell], trials: Mapping[int, int], console: Conso
         rows.append((*where, pairs, str(trials[cell.number])))
     print_table(console, ("cell", "report", "inventory", "profile", "parameters", "trials"), rows)
     places = counted(len({cell.place for cell in cells}), "inventory", "inventories")
-    console.print(f"{counted(len(cells), 'cell')} on {places}, one at a time on each")
+    console.print(
+        f"{counted(len(cells), 'cell')} on {places}, one at a time on each; benchbook plan says how long one takes"
+    )
 
 
 def run_cells(
