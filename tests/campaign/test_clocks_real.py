@@ -1,4 +1,4 @@
-"""A real load in which the clocks of its hosts are set back."""
+"""A real load while the clock of its hosts is set back."""
 
 from __future__ import annotations
 
@@ -47,13 +47,10 @@ def set_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         return push(host, local, executable=executable)
 
     monkeypatch.setattr(Host, "push", pushed)
-    _let_others(monkeypatch)
-    return flag
-
-
-def _let_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Whether this machine is left alone is not what is tested.
     for name in ("STOLEN", "CPU_BY_OTHERS", "DISK_BY_OTHERS"):
         monkeypatch.setattr(validity, name, math.inf)
+    return flag
 
 
 @pytest.fixture

@@ -45,6 +45,8 @@ class Dispatch:
             running.update(self._submit())
             for future in running:
                 self._ended(future)
+                # The last hold on Dask's copy of the result: a worker that dies later runs nothing again.
+                del future
                 running.update(self._submit())
         except KeyboardInterrupt:
             self.interrupted = True
@@ -82,8 +84,7 @@ class Dispatch:
             state.problem = (
                 one_line(f"{type(problem).__name__}: {problem}") if problem else f"its task was {future.status}"
             )
-        # Not before: after Ctrl-C, what is still among these is asked again. With them goes the last hold on Dask's
-        # copy of the result: a worker that dies later costs nothing.
+        # Not before: after Ctrl-C, what is still among these is asked again.
         del self._futures[key], self._running[key]
         state.runs = False
         self.shown.changed(state)
