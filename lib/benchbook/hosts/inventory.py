@@ -466,7 +466,7 @@ def load_inventory(name: str) -> Inventory:
     except BadInput as problem:
         if not others or _says(given, str(problem.key)):
             raise
-        file, fix = f"{path} with {' and '.join(others)}", problem.fix
+        file, fix = f"{path} with {' and '.join(others)}", problem.fix or ""
         if "ansible" in given and str(problem.key).endswith(".roles"):
             fix = f"{fix} as the role of its group in `ansible.roles`"
         raise BadInput(problem.problem, file=file, key=problem.key, value=problem.value, fix=fix) from problem
