@@ -57,14 +57,6 @@ class Trial(BaseModel):
     order: int
 
 
-class Block(BaseModel):
-    """The cells of a repetition that is to be added to a plan, and the claims that it is for."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    cells: list[Cell]
-    claims: list[str]
-
-
 class ClaimForecast(BaseModel):
     """What hosts can say of a claim whatever comes out, and why no more; what would let them say it all.
 
@@ -109,7 +101,7 @@ class PlannedFrom(BaseModel):
 class Plan(OpenModel):
     """What was asked for, the seed, and every trial in its run order; `planned` counts those before any was added.
 
-    `ahead` are the blocks that were decided on with the last one that was added, and stand still to be added.
+    `ahead` are the cells of each block that was decided on with the last one that was added, and is still to be added.
     `forecast` is what was known of the run before its first trial. `planned_from` is what running it again needs.
     `looks_after`: of one that takes turns with another, the repetitions after which the two are compared, a list per
     run of `compare --confirm`; else None.
@@ -122,7 +114,7 @@ class Plan(OpenModel):
     made: str = ""
     trials: list[Trial]
     planned: int | None = None
-    ahead: list[Block] = []
+    ahead: list[list[Cell]] = []
     forecast: RunForecast | None = None
     planned_from: PlannedFrom | None = None
     looks_after: list[list[int]] | None = None
@@ -138,7 +130,7 @@ class Plan(OpenModel):
             return 1.0
         return SPENT * (1 - SPENT) ** (len(self.looks_after) - 1) / len(self.looks_after[-1])
 
-    def with_more(self, trials: Sequence[Trial], ahead: Sequence[Block]) -> Plan:
+    def with_more(self, trials: Sequence[Trial], ahead: Sequence[list[Cell]]) -> Plan:
         """Return the plan with a block of trials added after its own; `planned` stays as it was."""
         planned = len(self.trials) if self.planned is None else self.planned
         # Dumped and read anew: a copy would be written with the keys that it had before.

@@ -20,7 +20,7 @@ from itertools import pairwise
 from statistics import median
 
 from benchbook.campaign import design
-from benchbook.campaign.design import Block, Cell, Trial
+from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.environment import Environment, RunTimes
 from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.progress import Listener
@@ -91,22 +91,18 @@ def cost(trials: Sequence[Trial], records: Sequence[Record], runs: Sequence[RunT
     return RepetitionCost(median(begun) if begun else usual, usual, of_cell)
 
 
-def allot(claims: Sequence[OpenClaim], costs: RepetitionCost, left_s: float, most: int) -> list[Block]:
+def allot(claims: Sequence[OpenClaim], costs: RepetitionCost, left_s: float, most: int) -> list[list[Cell]]:
     """The blocks to add, `most` of them or fewer, in their order: each holds the cells that still need a repetition.
 
     Repetitions go, again and again, to the claim that they would decide most of in a second, for as long as they fit
-    into `left_s`: the chances of all claims count, since cells are shared.
-    Ties go to the claim that stands first.
+    into `left_s`: the chances of all claims count, since cells are shared. Ties go to the claim that stands first.
     """
     given: dict[Key, int] = {}
     while best := _best(claims, costs, left_s, most, given):
         given = best
     cells = {_key(cell): cell for claim in claims for cell in claim.cells}
     return [
-        Block(
-            cells=[cell for key, cell in cells.items() if given.get(key, 0) >= number],
-            claims=[claim.id for claim in claims if _repeated(claim, given) >= number],
-        )
+        [cell for key, cell in cells.items() if given.get(key, 0) >= number]
         for number in range(1, max(given.values(), default=0) + 1)
     ]
 
@@ -185,7 +181,7 @@ def run_until_decided(
             campaign.note(ahead)
             return False
         block, *later = ahead
-        more = design.another_block(campaign.trials, block.cells, seed=campaign.plan.seed, asked=campaign.asked)
+        more = design.another_block(campaign.trials, block, seed=campaign.plan.seed, asked=campaign.asked)
         campaign.extend(more, later)
         return True
 
@@ -195,7 +191,7 @@ def run_until_decided(
 
 def _ahead(
     campaign: Campaign, rule: Repeating, undecided: Callable[[], Sequence[OpenClaim]], left_s: float
-) -> Sequence[Block] | Environment:
+) -> Sequence[list[Cell]] | Environment:
     """Return the block to add, and those that are to follow it; or else what the campaign notes: why none is."""
     if campaign.missing():
         return Environment(repetitions_ended="trials have failed")
@@ -212,20 +208,20 @@ def _ahead(
 
 
 def _as_planned(
-    ahead: Sequence[Block], rule: Repeating, costs: RepetitionCost, left_s: float
-) -> Sequence[Block] | Environment:
+    ahead: Sequence[list[Cell]], rule: Repeating, costs: RepetitionCost, left_s: float
+) -> Sequence[list[Cell]] | Environment:
     """The blocks that were decided on at the look, as long as there is time: what has run since is not looked at."""
     if not ahead:
         return Environment(
             repetitions_ended="nothing else that would have fitted into the budget was likely to decide a claim"
         )
-    takes_s = costs.block_s + costs.of(ahead[0].cells)
+    takes_s = costs.block_s + costs.of(ahead[0])
     return ahead if takes_s <= left_s else Environment(repetitions_ended=_used_up(rule, takes_s, left_s))
 
 
 def _chosen(
     claims: Sequence[OpenClaim], rule: Repeating, costs: RepetitionCost, left_s: float, most: int
-) -> Sequence[Block] | Environment:
+) -> Sequence[list[Cell]] | Environment:
     if not claims:
         said = f"no open claim would be decided within the {rule.most_repetitions} repetitions that the profile allows"
         return Environment(repetitions_ended=said)

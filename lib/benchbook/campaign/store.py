@@ -24,7 +24,7 @@ import pandas as pd
 
 from benchbook import paths
 from benchbook.campaign import record
-from benchbook.campaign.design import Block, Plan, PlannedFrom, RunForecast, Trial, conditions_of, digest
+from benchbook.campaign.design import Cell, Plan, PlannedFrom, RunForecast, Trial, conditions_of, digest
 from benchbook.campaign.environment import IMPORTED, Asked, Environment
 from benchbook.campaign.record import Record, RecordBroken, RecordFolder, file_version, flush, in_short
 from benchbook.campaign.scaled_levels import LevelScaling, of_plan
@@ -138,7 +138,7 @@ class Campaign:
         last = max((int(number) for number in numbers if number.isdecimal()), default=0)
         record.save(beside, done.model_copy(update={"id": f"{done.id}.{last + 1}"}), series, output)
 
-    def extend(self, trials: Sequence[Trial], ahead: Sequence[Block] = ()) -> None:
+    def extend(self, trials: Sequence[Trial], ahead: Sequence[list[Cell]] = ()) -> None:
         """Add a block to the plan, and those that are to follow it; how many were planned at first stays `planned`."""
         _write(self.folder / "plan.json", self.plan.with_more(trials, ahead).model_dump())
 

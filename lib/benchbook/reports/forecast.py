@@ -90,7 +90,7 @@ def forecast(
                     cells = undecided.cells_of(claim, system.name, found.cells, request.published, may.scaling)
                     row = row.model_copy(update=_takes(answer, cells, costs))
                     ahead = _chances(answer, _repetitions_of(cells, trials))
-                    open_claims[len(claims)] = OpenClaim(str(len(claims)), tuple(cells), ahead)
+                    open_claims[len(claims)] = OpenClaim(claim.id, tuple(cells), ahead)
                 claims.append(row)
     sources = _sources(found, last, spread if open_claims else None, budget_s)
     wall_s = prepare_s + len(blocks(trials)) * costs.block_s + costs.of(trial.cell for trial in trials)
@@ -263,11 +263,15 @@ def _budgeted(
     """
     chosen = repetitions.allot(list(open_claims.values()), costs, left_s, MOST_AHEAD)
     found = [
-        claim.model_copy(update={"budgeted": min(sum(str(place) in block.claims for block in chosen), useful)})
+        claim.model_copy(update={"budgeted": _added(open_claims[place], chosen) if place in open_claims else 0})
         for place, claim in enumerate(claims)
-        for useful in [_useful(open_claims[place].chances) if place in open_claims else 0]
     ]
     return sorted(found, key=lambda claim: (not claim.budgeted, claim.minutes or 0.0))
+
+
+def _added(claim: OpenClaim, blocks: Sequence[Sequence[Cell]]) -> int:
+    """Return how many of these blocks repeat all of a claim's cells and help to decide it."""
+    return min(sum(all(cell in block for cell in claim.cells) for block in blocks), _useful(claim.chances))
 
 
 def _useful(chances: Sequence[float]) -> int:
