@@ -64,7 +64,7 @@ class Catalogue:
 
     def trials(self, *, disturbed: bool = False) -> pd.DataFrame:
         """Return a row per trial that counts, of all campaigns; with `disturbed` also the others."""
-        parts = list(self.each(lambda campaign: trials_of(campaign, disturbed=disturbed)))
+        parts = list(self._each(lambda campaign: trials_of(campaign, disturbed=disturbed)))
         levels = list(dict.fromkeys(name for part in parts for name in part.attrs["levels"]))
         units: dict[str, list[str]] = {}
         for part in parts:
@@ -122,8 +122,7 @@ class Catalogue:
     def _campaigns(self) -> Iterator[Campaign]:
         return store.readable(store.recorded(self.report))
 
-    def each(self, make: Callable[[Campaign], pd.DataFrame]) -> Iterator[pd.DataFrame]:
-        """Yield what is made of each campaign."""
+    def _each(self, make: Callable[[Campaign], pd.DataFrame]) -> Iterator[pd.DataFrame]:
         for campaign in self._campaigns():
             try:
                 yield make(campaign)
@@ -140,7 +139,7 @@ class Catalogue:
         def make(campaign: Campaign) -> pd.DataFrame:
             return makers[name](campaign).assign(report=campaign.report, campaign=campaign.id)
 
-        return typed(_joined(self.each(make)), TABLES[name])
+        return typed(_joined(self._each(make)), TABLES[name])
 
     def _attach(self, db: duckdb.DuckDBPyConnection, name: str) -> None:
         """Make a table known to DuckDB by its name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from benchbook import published
 from benchbook.campaign.store import Campaign
 from benchbook.compare import gate, history
 from benchbook.compare.catalogue import Catalogue
-from benchbook.compare.cells import CELL, direction, values
+from benchbook.compare.cells import CELL, check_metrics, direction, values
 from benchbook.compare.history import Listing, same_systems
 from benchbook.errors import BadInput, counted
 from benchbook.stats.level_changes import LEAST_CAMPAIGNS, LevelChange, level_changes
@@ -103,8 +103,7 @@ def report_history(asked: HistoryParameters) -> ReportHistory:
 
     So it does for an inventory, a profile or a metric that none of its campaigns has.
     """
-    catalogue = Catalogue(asked.report)
-    mine = catalogue.runs()
+    mine = Catalogue(asked.report).runs()
     if mine.empty:
         one_of(asked.report, published.known_reports(), "report")
         fix = f"run it: benchbook report {asked.report}"
@@ -113,10 +112,9 @@ def report_history(asked: HistoryParameters) -> ReportHistory:
     for column, value in (("inventory", asked.inventory), ("profile", asked.profile)):
         where[column] = one_of(value or str(mine[column].iloc[-1]), sorted(set(mine[column])), column)
         mine = mine[mine[column] == where[column]]
-    for name in asked.metric:
-        one_of(name, catalogue.trials().attrs["metrics"], "metric")
-    parts = pd.concat(catalogue.each(partial(_values, metrics=asked.metric)))
-    found = points(parts[parts.campaign.isin(set(mine.campaign))])
+    campaigns = [Campaign(Path(folder)) for folder in mine.folder]
+    check_metrics(asked.metric, [record for campaign in campaigns for record in campaign.records()])
+    found = points(pd.concat([_values(campaign, asked.metric) for campaign in campaigns]))
     return ReportHistory(asked.report, **where, campaigns=mine, points=found, changes=changes(found))
 
 
