@@ -227,7 +227,7 @@ def test_what_our_transfer_says_is_read(client: Host) -> None:
             "error": None, "knobs": {"documents_in_flight_bound": 100, "processes": 2}}  # fmt: skip
     moved = Pymongo(client).read(json.dumps(said), "")
     assert (moved.documents, moved.began, moved.ended) == (200, 1000.5, 1002.5)
-    assert (moved.cache_full, moved.processes) == (0.5, 2)
+    assert (moved.cache_full, moved.about) == (0.5, said)
     with pytest.raises(WorkloadFailed, match="disk is full"):
         Pymongo(client).read(json.dumps({**said, "status": "failed", "error": "disk is full"}), "")
     with pytest.raises(OutputNotParseable, match="Killed"):

@@ -51,7 +51,6 @@ class Moved:
     ended: float | None = None
     exact: bool = True
     cache_full: float | None = None
-    processes: int = 0
     complaint: str = ""
     about: Json = field(default_factory=dict)
 
@@ -148,7 +147,6 @@ class Pymongo(Engine):
             found["began"],
             found["began"] + found["seconds"],
             cache_full=found["most_documents_in_flight"] / within,
-            processes=found["knobs"]["processes"],
             about=found,
         )
 
