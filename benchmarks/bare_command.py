@@ -77,6 +77,6 @@ def by_ssh(experiment: LoadTrials, trial: Trial) -> dict[str, float]:
         env={"PATH": os.environ["PATH"]},
     )
     if done.returncode:
-        raise BenchbookError(f"plain ssh: {sysbench_output.failure(done.stdout) or done.stderr}")
+        raise BenchbookError(f"plain ssh: {experiment.generator.failure(done.stdout) or done.stderr}")
     summary = sysbench_output.parse(done.stdout).summary
     return {name: summary[name] for name in METRICS}

@@ -19,9 +19,9 @@ from benchbook.published.tables import Published
 from benchbook.reports.load import load_kind as report
 from benchbook.reports.planning import RunRequest, at_published_levels, trials
 from benchbook.workloads import sysbench
-from benchbook.workloads.base import Load
+from benchbook.workloads.base import Load, check_end
 from benchbook.workloads.clients import RateReader
-from benchbook.workloads.sysbench_output import check_ended, interval_series, parse, quantities
+from benchbook.workloads.sysbench_output import interval_series, parse, quantities
 
 NAME = "tidb_v7_1_3_sysbench"
 IGNORED = "mysql-ignore-errors"
@@ -82,6 +82,7 @@ def test_what_cannot_run_is_refused_before_anything_is_connected(home: Home, tab
 
 ENDS = [Endpoint(f"127.0.90.1{i}", 4000, "root", "hush-3c1d") for i in (1, 2)]
 DATASET = sysbench.Dataset(4, 1000)
+GENERATOR = sysbench.Sysbench(SysbenchSize(time_s=1, tables=4, table_size=1000), [], 1)
 
 
 def asked(threads: int = 1, time_s: int = 1, rate: int = 0, ends: list[Endpoint] = ENDS, **options: str) -> Command:
@@ -181,7 +182,7 @@ def ended(reason: str = "exited", status: int | None = 0, signal: int | None = N
 )
 def test_an_end_that_is_none_of_its_own_is_a_failure_with_its_output(end: Ended, said: str) -> None:
     with pytest.raises(WorkloadFailed, match=said) as caught:
-        check_ended(end, "[ 1s ] ...\nFATAL: oh\n")
+        check_end(end, "[ 1s ] ...\nFATAL: oh\n", GENERATOR.name, GENERATOR.failure)
     assert getattr(caught.value, "output", "").endswith("FATAL: oh\n")
 
 
@@ -299,10 +300,10 @@ def test_a_prepare_that_could_not_connect_has_failed_although_it_ends_with_statu
     with pytest.raises(
         WorkloadFailed, match=r"^sysbench ended with status 0: FATAL: unable to connect to MySQL server"
     ) as caught:
-        check_ended(ended, printed)
+        check_end(ended, printed, GENERATOR.name, GENERATOR.failure)
     assert caught.value.output == printed
     for good in ("Creating table 'sbtest1'...\nInserting 1000 records into 'sbtest1'\n", PRINTED):
-        check_ended(ended, good)
+        check_end(ended, good, GENERATOR.name, GENERATOR.failure)
 
 
 OLD = r"{} on host a is too old.*/opt/sysbench.*install sysbench 1.0"

@@ -10,9 +10,11 @@ from records import record
 
 from benchbook.campaign.record import Quantity
 from benchbook.errors import OutputNotParseable, WorkloadFailed
+from benchbook.profiles import SysbenchSize
 from benchbook.workloads.sysbench import Sysbench
-from benchbook.workloads.sysbench_output import Output, failure, parse, quantities, rate_in
+from benchbook.workloads.sysbench_output import Output, parse, quantities
 
+GENERATOR = Sysbench(SysbenchSize(time_s=1, tables=1, table_size=1), [], 1)
 PRINTED_BY = FIXTURES / "sysbench"
 WHOLE = ["read_write", "insert", "rate"]
 
@@ -114,11 +116,11 @@ def test_a_fatal_line_beside_a_whole_report_is_a_failure() -> None:
 
 
 def test_each_fatal_message_is_said_once_and_not_all_of_them() -> None:
-    said = failure(printed("refused"))
+    said = GENERATOR.failure(printed("refused"))
     assert said is not None
     assert said.count("unable to connect") == 1
-    assert len((failure(printed("server_died")) or "").split("; FATAL")) == 4
-    assert failure(printed("insert")) is None
+    assert len((GENERATOR.failure(printed("server_died")) or "").split("; FATAL")) == 4
+    assert GENERATOR.failure(printed("insert")) is None
 
 
 def test_a_statement_with_its_rows_is_not_said_in_full() -> None:
@@ -127,7 +129,9 @@ def test_a_statement_with_its_rows_is_not_said_in_full() -> None:
         "FATAL: mysql_drv_query() returned error 8249 (Unknown resource group 'default') for query 'INSERT INTO "
         "sbtest4(k, c, pad) VALUES(406, '52508505734-89196231338-52294447984-15323750592-99619955313-68232426539'"
     )
-    said = failure(f"{begins}{',(499, 1, 2)' * 1000}'\nFATAL: `sysbench.cmdline.call_command' function failed\n")
+    said = GENERATOR.failure(
+        f"{begins}{',(499, 1, 2)' * 1000}'\nFATAL: `sysbench.cmdline.call_command' function failed\n"
+    )
     assert said is not None
     assert said.startswith(begins)
     assert said.endswith("... (12,208 characters); FATAL: `sysbench.cmdline.call_command' function failed")
@@ -138,7 +142,7 @@ def test_a_statement_with_its_rows_is_not_said_in_full() -> None:
     "line", ["", "Threads started!", "[ 1s ] queue length: 0, concurrency: 0", "[ 1s ] thds: 8 tps:"]
 )
 def test_other_lines_are_no_intervals(line: str) -> None:
-    assert rate_in(line) is None
+    assert GENERATOR.rate_in(line) is None
 
 
 def as_1_1(text: str) -> str:
@@ -186,7 +190,7 @@ def test_where_nothing_was_done_the_errors_are_told_first() -> None:
 
 def test_the_error_that_came_most_often_is_the_first_to_be_told() -> None:
     text = "FATAL: rare\n" + "FATAL: often\n" * 3 + "FATAL: rare too\n"
-    assert failure(text) == "FATAL: often (3 times); FATAL: rare; FATAL: rare too"
+    assert GENERATOR.failure(text) == "FATAL: often (3 times); FATAL: rare; FATAL: rare too"
 
 
 def test_a_percentile_at_the_end_of_its_histogram_is_a_lower_bound() -> None:

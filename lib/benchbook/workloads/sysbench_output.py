@@ -18,7 +18,7 @@ from benchbook.hosts.agent import Ended
 from benchbook.hosts.host_models import Json
 from benchbook.stats.latency import merge_histograms, named_percentiles
 from benchbook.workloads import generator_output
-from benchbook.workloads.base import Outcome, Ran, check_end
+from benchbook.workloads.base import Outcome, Ran
 from benchbook.workloads.declared import series
 from benchbook.workloads.generator_output import Seconds, quantities
 
@@ -57,25 +57,6 @@ class Output:
 
 
 # -- one client -----------------------------------------------------------------------------------------------------
-
-
-def rate_in(line: str) -> tuple[float, float] | None:
-    """Return second and tps of an interval line; None for any other line."""
-    return generator_output.rate_in("sysbench", line)
-
-
-def failure(text: str) -> str | None:
-    """Return what sysbench itself calls fatal, the most frequent first, cut where it goes on; None if nothing is."""
-    return generator_output.failure("sysbench", text)
-
-
-def check_ended(ended: Ended, text: str, name: str = "sysbench") -> None:
-    """Raise WorkloadFailed unless sysbench ended by itself with status 0 and calls nothing fatal.
-
-    A prepare with two threads or more ends with status 0 although it could not connect: seen of sysbench 1.0.20
-    (tests/fixtures/sysbench/prepare_cannot_connect.txt).
-    """
-    check_end(ended, text, name, failure)
 
 
 def parse(text: str) -> Output:
@@ -132,7 +113,7 @@ def queue_full(ran: Sequence[Ran]) -> Outcome | None:
     """
 
     def is_full(each: Ran) -> bool:
-        problem = failure(each.text + each.complaint) or ""
+        problem = generator_output.failure("sysbench", each.text + each.complaint) or ""
         return each.ended.reason == "exited" and _QUEUE_FULL in problem and ";" not in problem
 
     if not all(is_full(each) or each.ended.reason == "stopped" for each in ran) or not any(map(is_full, ran)):

@@ -26,10 +26,9 @@ from benchbook.reports.dm.pipeline import UPSTREAM, Pipeline, TaskWatch, observi
 from benchbook.reports.dm.task import LADDER, SYNC, Databases, task_of
 from benchbook.systems import dm_config, mysql
 from benchbook.systems.dm_server import MASTER, WORKER
-from benchbook.workloads.base import Load
+from benchbook.workloads.base import Load, check_end
 from benchbook.workloads.clients import RateReader
 from benchbook.workloads.sysbench import Sysbench
-from benchbook.workloads.sysbench_output import check_ended, rate_in
 
 ROLES = ("client", "mysql", "tidb", MASTER, WORKER)
 # Of recorded smoke campaigns: seconds that DM takes to begin a sync, to catch up and to stop, and those of a whole dump
@@ -171,7 +170,7 @@ class DmReplication:
         generator = self.pipeline.filling(self.databases.sync, self.databases.sync_rows)
         load = Load(trial.cell.levels, int(trial.cell.levels["threads"]), self.time_s, self._rate(trial))
         command = generator.command(self.pipeline.client, self.pipeline.upstream.endpoints(), load)
-        reader = RateReader(rate_in, on_rate)
+        reader = RateReader(generator.rate_in, on_rate)
 
         def follow(data: bytes) -> None:
             reader(data)
@@ -183,7 +182,7 @@ class DmReplication:
             ended = job.wait(on_output=follow, every_s=0.1, expected_s=self.time_s)
             text, complaint = reader.text, job.stderr()
         self._watch.look()
-        check_ended(ended, text + complaint)
+        check_end(ended, text + complaint, generator.name, generator.failure)
         return command.typed, ended, text + complaint
 
     def _rate(self, trial: Trial) -> int:
