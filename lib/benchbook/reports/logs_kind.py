@@ -14,10 +14,9 @@ from benchbook.published import Published
 from benchbook.reports.kind import Kind
 from benchbook.stats import latency
 from benchbook.workloads import sysbench_output
+from benchbook.workloads.declared import MOST_FAILED
 
 NAME = "logs"
-# The share of requests that may fail before a record's check says so.
-MOST_FAILED = 0.01
 
 
 class LogsParameters(Parameters):
