@@ -59,10 +59,10 @@ class Repeating(Strict):
 class DmSize(Strict):
     """DM's reports. Rows per table of the load test, of the smaller load tests, and of what a sync starts from.
 
-    `rate` is offered upstream (transactions/s, 0 = closed loop),
-    `ladder_rate` in its place where worker-count is varied (0 = as `rate`). `split_rows` and `statement_size` (bytes) 0
-    mean the published ones, which split nothing in tables that are smaller. `settle_s` lets a sync idle before its
-    load: DM writes REPLACE for INSERT during the first 300 s.
+    `rate` is offered upstream (transactions/s, 0 = closed loop), `ladder_rate` in its place where worker-count is
+    varied (0 = as `rate`). `split_rows` and `statement_size` (bytes) 0 mean the published ones, which split nothing in
+    tables that are smaller. `settle_s` lets a sync idle before its load: DM writes REPLACE for INSERT during the first
+    300 s.
     """
 
     large_rows: Rows = 10_000
@@ -103,8 +103,8 @@ class Profile(Strict):
     scaled to the cores here. `rehearse_s`: where data is restored and a hypervisor takes free memory, a system is first
     loaded for so long, before anything is measured (reports/load/load_trials.py). `repeat` adds repetitions
     where they can decide a claim; cells that decide none are measured `repetitions_unjudged` times at most (0: as
-    others). A plan whose trials are expected to take more than `plan_min` minutes repeats all of them less, twice at
-    least.
+    others). If the trials of a plan are expected to take more than `plan_min` minutes, all cells are repeated less, but
+    not less than twice.
     `tries`: a trial from whose hosts others took CPU is measured at most so often; where that lasts the first one
     counts.
 

@@ -26,7 +26,7 @@ from benchbook.hosts.host_models import Json
 VERSION: Final = 1
 # How the name of a folder ends that is not whole yet.
 PARTIAL: Final = ".partial"
-# What an imported run lasts that does not say how long it took, for a record has a duration: no run is so short.
+# A record has a duration: this is that of an imported run whose log does not say how long it took. None is so short.
 NOT_TOLD_S: Final = 0.001
 # A measurement that counts, an attempt that left none, one that was interfered with and does not count.
 Status = Literal["done", "failed", "disturbed"]

@@ -25,7 +25,7 @@ from benchbook.reports.kind import Kind, kind_of
 from benchbook.user_input import user_file
 from benchbook.user_input.choices import slip_of
 
-# No spread is known of less.
+# Fewer show no spread.
 LEAST_REPETITIONS = 2
 
 
@@ -81,7 +81,7 @@ def as_run_here(request: RunRequest) -> Design:
 def trials(request: RunRequest, found: Design) -> list[Trial]:
     """The plan; where the profile says so and the user does not, cells that decide no claim are repeated less.
 
-    So are all of a plan whose trials would take longer than `plan_min`, down to twice.
+    So are all cells of a plan whose trials would take longer than `plan_min`, down to twice.
     """
     asked_for, profile = request.parameters, request.profile
     count = asked_for.repetitions or profile.repetitions

@@ -28,7 +28,7 @@ from benchbook.reports.starting_state import StartingState
 from benchbook.systems.base import CONNECTIONS, System
 from benchbook.workloads.base import LoadGenerator
 
-# How long a load lasts of which nothing is kept: all of a block take their turns.
+# Seconds of each of a block's loads before the first trial, of which nothing is kept.
 LOAD_S = 2
 # A server that has just been started reads and plans everything for the first time. One request of a hundred is all
 # that a p99 takes: what happens only then must not be in it.
@@ -116,12 +116,14 @@ class LoadTrials:
             limit.check(self._held, file=self.inventory.file)
 
     def _rehearse(self, block: Sequence[Trial], say: Callable[[str], None]) -> bool:
-        """Run the block's loads in turn for `rehearse_s`, the first time of a system, where that can be undone.
+        """Before a system's first trial, run the block's loads in turn for `rehearse_s`. Return whether they ran.
+
+        They run only where what they write can be undone.
 
         Memory that a virtual machine uses for the first time comes page by page from its host: 15 to 20 us each, where
         memory that it has used before takes 4 (two virtual cores, Linux 6.18). TiDB took up 3 GB within 15 s of load,
         and did half to two thirds meanwhile of what it did later. The machine has it from then on, and the servers of
-        later blocks find it. Where it keeps its memory (hosts/remote/tune.py) there is no need of them.
+        later blocks find it. A machine that keeps its memory (hosts/remote/tune.py) needs no such loads.
         """
         system = self._systems[block[0].cell.system]
         undone = system.can_reset and self.profile.reset == "restore"
