@@ -661,6 +661,13 @@ def test_rows_that_two_tables_share_are_one_note(tmp_path: Path) -> None:
     assert note.sentence.endswith("The same holds for 2 rows in all.")
 
 
+def test_of_two_columns_of_one_heading_the_cell_is_told_that_is_printed_twice(tmp_path: Path) -> None:
+    head = "| Threads | TPS | p95 (ms) | TPS | p95 (ms) |\n|--|--|--|--|--|\n"
+    text = f"{head}| 8 | 12345 | 3.211 | 12877 | 3.456 |\n\n## Again\n\n{head}| 8 | 11111 | 3.999 | 12877 | 3.456 |\n"
+    (finding,) = audited(tmp_path, text).findings
+    assert (finding.kind, finding.line, finding.printed) == ("repeated figures", 9, "12877")
+
+
 def test_a_percentile_is_no_sum_of_a_mean_and_another(tmp_path: Path) -> None:
     """1.1 + 2.0 = 3.1 in four runs that are alike; 10.1 + 21 is 31.1, and the percentile 35."""
     rows = "".join(f"| {run} | 1.{run} | 2.0 | 3.{run} |\n" for run in (1, 2, 3, 5))

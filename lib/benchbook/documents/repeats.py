@@ -34,6 +34,7 @@ _RUNS = re.compile(
 class _Row(NamedTuple):
     table: Table
     row: int
+    places: dict[str, int]
     texts: dict[str, str]
 
     @property
@@ -67,8 +68,8 @@ def _repeated(read: Reading) -> Iterator[Finding]:
             place for place in table.places("metric") if table.columns[place].quantity not in {"cost", "size", "count"}
         ]
         for row, cells in enumerate(table.rows):
-            texts = {table.columns[place].heading: cells[place].text for place in metrics if cells[place].figure}
-            rows.append(_Row(table, row, texts))
+            places = {table.columns[place].heading: place for place in metrics if cells[place].figure}
+            rows.append(_Row(table, row, places, {name: cells[place].text for name, place in places.items()}))
     alike: dict[tuple[str, str], list[int]] = {}
     for number, one in enumerate(rows):
         for printed in one.texts.items():
@@ -86,7 +87,7 @@ def _repeated(read: Reading) -> Iterator[Finding]:
         if odd:
             # Two runs hardly share three figures of three digits; LS_ID, PORT tell rows apart and are no measurement.
             alike_by_chance = sum(count >= 3 for count in digits.values()) < 3
-            column = next(column for column in other.table.columns if column.heading == odd[0])
+            column = other.table.columns[other.places[odd[0]]]
             if alike_by_chance or one.label != other.label or not (column.quantity or column.unit):
                 continue
         elif len(same) < (3 if one.table is other.table else 2):
@@ -100,5 +101,5 @@ def _repeated(read: Reading) -> Iterator[Finding]:
         if odd:
             sentence = f"{places} have the same figures but for {odd[0]}: they look like one measurement, of which one figure was printed wrongly."
         lines = [f"{name}: {one.texts[name]} and {other.texts[name]}" for name in [*odd, *same]]
-        place = next(place for place, column in enumerate(other.table.columns) if column.heading == [*odd, *same][0])
+        place = other.places[[*odd, *same][0]]
         yield cell_finding(other.table, other.row, place, "repeated figures", severity, sentence, lines, 0.8)
