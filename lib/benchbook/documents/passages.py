@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
+from zlib import crc32
 
 from benchbook.documents.findings import Finding, Kind, Passed, Severity
 from benchbook.documents.formats import Block
@@ -64,7 +65,7 @@ def sentence_finding(
 ) -> Finding:
     """Return a finding about a sentence, or about a command that stands for one."""
     return Finding(
-        id=f"line{sentence.line}.{kind.replace(' ', '-')}.{abs(hash_of(sentence.text + words)) % 10_000}",
+        id=f"line{sentence.line}.{kind.replace(' ', '-')}.{crc32((sentence.text + words).encode()) % 10_000}",
         where=f"line {sentence.line}{f', {sentence.section}' if sentence.section else ''}",
         kind=kind,
         severity=severity,
@@ -74,8 +75,3 @@ def sentence_finding(
         printed=sentence.text if len(sentence.text) < 400 else sentence.text[:397] + "...",
         sure=sure,
     )
-
-
-def hash_of(text: str) -> int:
-    """Return a number of a text that is the same in every run."""
-    return sum((place + 1) * ord(character) for place, character in enumerate(text))
