@@ -36,6 +36,7 @@ from benchbook.documents.numerals import figures
 from benchbook.documents.passages import NotBound, Outcome, Sentence, sentence_finding
 from benchbook.documents.tables import Reading, Table
 from benchbook.documents.units import factor, is_rate, is_time
+from benchbook.grouping import grouped
 
 _PIVOT = re.compile(
     r"\b(?:than|compared (?:to|with)|in comparison (?:to|with)|versus|vs\.?|against|relative to|over)\b|比|相比|较",
@@ -66,6 +67,10 @@ class _Order:
     wrong: list[Pair] = field(default_factory=list)
     sure: bool = True
     """Whether every word of the sentence is the table's, or says nothing of what is compared."""
+
+
+def _headings(table: Table) -> tuple[str, ...]:
+    return tuple(METRIC_NAMES.sub("", one.heading) if one.role == "metric" else one.heading for one in table.columns)
 
 
 def _clause(text: str, gap: Gap) -> str:
@@ -103,14 +108,7 @@ class Cells:
     def groups(self, text: str, section: str) -> list[list[Point]]:
         """Return the cells that a sentence may be about: of each table near it, and of tables with the same headings."""
         tables = self.near(text, section)
-        alike: dict[tuple[str, ...], list[Table]] = {}
-        for table in tables:
-            alike.setdefault(
-                tuple(
-                    METRIC_NAMES.sub("", one.heading) if one.role == "metric" else one.heading for one in table.columns
-                ),
-                [],
-            ).append(table)
+        alike = grouped(tables, _headings)
         each = [self.points[table.id] for table in tables]
         return each + [
             [one for table in group for one in self.points[table.id]] for group in alike.values() if len(group) > 1

@@ -12,6 +12,7 @@ from benchbook.documents.formats import MOST_CELLS, Block, pipes, read, table_bl
 from benchbook.documents.numerals import UNITS, Figure, Style, figures, is_empty, style_of
 from benchbook.documents.tool_output import tables_of
 from benchbook.errors import counted
+from benchbook.grouping import grouped
 
 
 @dataclass(frozen=True)
@@ -164,9 +165,7 @@ def _is_metric(heading: str) -> bool:
 
 def together(tables: Sequence[Table]) -> list[Table]:
     """Return a table of all rows of each group of tables with the same headings and units: what relates one relates all."""
-    groups: dict[tuple[tuple[str, str], ...], list[Table]] = {}
-    for table in tables:
-        groups.setdefault(tuple((one.heading, one.unit) for one in table.columns), []).append(table)
+    groups = grouped(tables, lambda table: tuple((one.heading, one.unit) for one in table.columns))
     return [
         replace(
             group[0],

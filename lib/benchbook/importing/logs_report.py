@@ -11,6 +11,7 @@ import pandas as pd
 from benchbook import paths
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import begun, readable
+from benchbook.grouping import grouped
 from benchbook.reports.logs_kind import NAME as KIND
 from benchbook.site.page import TEMPLATES
 from benchbook.user_input.atomic_file import replace_text
@@ -22,10 +23,8 @@ _HEAD = "# Written by `benchbook import logs`, anew at every import.\n"
 def lay_down(report: str, *, title: str) -> None:
     """Write the report's files from all campaigns that were imported into it. Raise NotWritten."""
     folder = paths.home() / "data" / "published" / report
-    tables: dict[str, list[Record]] = {}
-    for campaign in readable(begun(report)):
-        for record in campaign.records():
-            tables.setdefault(record.table, []).append(record)
+    imported = (record for campaign in readable(begun(report)) for record in campaign.records())
+    tables = grouped(imported, lambda record: record.table)
     facts = {
         "name": report,
         "title": title,
