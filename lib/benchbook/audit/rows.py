@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import pandas as pd
@@ -160,8 +161,7 @@ def plain(value: float) -> str:
 
 def apart(numeral: str) -> str:
     """Return a plain numeral with its thousands apart and its digits as they are: "-12,039.50"."""
-    whole, point, decimals = numeral.removeprefix("-").partition(".")
-    return f"{'-' * numeral.startswith('-')}{int(whole):,}{point}{decimals}"
+    return f"{Decimal(numeral):,f}"
 
 
 def listed(values: Iterable[Scalar]) -> str:

@@ -200,9 +200,9 @@ def _completed(design: TableDesign, tables: Mapping[str, PublishedTable], option
     return design.model_copy(update=said)
 
 
-def facts(report: str, root: Path | None = None) -> Report:
+def facts(report: str) -> Report:
     """Return what `report.yaml` says, without its tables. Raise BadInput for a report that does not exist."""
-    return yaml_file.load_model(Report, _folder(report, root) / "report.yaml")
+    return yaml_file.load_model(Report, _folder(report, None) / "report.yaml")
 
 
 def validate(report: str, root: Path | None = None) -> Published:
