@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 import zipfile
 from pathlib import Path
 
@@ -416,11 +415,10 @@ def test_a_spreadsheet_that_unpacks_to_too_much_is_refused_before_it_does(tmp_pa
         read(tmp_path, "bomb.xlsx", bomb())
 
 
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("begun", ["<table>\n", "<!--\n"])
 def test_what_begins_often_and_never_ends_is_read_once(begun: str) -> None:
-    started = time.process_time()
-    formats.markdown_blocks(begun * 16_000)
-    assert time.process_time() - started < 4  # 0.1 s; each held against the whole rest: 9 s and more
+    formats.markdown_blocks(begun * 50_000)  # each held against the whole rest: minutes
 
 
 def test_html_that_is_deep_wide_or_full_of_entities_is_read_in_bounds(tmp_path: Path) -> None:
