@@ -42,6 +42,9 @@ def _of(match: re.Match[str], name: str) -> Figure | None:
     return found[0] if len(found) == 1 and found[0].low > 0 else None
 
 
+# -- arithmetic within one sentence -------------------------------------------------------------------------------------
+
+
 def _is_level(read: Reading, word: str) -> bool:
     """Return whether a word behind a number is that of a level: 64 threads, or 4,000 warehouses where a column is headed so."""
     heads = " ".join(one.heading for table in read.tables for one in table.columns if one.role == "level").lower()
@@ -129,7 +132,7 @@ def _near(read: Reading, sentence: Sentence) -> list[Table]:
     """Return the tables of the sentence's own section; without one, those of the whole document if there is one alone."""
     mine = [table for table in read.tables if table.section == sentence.section]
     if len(mine) > 1:
-        # The nearest one, above or below, of several.
+        # Of several, those whose caption the sentence names.
         named = [
             table for table in mine if table.caption and table.caption.split(":")[0].lower() in sentence.text.lower()
         ]
@@ -426,6 +429,3 @@ def by_sentence(read: Reading) -> Iterator[tuple[Sentence, list[Outcome]]]:
         # A sentence of which one part was bound is no longer one that was not.
         bound = any(isinstance(one, Finding) or (isinstance(one, Passed) and one.kind != "impossible") for one in found)
         yield sentence, [one for one in found if not (bound and isinstance(one, NotBound))]
-
-
-# -- arithmetic within one sentence -------------------------------------------------------------------------------------
