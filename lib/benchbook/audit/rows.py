@@ -64,8 +64,7 @@ def rows_of(published: Published, table: PublishedTable) -> list[Row]:
     """Return a table's rows in printed order.
 
     Metrics are rounded to their last printed place. Whole numbers elsewhere are exact: they were set or counted. A
-    function over rows is none of a row's numbers where a row that it takes does not print one, as a sum without a part
-    would be.
+    function over rows has no value if one of these rows does not print its number: a sum would lack a part.
     """
     facts = of_text(published.report)
     rows = [_row(table, number, facts) for number in range(len(table.frame))]

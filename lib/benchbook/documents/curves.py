@@ -147,8 +147,8 @@ def curves(table: Table) -> Iterator[Outcome]:
             coarse = max(one.high / one.value for one in (before, after))
             if _has_slipped(ratio, max(others, coarse), len(x)):
                 sentence = (
-                    f"{column.heading} of {table.label(row)} is {here.printed}, {max(ratio, 1 / ratio):.1f} times off what its neighbours let expect; "
-                    f"no other point is by more than {others:.2f}: a digit or a unit may have slipped."
+                    f"{column.heading} of {table.label(row)} is {here.printed}, {max(ratio, 1 / ratio):.1f} times off what its neighbours suggest; "
+                    f"no other point is off by more than {others:.2f} times: a digit or a unit may have slipped."
                 )
                 lines = [f"{here.printed} between {before.printed} and {after.printed}"]
                 yield cell_finding(table, row, place, "outlier", "suspicious", sentence, lines, 0.75)

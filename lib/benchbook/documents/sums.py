@@ -198,7 +198,7 @@ def _rate(
     yield Passed("rate", held)
     head = table.columns[rate].heading
     for row, printed, value, line in broken:
-        sentence = f"{head} of {table.label(row)} is printed as {printed.printed}; {name} over {table.columns[time].heading} is {shown(value)}, and this fits in {held} other rows."
+        sentence = f"{head} of {table.label(row)} is printed as {printed.printed}, but {name} over {table.columns[time].heading} is {shown(value)}; in {held} other rows the two are the same."
         yield cell_finding(table, row, rate, "rate", "contradiction", sentence, [line], 0.85)
     if cut:
         sentence = f"In {counted(len(cut), 'row')} {head} is truncated, not rounded."

@@ -93,7 +93,7 @@ def _expression(expression: str, numbers: list[str], levels: list[str], key: str
 
 
 def _names_used(resource: ResourceMeta, package: PackageMeta) -> Iterator[tuple[str, str, list[str], str]]:
-    """Yield each name that a declaration gives: its key, the name, those that there are, and what is wrong if none."""
+    """Yield each name in a declaration: its key, the name, the names allowed there, and what is wrong with others."""
     fields, settings = resource.table_schema.fields, _settings(resource)
     columns = [field.name for field in fields]
     metrics = [field.name for field in fields if field.role == "metric"]
@@ -103,14 +103,14 @@ def _names_used(resource: ResourceMeta, package: PackageMeta) -> Iterator[tuple[
         for name in identity.rows:
             yield identity.id, name, settings, "an identity is limited to rows by an unknown level"
     for trend in resource.trends:
-        yield trend.id, trend.metric, metrics, "a trend is not that of a metric"
+        yield trend.id, trend.metric, metrics, "a trend needs a metric"
         for level in trend.over:
-            yield trend.id, level, ladders, "a trend runs over levels that are numbers"
+            yield trend.id, level, ladders, "a trend needs levels that are numbers"
     for companion in resource.companions:
         for metric in (companion.metric, companion.beside):
-            yield companion.id, metric, metrics, "a companion is no metric"
+            yield companion.id, metric, metrics, "a companion must be a metric"
     for buckets in resource.buckets:
-        yield buckets.id, buckets.metric, times, "a histogram is not of a metric that is a time"
+        yield buckets.id, buckets.metric, times, "a histogram needs a metric that is a time"
         for name in buckets.rows:
             yield buckets.id, name, settings, "buckets are limited to rows by an unknown level"
     for field in fields:
