@@ -167,7 +167,7 @@ _SHIFTED = 10
 
 
 def _has_slipped(ratio: float, others: float, points: int) -> bool:
-    """Return whether a point is further off its curve than the other points, `others` times at most, let expect."""
+    """Return whether a point is further off its curve than others that are off by `others` times at most suggest."""
     far, scale = abs(log(ratio)), log(others)
     shift = max(round(far / log(10)), 1) * log(10)
     if abs(far - shift) < (0.1 if points == 4 else 0.2) and far > _SHIFTED * scale:
