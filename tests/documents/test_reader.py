@@ -379,6 +379,10 @@ def test_other_encodings_are_read(tmp_path: Path, encoding: str) -> None:
     assert values(tmp_path, "a.md", f"{words}\n\n| n | TPS |\n|--|--|\n| 8 | 100 |\n".encode(encoding)) == [8, 100]
 
 
+def test_japanese_is_not_read_as_chinese() -> None:
+    assert "の" not in formats.decoded("スループットの結果です".encode("euc-jp"), "a.md")
+
+
 def test_a_spreadsheet_is_read_sheet_by_sheet(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     book.active.append(["Threads", "TPS"])

@@ -19,7 +19,6 @@ from lxml import etree
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from benchbook.documents.numerals import is_cjk
 from benchbook.errors import BadInput, installing
 from benchbook.user_input import user_file
 
@@ -117,8 +116,9 @@ def decoded(raw: bytes, source: str) -> str:
         pass
     try:
         text = raw.decode("gb18030")
-        foreign = [c for c in text if ord(c) > 127]
-        if sum(map(is_cjk, foreign)) > 0.9 * len(foreign):
+        # Kana are none: in Japanese EUC they are the same bytes, but other characters are not.
+        chinese = re.findall(r"[\u3000-\u303f\u4e00-\u9fa5\uff00-\uffef]", text)
+        if len(chinese) > 0.9 * sum(not character.isascii() for character in text):
             return text
     except UnicodeDecodeError:
         pass

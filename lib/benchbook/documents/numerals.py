@@ -256,7 +256,7 @@ def _number(match: re.Match[str], text: str, style: Style) -> Figure | None:
     rest = text[end : end + 1]
     # Of 1,200¹ it is the sign of a note; 2⁶ is another number.
     noted = rest and rest in _SUPERSCRIPTS and len(re.findall(r"\d", match["numeral"])) > 2
-    glued = not match["unit"] and not match["magnitude"] and (rest.isalnum() or rest == "_") and not is_cjk(rest)
+    glued = not match["unit"] and not match["magnitude"] and (rest.isalnum() or rest == "_") and not _cjk(rest)
     glued = glued and not noted
     if scaled is None or glued:
         return None
@@ -304,6 +304,5 @@ def _clock(match: re.Match[str]) -> Figure:
     )
 
 
-def is_cjk(character: str) -> bool:
-    """Return whether a character is Chinese, or a full-width one."""
+def _cjk(character: str) -> bool:
     return "\u3000" <= character <= "\u9fff" or "\uff00" <= character <= "\uffef"
