@@ -80,8 +80,11 @@ def test_asyncssh_is_told_what_the_inventory_says_and_reads_no_file_of_the_user_
     }  # fmt: skip
 
 
-def test_a_key_with_a_passphrase_is_asked_of_the_agent_and_no_other(home: Home, tmp_path: Path) -> None:
-    key = new_key(tmp_path / "client", "open sesame")
+@pytest.mark.parametrize("kind", [(), ("-t", "rsa", "-m", "PEM")])
+def test_a_key_with_a_passphrase_is_asked_of_the_agent_and_no_other(
+    home: Home, tmp_path: Path, kind: tuple[str, ...]
+) -> None:
+    key = new_key(tmp_path / "client", "open sesame", *kind)
     described = {"ssh": {"key": str(key)}, "hosts": {"db1": {"address": "127.0.0.1", "roles": ["server"]}}}
     host = Host(load_inventory(str(home.write("env/hosts/locked.yaml", described))), "db1")
     asked = cluster._login(host) | {"known_hosts": None}

@@ -91,8 +91,8 @@ class Server:
         return Inventory.model_validate(whole)
 
 
-def new_key(path: Path, passphrase: str = "") -> Path:
-    words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-C", "a test's", "-f", str(path)]
+def new_key(path: Path, passphrase: str = "", *kind: str) -> Path:
+    words = ["ssh-keygen", "-q", "-N", passphrase, "-C", "a test's", "-f", str(path), *(kind or ("-t", "ed25519"))]
     subprocess.run([*words, *(["-a", "1"] if passphrase else [])], check=True, capture_output=True)
     return path
 

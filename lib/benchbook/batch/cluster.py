@@ -295,12 +295,11 @@ def _login(host: Host) -> dict[str, Any]:
     if user := host.host.user or ssh.user:
         options["username"] = user
     if ssh.key:
-        # One that has a passphrase is left to the agent, of which no other key is tried.
-        options |= {
-            "client_keys": (keys := [str(resolve(ssh.key))]),
-            "agent_identities": keys,
-            "ignore_encrypted": True,
-        }
+        key, public = str(resolve(ssh.key)), f"{resolve(ssh.key)}.pub"
+        # One that has a passphrase is left to the agent, of which no other key is tried. A locked one in PEM does not
+        # show its public half, which then lies beside it.
+        held = public if Path(public).is_file() else key
+        options |= {"client_keys": [key], "agent_identities": [held], "ignore_encrypted": True}
     return options
 
 
