@@ -402,7 +402,7 @@ def test_the_index_lists_reports_that_have_a_page_by_name(tmp_path: Path) -> Non
     done = {"planned": 11, "done": 11, "failed": 0}
     site = put(tmp_path, "ddt", cells(), trials=done, profile="lab").parent
     results.write(results.parse(found(report="aaa")), site / "aaa.json")
-    soup = BeautifulSoup(publish.build_index(site).read_text(), "html.parser")
+    soup = BeautifulSoup(publish.write_index(site).read_text(), "html.parser")
     cards = soup.select(".card")
     assert [card.h3.a["href"] for card in cards] == ["ddt.html", "tidb.html"]
     assert [link["href"] for link in soup.select('a[href$=".json"]')] == ["ddt.json", "tidb.json"]
@@ -433,10 +433,10 @@ def test_a_broken_json_costs_its_own_report_and_names_the_file_and_the_fix(
         (site / "ddt.json").mkdir()
     else:
         (site / "ddt.json").write_bytes(broken)
-    soup = BeautifulSoup(publish.build_index(site).read_text(), "html.parser")
+    soup = BeautifulSoup(publish.write_index(site).read_text(), "html.parser")
     assert [card["id"] for card in soup.select(".card")] == ["tidb"]
     assert [link["href"] for link in soup.select("p.reason a")] == ["ddt.html"]
-    publish.build_index(site)
+    publish.write_index(site)
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"left out: {site / 'ddt.json'}: ")
     assert said in line
@@ -461,7 +461,7 @@ def test_only_a_complete_campaign_displaces_a_complete_one_and_each_keeps_its_ad
     # Made again from what was recorded, an older one stays behind the newer one.
     assert put(tmp_path, "tidb", cells(), trials=WHOLE, campaign="good") != page
     (page.parent / "compare_good_new.html").write_text("")
-    soup = BeautifulSoup(publish.build_index(page.parent).read_text(), "html.parser")
+    soup = BeautifulSoup(publish.write_index(page.parent).read_text(), "html.parser")
     links = [link["href"] for link in soup.select("#tidb .others a")]
     runs = [f"tidb/{name}/index.html" for name in ("partial", "one-trial", "failing", "good")]
     assert links == [*runs, "compare_good_new.html"]
@@ -501,7 +501,7 @@ def test_comparisons_and_histories_are_no_reports_and_are_reached_from_the_index
     others = {link["href"]: text(link) for link in soup.select("section > .others a")}
     assert others == {f"{name}.html": f"{name} in words" for name in ("compare_other_one", "history_ddt")}
     (site / "tidb.json").unlink()
-    assert "No report has been run yet" not in publish.build_index(site).read_text()
+    assert "No report has been run yet" not in publish.write_index(site).read_text()
 
 
 def test_a_smoke_run_never_takes_the_place_of_one_to_judge_by_nor_a_narrow_one_that_of_a_broad_one() -> None:

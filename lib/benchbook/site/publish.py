@@ -48,12 +48,12 @@ def publish(report: str, executed_notebook: Path, results_path: Path | None, sit
     the page shows how it failed, beside minimal results. Raise PageTooLarge, or BadInput for results that do not fit.
     """
     notebook = page.load(executed_notebook)
-    campaign = results_path.parent if results_path and (results_path.parent / "plan.json").is_file() else None
+    folder = results_path.parent if results_path else None
+    recorded = Campaign(folder) if folder and (folder / "plan.json").is_file() else None
     known = results.read(results_path) if results_path and results_path.exists() else None
     built = page.build(notebook, other_runs.beside(known, addresses.editions(site, report)) if known else "")
     found = known or _without_results(report, executed_notebook, notebook, built, results_path)
     found = found.model_copy(update={"failed": built.failure.text if built.failure else None})
-    recorded = Campaign(campaign) if campaign else None
     if recorded:
         # A run that broke off before it had results does not know its campaign, nor what that has measured.
         so_far = {"profile": recorded.profile, "inventory": recorded.inventory, "trials": results.counted(recorded)}
@@ -65,7 +65,7 @@ def publish(report: str, executed_notebook: Path, results_path: Path | None, sit
         else:
             downloads.write(recorded, found, executed_notebook, addresses.folder_of(site, found))
             target = _write_editions(notebook, built, found, site)
-        _write_index(site)
+        write_index(site)
     return target
 
 
@@ -95,19 +95,13 @@ def _write_editions(notebook: NotebookNode, built: page.Page, found: Results, si
     return target
 
 
-def build_index(site: Path) -> Path:
+def write_index(site: Path) -> Path:
     """Write `index.html` over every report of the site that has its JSON and its page, by name; and the glossary.
 
     A report has a badge (<report>.svg) and a feed of its campaigns (<report>.xml).
 
-    A report whose JSON cannot be read costs no other one: the index leads to its page, and it is named. One at a time:
-    of pages that are made side by side, whoever comes last has all of them.
+    A report whose JSON cannot be read costs no other one: the index leads to its page, and it is named.
     """
-    with _alone(site):
-        return _write_index(site)
-
-
-def _write_index(site: Path) -> Path:
     fronts, unread = addresses.fronts(site)
     reports = [found for found in fronts if not addresses.of_several(found.report)]
     others = {found.report: _others(site, found) for found in reports}
