@@ -180,7 +180,8 @@ class Host:
             raise self._refusal("runs no commands", " ".join((result.stdout + result.stderr).split())[:200])
 
     def _refusal(self, what: str, found: str, within: str = "") -> HostUnusable:
-        return preflight.refusal(self.inventory, self.name, what, found, within)
+        problem, fix = preflight.REFUSALS[what]
+        return self.inventory.unusable(self.name, problem.format(within), value=found, fix=fix)
 
     def _see_files(self, opened: fabric.Connection, root: str) -> None:
         try:

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 
-from benchbook.errors import HostUnusable
 from benchbook.hosts.inventory import Inventory
 
 OLDEST_PYTHON = (3, 7)
@@ -98,7 +97,7 @@ def disk_refusal(words: str) -> str | None:
 
 
 # What a host refuses, by what is asked of it, and what to do about it.
-_REFUSALS = {
+REFUSALS = {
     "waits": (
         "the login shell of this host waits, and has run nothing within {}",
         "let its profile ask in interactive shells only (~/.bashrc: case $- in *i*) ;; *) return ;; esac)",
@@ -126,12 +125,6 @@ _REFUSALS = {
         "or put `Subsystem sftp internal-sftp` into its sshd_config",
     ),
 }
-
-
-def refusal(inventory: Inventory, name: str, what: str, found: str, within: str = "") -> HostUnusable:
-    """Return the error of a host that does `what` (a key of _REFUSALS); `found` is what it says."""
-    problem, fix = _REFUSALS[what]
-    return inventory.unusable(name, problem.format(within), value=found, fix=fix)
 
 
 Problem = tuple[str, str, str, str]

@@ -258,8 +258,6 @@ def with_topology(values: Mapping[str, object], file: Path) -> Written:
     A host of the inventory that has an address of the topology takes its roles; what the inventory says of a host or a
     system comes last. Raise BadInput.
     """
-    if not all(isinstance(values.get(key, {}), dict) for key in ("hosts", "ssh", "systems")):
-        return dict(values)  # whoever reads the inventory says what is wrong with it
     topology = load_model(TiupTopology, file)
     _only_what_is_taken_over(topology.overall, file, "global")
     if (elsewhere := topology.overall.listen_host) not in {"", *ANYWHERE}:
