@@ -34,11 +34,10 @@ def run(file: str, console: Console, *, dry: bool, scheduler: str = "") -> int:
 
 
 def _planned(plan: BatchPlan, cell: BatchCell, *, first: bool) -> int:
-    """How many trials a cell plans at first, checked as its report would: no host is touched.
+    """Return how many trials a cell plans at first. Raise BadInput, which names the cell, where it cannot run.
 
-    Raise BadInput naming the cell.
-
-    What is the same for all cells of a report, its claims and figures, is checked with the `first` of them.
+    It is checked as its report would be, and no host is touched. What is the same for all cells of a report, its claims
+    and figures, is checked with the `first` of them.
     """
     said = {"profile": cell.profile, "inventory": cell.inventory, **dict(cell.parameters)}
     try:
@@ -59,8 +58,7 @@ def _print(cells: Sequence[BatchCell], trials: Mapping[int, int], console: Conso
     rows = []
     for cell in cells:
         pairs = ", ".join(f"{name}={value}" for name, value in cell.parameters)
-        where = (str(cell.number), cell.report, Path(cell.inventory).stem, Path(cell.profile).stem)
-        rows.append((*where, pairs, str(trials[cell.number])))
+        rows.append((*cell.names, pairs, str(trials[cell.number])))
     print_table(console, ("cell", "report", "inventory", "profile", "parameters", "trials"), rows)
     places = counted(len({cell.place for cell in cells}), "inventory", "inventories")
     console.print(

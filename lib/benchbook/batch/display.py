@@ -154,9 +154,8 @@ class BatchDisplay:
         for state in self.states.values():
             if state.status is not None:
                 cell, ended = state.cell, ": ".join(filter(None, (state.outcome, state.why)))
-                names = (str(cell.number), cell.report, Path(cell.inventory).stem, Path(cell.profile).stem)
                 spent, page = (duration(ran.ended - ran.began), ran.page) if (ran := state.ran) else ("", "")
-                rows.append((*names, ended, state.trials, state.verdicts, spent, page))
+                rows.append((*cell.names, ended, state.trials, state.verdicts, spent, page))
         print_table(self._console, _HEADS, rows)
 
     def _print(self, text: str, style: str | None = None) -> None:

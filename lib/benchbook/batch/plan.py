@@ -80,6 +80,11 @@ class BatchCell:
     def __str__(self) -> str:
         return " ".join((self.report, self.inventory, self.profile, *self._pairs()))
 
+    @property
+    def names(self) -> tuple[str, str, str, str]:
+        """What a table says of it: its number, its report, and its inventory and profile without their folders."""
+        return str(self.number), self.report, Path(self.inventory).stem, Path(self.profile).stem
+
     def words(self) -> tuple[str, ...]:
         """The arguments of `benchbook` that run it, wherever: a worker stands in its checkout, not where we do."""
         where, size = _from_anywhere(self.inventory), _from_anywhere(self.profile)
