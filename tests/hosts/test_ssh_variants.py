@@ -168,11 +168,11 @@ REFUSED = {
     ),
     "MaxSessions 0": (
         Variant(["Subsystem sftp internal-sftp", "MaxSessions 0"]),
-        r"this login may forward, and run nothing .*Fix: allow sessions in its sshd_config \(MaxSessions 10\)",
+        r"this login may open no session, or not enough of them at once .*Fix: allow sessions in its sshd_config \(MaxSessions 10\)",
     ),
     "MaxSessions 1": (
         Variant(["Subsystem sftp internal-sftp", "MaxSessions 1"]),
-        r"this login may forward, and run nothing \(or too little at once\) .*Fix: .*\(MaxSessions 10\)",
+        r"this login may open no session, or not enough of them at once .*Fix: .*\(MaxSessions 10\)",
     ),
     "no keys": (
         Variant(["PubkeyAuthentication no", "PasswordAuthentication yes"]),

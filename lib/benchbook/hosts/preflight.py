@@ -108,7 +108,7 @@ REFUSALS = {
         "forced command (ForceCommand in sshd_config, command= in authorized_keys) runs in place of all others",
     ),
     "opens no session": (
-        "this login may forward, and run nothing (or too little at once)",
+        "this login may open no session, or not enough of them at once",
         "allow sessions in its sshd_config (MaxSessions 10)",
     ),
     "shows other files": (
