@@ -168,7 +168,8 @@ REFUSED = {
     ),
     "MaxSessions 0": (
         Variant(["Subsystem sftp internal-sftp", "MaxSessions 0"]),
-        r"this login may open no session, or not enough of them at once .*Fix: allow sessions in its sshd_config \(MaxSessions 10\)",
+        r"this login may open no session, or not enough of them at once "
+        r".*Fix: allow sessions in its sshd_config \(MaxSessions 10\)",
     ),
     "MaxSessions 1": (
         Variant(["Subsystem sftp internal-sftp", "MaxSessions 1"]),
