@@ -255,7 +255,7 @@ def test_ctrl_c_while_a_result_arrives_does_not_lose_it(home: Home) -> None:
 def run(home: Home, made: Sequence[BatchCell]) -> tuple[int, dict[str, Any], list[dict[str, Any]]]:
     """The batch's exit status, its JSON, and when its cells began and ended."""
     console, program = Console(file=io.StringIO(), width=200), (sys.executable, FAKE, str(home.path))
-    status = command.run_cells(BatchPlan(reports=["x"]), made, console, workers=2, program=program)
+    status = command.run_cells(BatchPlan(reports=["x"]), made, console, command.opened("", 2), program)
     return status, results(home), times(home)
 
 
@@ -355,7 +355,7 @@ if __name__ == "__main__":
 
     cells = [BatchCell(n, "goes_on", where, "smoke", (), where) for n, where in enumerate("aab", 1)]
     program = (sys.executable, {FAKE!r}, {str(home.path)!r})
-    sys.exit(command.run_cells(BatchPlan(reports=["x"]), cells, Console(), workers=1, program=program))
+    sys.exit(command.run_cells(BatchPlan(reports=["x"]), cells, Console(), command.opened("", 1), program))
 """
     file = home.write("driver.py", script)
     said = home.path / "driver.out"

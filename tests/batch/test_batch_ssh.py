@@ -27,9 +27,8 @@ def run(home: Home, names: dict[str, str]) -> int:
     """The exit status of a batch over SSH of these reports, by inventory."""
     cells = [BatchCell(n, name, where, "smoke", (), where) for n, (where, name) in enumerate(names.items(), 1)]
     program = (sys.executable, FAKE, str(home.path))
-    return command.run_cells(
-        BatchPlan(reports=["x"]), cells, Console(file=io.StringIO()), scheduler=f"ssh://{INVENTORY}", program=program
-    )
+    console = Console(file=io.StringIO())
+    return command.run_cells(BatchPlan(reports=["x"]), cells, console, cluster.opened(f"ssh://{INVENTORY}", 2), program)
 
 
 @pytest.mark.real

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
+from distributed import Client
 from rich.console import Console
 
 from benchbook import pipeline
@@ -30,7 +32,8 @@ def run(file: str, console: Console, *, dry: bool, scheduler: str = "") -> int:
     if dry:
         _print(cells, trials, console)
         return 0
-    return run_cells(plan, cells, console, scheduler=scheduler)
+    # As many workers as inventories: one cell runs on each at a time.
+    return run_cells(plan, cells, console, opened(scheduler, len({cell.place for cell in cells})))
 
 
 def _planned(plan: BatchPlan, cell: BatchCell, *, first: bool) -> int:
@@ -70,20 +73,15 @@ def run_cells(
     plan: BatchPlan,
     cells: Sequence[BatchCell],
     console: Console,
-    *,
-    scheduler: str = "",
-    workers: int = 0,
+    cluster: AbstractContextManager[Client],
     program: Sequence[str] = (),
 ) -> int:
     """Run cells to their ends, return the worst exit status; `program` stands in for `python -m benchbook`.
 
-    `workers` 0: as many processes as there are inventories. Raise NotWritten, before any begins or when all are over.
+    Raise NotWritten, before any begins or when all are over.
     """
-    batch, places = new_batch(), {cell.place for cell in cells}
-    with (
-        opened(scheduler, workers or len(places)) as client,
-        BatchDisplay(batch, plan, cells, console) as shown,
-    ):
+    batch = new_batch()
+    with cluster as client, BatchDisplay(batch, plan, cells, console) as shown:
         shown.write()
         dispatch = Dispatch(batch, client, shown, tuple(program))
         dispatch.run()
