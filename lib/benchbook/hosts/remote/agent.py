@@ -407,9 +407,9 @@ def is_first(job_dir):
     return True
 
 
-def started(job_dir, patience_s=5.0):
-    """Return the pids of a job that somebody else has begun to start, or None."""
-    until = time.monotonic() + patience_s
+def started(job_dir):
+    """Return the pids of a job that somebody else has begun to start; None where it has not for 5 s."""
+    until = time.monotonic() + 5
     while time.monotonic() < until:
         pids = read_json(os.path.join(job_dir, "pid"))
         if pids:
