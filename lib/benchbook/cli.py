@@ -544,7 +544,10 @@ def audit(
     ] = None,
     logs: Annotated[
         list[str] | None,
-        typer.Option(metavar="PATH", help="Documents: compare their figures with these outputs of load generators."),
+        typer.Option(
+            metavar="PATH",
+            help="Documents: compare their figures with these outputs of load generators, whose paths --levels reads.",
+        ),
     ] = None,
     levels: Levels = "",
 ) -> None:
