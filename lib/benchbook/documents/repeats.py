@@ -95,9 +95,7 @@ def _repeated(read: Reading) -> Iterator[Finding]:
         is_slip = odd or (one.table is other.table and _is_other_load(one, other))
         severity: Severity = "suspicious" if is_slip else "note"
         both = f"{one.table.id}, {one.label} and {other.table.id}, {other.label}"
-        sentence = (
-            f"{both} have the same {len(same)} figures: one may be a copy, or one measurement is printed twice."
-        )
+        sentence = f"{both} have the same {len(same)} figures: one may be a copy, or one measurement is printed twice."
         if odd:
             sentence = f"{both} have the same figures but for {odd[0]}: they look like one measurement, of which one figure was printed wrongly."
         lines = [f"{name}: {one.texts[name]} and {other.texts[name]}" for name in [*odd, *same]]
