@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from kit import FIXTURES, INVENTORY, REPORT, Home, until
@@ -27,6 +28,7 @@ from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.workloads.base import Ran
 from benchbook.workloads.clients import DistributedLoad, _Summed, shares
+from benchbook.workloads.generator_output import rate_in
 from benchbook.workloads.sysbench_output import (
     ALL,
     ONE_OF_SEVERAL,
@@ -35,7 +37,6 @@ from benchbook.workloads.sysbench_output import (
     load_series,
     merged,
     parse,
-    rate_in,
 )
 
 PRINTED = (FIXTURES / "sysbench" / "read_write.txt").read_text()
@@ -233,5 +234,5 @@ def test_a_client_that_cannot_start_leaves_no_load_on_the_others(
         waits = Command(["python3", "-c", WAITS, "{job}"], timeout_s=70)
         commands = [(host, waits) for host in session.with_role("client")]
         with pytest.raises(ConnectionLost):
-            DistributedLoad(session, "sysbench", commands, rate_in)
+            DistributedLoad(session, "sysbench", commands, partial(rate_in, "sysbench"))
         assert not lab_home.processes(WAITS)
