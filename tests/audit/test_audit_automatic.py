@@ -185,7 +185,7 @@ def test_a_declaration_that_checks_nothing_is_refused(tmp_path: Path, kind: str)
     columns = [*COLUMNS, column("cpu", "number", "metric")]
     write(tmp_path, package(columns, **{kind: [DEAD[kind]]}), [[*row, ""] for row in ROWS])
     with pytest.raises(BadInput, match="checks nothing") as refused:
-        refuse_dead(load("mine", tmp_path), tmp_path)
+        refuse_dead(load("mine", tmp_path))
     assert (refused.value.key, Path(str(refused.value.file)).name) == ("t.none", "datapackage.json")
 
 
@@ -194,7 +194,7 @@ def test_a_key_of_a_text_fact_that_matches_nothing_is_refused(tmp_path: Path) ->
     said = {"id": "said", "where": "text", "printed": "8 to 64", "values": values, "tables": ["t"]}
     write(tmp_path, package(COLUMNS), ROWS, report=facts(text_facts=[said]))
     with pytest.raises(BadInput, match="it is no level and no metric of t") as refused:
-        refuse_dead(load("mine", tmp_path), tmp_path)
+        refuse_dead(load("mine", tmp_path))
     assert refused.value.key == "text_facts.said.values.thread"
     write(tmp_path, package(COLUMNS), ROWS, report=facts(text_facts=[{**said, "unchecked": ["thread"]}]))
-    refuse_dead(load("mine", tmp_path), tmp_path)
+    refuse_dead(load("mine", tmp_path))

@@ -115,5 +115,5 @@ def test_a_sum_with_a_part_that_is_not_printed_is_not_checked(tmp_path: Path) ->
 def test_a_condition_that_names_no_row_is_refused_by_check(tmp_path: Path) -> None:
     write(tmp_path, package(COLUMNS, identities=[{**PARTS, "right": "sum(tps, host, part != 'reed')"}]), ROWS)
     with pytest.raises(BadInput, match="no row has part 'reed', which parts names") as refused:
-        refuse_dead(load("mine", tmp_path), tmp_path)
+        refuse_dead(load("mine", tmp_path))
     assert refused.value.key == "t.parts"

@@ -52,7 +52,7 @@ def test_buckets_closer_than_the_printed_digits_say_nothing(tmp_path: Path) -> N
     """At 20 ms buckets are 0.36 ms apart, less than the 1 ms of the last digit."""
     assert "buckets" not in latencies(tmp_path, "20").passed
     with pytest.raises(BadInput, match="the buckets check nothing"):
-        refuse_dead(load("mine", tmp_path), tmp_path)
+        refuse_dead(load("mine", tmp_path))
 
 
 def test_seconds_and_rows(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from benchbook import paths
 from benchbook.audit.judgement import cases_of, state
@@ -20,9 +19,9 @@ _ADDRESS = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}")
 """Addresses are held against the report's hosts, whatever they are called."""
 
 
-def refuse_dead(published: Published, root: Path | None = None) -> None:
+def refuse_dead(published: Published) -> None:
     """Raise BadInput naming the file, the key and the fix, for the first declaration that checks nothing."""
-    folder = root / published.report.name if root else paths.published_dir(published.report.name)
+    folder = paths.published_dir(published.report.name)
     for table in published.tables.values():
         for id, why in _dead(table, rows_of(published, table)):
             fix = "correct the rows or columns that it names, or take it out"
