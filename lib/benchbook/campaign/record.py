@@ -26,7 +26,8 @@ from benchbook.hosts.host_models import Json
 VERSION: Final = 1
 # How the name of a folder ends that is not whole yet.
 PARTIAL: Final = ".partial"
-# A record has a duration: this is that of an imported run whose log does not say how long it took. None is so short.
+# A record ends later than it begins. If the log of an imported run does not say how long the run took, its record
+# ends so much later, and `lasted_s` is NaN: no load generator runs for so short a time.
 NOT_TOLD_S: Final = 0.001
 # A measurement that counts, an attempt that left none, one that was interfered with and does not count.
 Status = Literal["done", "failed", "disturbed"]
@@ -113,7 +114,7 @@ class Record(_Frozen):
 
     @property
     def lasted_s(self) -> float:
-        """How long it took; NaN for an imported log that does not say it."""
+        """How long it took; NaN for an imported run whose log does not say so."""
         lasted = self.ended - self.started
         return math.nan if IMPORTED in self.proof and lasted < 2 * NOT_TOLD_S else lasted
 
