@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
 import nbformat
 from rich.console import Console
@@ -28,6 +27,7 @@ from benchbook import paths
 from benchbook.analysis import formatting, trials
 from benchbook.analysis.trials import Measured
 from benchbook.campaign import origin
+from benchbook.campaign.design import Cell
 from benchbook.campaign.environment import IMPORTED
 from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import as_published, trials_as_published
@@ -133,7 +133,7 @@ def cited(bound: Bound) -> Cited:
         return Cited(replace(bound, line=bound.line + line), text, problem)
     mine = [record for record in records if _fits(record, bound.cell)]
     planned = [t for t in trials_as_published(campaign.trials, campaign.scaling) if _fits(t.cell, bound.cell)]
-    cells = {(r.table, r.system, *sorted(r.levels.items())) for r in mine}
+    cells = {_cell_of(record) for record in mine}
     found = trials.over_repetitions(mine, bound.metric) if len(cells) == 1 else None
     if found is None:
         problem = (
@@ -157,14 +157,14 @@ def _folders(bound: Bound) -> list[Path]:
     return [home / bound.campaign for home in homes]
 
 
-def _fits(one: Any, cell: dict[str, str]) -> bool:
-    known = {"table": one.table, "system": one.system, **one.levels}
+def _fits(one: Record | Cell, cell: dict[str, str]) -> bool:
+    known = dict(_cell_of(one))
     return all(str(known.get(name)) == value for name, value in cell.items())
 
 
 def _apart(records: Sequence[Record]) -> str:
-    names = dict.fromkeys(name for r in records for name in ("table", "system", *r.levels))
-    known = [{"table": r.table, "system": r.system, **r.levels} for r in records]
+    known = [dict(_cell_of(record)) for record in records]
+    names = dict.fromkeys(name for one in known for name in one)
     return ", ".join(f"{name}=" for name in names if len({str(one.get(name)) for one in known}) > 1)
 
 
@@ -207,8 +207,8 @@ def table(records: Sequence[Record], metric: str, cell: dict[str, str] | None = 
     return rows
 
 
-def _cell_of(record: Record) -> tuple[tuple[str, object], ...]:
-    return ("table", record.table), ("system", record.system), *record.levels.items()
+def _cell_of(one: Record | Cell) -> tuple[tuple[str, object], ...]:
+    return ("table", one.table), ("system", one.system), *one.levels.items()
 
 
 def _in_markdown(rows: Sequence[Sequence[str]]) -> str:
