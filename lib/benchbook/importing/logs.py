@@ -74,7 +74,8 @@ class Log:
         return self.file.stat().st_mtime
 
     @property
-    def lasted(self) -> float:
+    def lasted_s(self) -> float:
+        """How long it took by what it printed; NOT_TOLD_S where it printed nothing of it."""
         total = self.run.figures.get("total_time_s")
         return max(total.value if total else 0.0, max((t for t, _ in self.run.seconds), default=0.0), record.NOT_TOLD_S)
 
@@ -112,7 +113,7 @@ def read(
         except (OutputNotParseable, BadInput) as problem:
             said = problem.problem if isinstance(problem, BadInput) else str(problem)
             left.append(f"left out: {path}: {said}")
-    times = [(log.ended - log.lasted, log.ended) for log in logs]
+    times = [(log.ended - log.lasted_s, log.ended) for log in logs]
     for path, found in metrics:
         if any(found.during(*each) for each in times):
             beside.append(found)
@@ -354,7 +355,7 @@ def _recorded(report: str, logs: Sequence[Log], version: str, beside: Sequence[H
 
 def _keep(campaign: Campaign, trial: Trial, log: Log, beside: Sequence[HostMetrics]) -> None:
     """A record of it, with the host metrics of its time."""
-    began, ended = log.ended - log.lasted, log.ended
+    began, ended = log.ended - log.lasted_s, log.ended
     rows = [
         (began + t, "client", log.run.program, name, value, log.run.units[name])
         for t, values in log.run.seconds
@@ -385,7 +386,7 @@ def _keep(campaign: Campaign, trial: Trial, log: Log, beside: Sequence[HostMetri
         proof={IMPORTED: {"file": str(log.file), "run": log.number, "printed": log.run.levels}},
     )
     output = _without_passwords(log.run.text)
-    # Ten thousand of them: what a loss of power takes is imported again.
+    # There may be ten thousand: none waits for the disk, as what a loss of power takes can be imported again.
     record.save(campaign.folder / "trials", kept, series, output, lasting=False)
 
 
