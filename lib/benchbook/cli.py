@@ -558,7 +558,7 @@ def audit(
     """
     if logs:
         if page or as_sarif:
-            said, fix = "--logs prints text or, with --json, JSON", "leave --page, --sarif out"
+            said, fix = "--logs prints text or, with --json, JSON", "leave out --page and --sarif"
             raise BadInput(said, key="audit --logs", fix=fix)
         raise typer.Exit(_against_logs(sources or [], logs, levels, as_json=as_json))
 

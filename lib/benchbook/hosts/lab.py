@@ -353,7 +353,8 @@ def _holds_something(path: Path) -> bool:
 
 
 def _keygen(path: Path, comment: str) -> None:
-    """A pair of keys at `path` and `path`.pub, unless it is there; ssh-keygen writes the second last. Raise OSError."""
+    """Make a pair of keys at `path` and `path`.pub, unless it is there. Raise OSError."""
+    # ssh-keygen writes the .pub after the key: where both are there, both are whole.
     pair = (path, path.with_name(f"{path.name}.pub"))
     if all(map(_holds_something, pair)):
         return

@@ -96,7 +96,7 @@ def disk_refusal(words: str) -> str | None:
     return next((what for text, what in _DISK_WORDS.items() if text in words), None)
 
 
-# What a host refuses, by what is asked of it, and what to do about it.
+# Why a login is of no use, and what to do about it; {} stands for how long a shell was waited for.
 REFUSALS = {
     "waits": (
         "the login shell of this host waits, and has run nothing within {}",

@@ -126,7 +126,7 @@ class Lease:
     def end_with_boot(self) -> None:
         """Raise ReservationLost, for the host was started anew, with which every reservation there ends.
 
-        What `tune` had set is gone as well: what is measured from here on would be measured on another host.
+        What `tune` had set is gone as well: what is measured from here on would not compare with what was before.
         """
         self.lost = True
         self.reservation.lose(
