@@ -131,7 +131,7 @@ def batches_dir() -> Path:
 
 
 def run_cell(order: CellOrder, tell: Callable[[str], None]) -> CellRan:
-    """Run a cell to its end; one that has ended already, and whose result was lost, finds its records."""
+    """Run a cell to its end. One that is run again, because its result was lost, goes on from its records."""
     folder = batches_dir() / order.batch
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / f"{order.number:03}.log"

@@ -502,7 +502,7 @@ class _Agent(AgentSSH):
 
 
 def _fingerprint(key: Path) -> str:
-    """Return what ssh-keygen says of a key by its public half, which a locked private key shows too; "" without one."""
+    """Return a key's fingerprint as ssh-keygen prints it, of a locked key too; "" where ssh-keygen prints none."""
     file = next(filter(os.path.isfile, (f"{key}.pub", str(key))), "")
     words = ["ssh-keygen", "-l", "-f", file]
     said = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False).stdout
