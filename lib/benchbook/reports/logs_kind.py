@@ -14,7 +14,7 @@ from benchbook.published import Published
 from benchbook.reports.kind import Kind
 from benchbook.stats import latency
 from benchbook.workloads import sysbench_output
-from benchbook.workloads.declared import MOST_FAILED
+from benchbook.workloads.printed_load import MOST_FAILED
 
 NAME = "logs"
 

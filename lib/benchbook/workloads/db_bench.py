@@ -26,7 +26,7 @@ from benchbook.systems import rocksdb
 from benchbook.systems.base import System
 from benchbook.workloads import generator_output
 from benchbook.workloads.base import Level, Load, Outcome, Ran
-from benchbook.workloads.declared import Prepared, PrintedLoad
+from benchbook.workloads.printed_load import Prepared, PrintedLoad
 
 # The column family whose keys ldb counts.
 KEYS = "default"

@@ -25,7 +25,7 @@ from benchbook.systems import etcd
 from benchbook.systems.base import System
 from benchbook.workloads import generator_output
 from benchbook.workloads.base import Level, Load, Outcome, Ran
-from benchbook.workloads.declared import Prepared, PrintedLoad, failures
+from benchbook.workloads.printed_load import Prepared, PrintedLoad, failures
 
 BUILD = "etcd"
 KEY, VALUE_BYTES = "YOUR_KEY", 256

@@ -39,7 +39,7 @@ from benchbook.systems import psql, sql
 from benchbook.systems.base import System
 from benchbook.workloads import generator_output
 from benchbook.workloads.base import Level, Load, Outcome, Ran, one_port
-from benchbook.workloads.declared import Prepared, PrintedLoad, failures
+from benchbook.workloads.printed_load import Prepared, PrintedLoad, failures
 
 # As the report names it.
 DATABASE = "tpcc"

@@ -28,7 +28,7 @@ from benchbook.systems.base import System
 from benchbook.systems.statements import reading_s
 from benchbook.workloads import generator_output
 from benchbook.workloads.base import Level, Load, Outcome, Ran
-from benchbook.workloads.declared import Prepared, PrintedLoad, failures, series
+from benchbook.workloads.printed_load import Prepared, PrintedLoad, failures, series
 
 DATABASE, ACCOUNTS = "pgbench", "pgbench_accounts"
 ROWS = 100_000  # accounts of one branch, that is for each unit of scale

@@ -22,7 +22,7 @@ from benchbook.systems.base import CONNECTIONS, STATEMENTS, System
 from benchbook.systems.statements import reading_s
 from benchbook.workloads import sysbench_output
 from benchbook.workloads.base import Load, Outcome, Ran, one_port
-from benchbook.workloads.declared import PrintedLoad
+from benchbook.workloads.printed_load import PrintedLoad
 from benchbook.workloads.sysbench_output import QUEUE_FULL_AFTER_S
 
 # OpenSSL's configuration, in a job's folder.

@@ -19,8 +19,8 @@ from benchbook.hosts.host_models import Json
 from benchbook.stats.latency import merge_histograms, named_percentiles
 from benchbook.workloads import generator_output
 from benchbook.workloads.base import Outcome, Ran
-from benchbook.workloads.declared import series
 from benchbook.workloads.generator_output import Seconds, quantities
+from benchbook.workloads.printed_load import series
 
 # sysbench's histogram ends here, and what took longer is counted in its last bucket: a percentile that reads so is a
 # lower bound.

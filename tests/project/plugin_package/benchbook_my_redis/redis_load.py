@@ -18,7 +18,7 @@ from benchbook.profiles import LoadSize
 from benchbook.systems.base import System
 from benchbook.workloads import generator_output
 from benchbook.workloads.base import Load, LoadGenerator, Outcome, Ran
-from benchbook.workloads.declared import printed
+from benchbook.workloads.printed_load import printed
 
 FILL = "for i = 0, ARGV[1] - 1 do redis.call('SET', string.format('key:%012d', i), string.rep('x', ARGV[2])) end"
 # The file that tells its figures: the kit has this one, yours is env/workloads/NAME.yaml, with `forms` alone.
