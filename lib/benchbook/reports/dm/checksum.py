@@ -48,12 +48,11 @@ class Column:
 
 @dataclass(frozen=True)
 class TableProof:
-    """One table on both sides: its rows, and what differs, in words; empty where nothing does."""
+    """A table that is the same on both sides, and its rows on each."""
 
     table: str
-    source_rows: int = 0
-    target_rows: int = 0
-    difference: str = ""
+    source_rows: int
+    target_rows: int
 
 
 def prove(source: Side, target: Side, database: str) -> list[TableProof]:
@@ -67,15 +66,15 @@ def prove(source: Side, target: Side, database: str) -> list[TableProof]:
     if not names:
         raise BadInput("no table to compare", key="database", value=database, fix="prepare the source's tables first")
 
-    def compare(name: str) -> TableProof:
+    def compare(name: str) -> TableProof | str:
         with source() as ours, target() as theirs:
             return _compare(ours, theirs, database, name)
 
     with ThreadPoolExecutor(max_workers=_TABLES_AT_ONCE, thread_name_prefix="compare") as pool:
-        evidence = list(pool.map(compare, names))
-    if wrong := [f"{each.table}: {each.difference}" for each in evidence if each.difference]:
+        found = list(pool.map(compare, names))
+    if wrong := [each for each in found if isinstance(each, str)]:
         raise RowsDiffer(f"source and target differ: {' | '.join(wrong)}")
-    return evidence
+    return [each for each in found if isinstance(each, TableProof)]
 
 
 def columns(execute: Execute, database: str, table: str) -> list[Column]:
@@ -101,17 +100,19 @@ def sums(execute: Execute, database: str, table: str, of: Sequence[Column]) -> t
     return int(rows), int(xor), int(total)
 
 
-def _compare(source: Execute, target: Execute, database: str, table: str) -> TableProof:
+def _compare(source: Execute, target: Execute, database: str, table: str) -> TableProof | str:
+    """Return the evidence, or in words what differs."""
     ours, theirs = in_parallel(lambda: columns(source, database, table), lambda: columns(target, database, table))
     if not ours or not theirs:
-        return TableProof(table, difference=f"the {'target' if ours else 'source'} has no such table")
+        return f"{table}: the {'target' if ours else 'source'} has no such table"
     mine, other = (", ".join(column.name for column in each) for each in (ours, theirs))
     if mine != other:
-        return TableProof(table, difference=f"columns {mine} and {other}")
+        return f"{table}: columns {mine} and {other}"
     # Both sides hash by the source's columns: the target may know types by other names.
     a, b = in_parallel(lambda: sums(source, database, table, ours), lambda: sums(target, database, table, ours))
-    difference = f"{a[0]} and {b[0]} rows" if a[0] != b[0] else "" if a == b else f"other contents in {a[0]} rows"
-    return TableProof(table, a[0], b[0], difference)
+    if a == b:
+        return TableProof(table, a[0], b[0])
+    return f"{table}: {f'{a[0]} and {b[0]} rows' if a[0] != b[0] else f'other contents in {a[0]} rows'}"
 
 
 def _as_text(column: Column) -> str:
