@@ -12,7 +12,9 @@ from kit import TESTS
 
 from benchbook.errors import SystemFailed, WorkloadFailed
 from benchbook.hosts.agent import Job
+from benchbook.reports import driving
 from benchbook.reports.driving import Standstill
+from benchbook.reports.transfer import copying
 from benchbook.reports.transfer.copying import CopyWatch
 from benchbook.reports.transfer.engines import Ddt, Engine, Mongodump, Pymongo
 
@@ -20,32 +22,37 @@ from benchbook.reports.transfer.engines import Ddt, Engine, Mongodump, Pymongo
 class Clock:
     now = 0.0
 
-    def __call__(self) -> float:
+    def monotonic(self) -> float:
         return self.now
 
 
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    for module in (driving, copying):
+        monkeypatch.setattr(module, "time", found)
+    return found
+
+
 def _seen_until(clock: Clock, weigh: Callable[[], int], see: Callable[[float], object], until: float) -> None:
-    patience = Standstill("the task", 10, weigh, clock)
+    patience = Standstill("the task", 10, weigh)
     while clock.now < until:
         patience.see(see(clock.now))
         clock.now += 1
 
 
-def test_it_ends_when_neither_what_is_seen_nor_what_is_weighed_changes() -> None:
-    clock = Clock()
+def test_it_ends_when_neither_what_is_seen_nor_what_is_weighed_changes(clock: Clock) -> None:
     with pytest.raises(WorkloadFailed, match=r"^the task has not moved for 10 s: unit Dump$"):
         _seen_until(clock, lambda: 7, lambda _: "unit Dump", 1000)
     assert clock.now == 20  # weighed at 10 s, and the same at 20 s
 
 
-def test_a_dump_that_tells_nothing_but_grows_may_take_as_long_as_it_likes() -> None:
-    clock = Clock()
+def test_a_dump_that_tells_nothing_but_grows_may_take_as_long_as_it_likes(clock: Clock) -> None:
     _seen_until(clock, lambda: int(clock.now), lambda _: "unit Dump", 1000)
     assert clock.now == 1000
 
 
-def test_weights_of_two_standstills_are_not_compared() -> None:
-    clock = Clock()
+def test_weights_of_two_standstills_are_not_compared(clock: Clock) -> None:
     with pytest.raises(WorkloadFailed, match=r"b$"):
         _seen_until(clock, lambda: 7, lambda now: "a" if now < 15 else "b", 1000)
     assert clock.now == 35  # a weighed at 10; b seen at 15, weighed at 25, and the same at 35
@@ -101,9 +108,9 @@ def _mongodump(documents: int) -> str:
         (Mongodump, "stderr", _mongodump, "ddt.c00  40"),
     ],
 )
-def test_a_transfer_that_stands_still_ends(kind: type[Engine], file: str, line: Any, last: str) -> None:
-    clock, job = Clock(), Told()
-    watch = CopyWatch(_engine(kind), cast(Job, job), [job], 30, lambda: 7, clock)
+def test_a_transfer_that_stands_still_ends(clock: Clock, kind: type[Engine], file: str, line: Any, last: str) -> None:
+    job = Told()
+    watch = CopyWatch(_engine(kind), cast(Job, job), [job], 30, lambda: 7, 50)
 
     def copy() -> None:
         while clock.now < 1000:
@@ -117,9 +124,9 @@ def test_a_transfer_that_stands_still_ends(kind: type[Engine], file: str, line: 
     assert 100 <= clock.now <= 106, "30 s after its last document the target is weighed, and 30 s after that"
 
 
-def test_a_transfer_that_tells_nothing_may_take_as_long_as_its_target_grows() -> None:
-    clock, job = Clock(), Told()
-    watch = CopyWatch(_engine(Ddt), cast(Job, job), [job], 30, lambda: int(clock.now), clock)
+def test_a_transfer_that_tells_nothing_may_take_as_long_as_its_target_grows(clock: Clock) -> None:
+    job = Told()
+    watch = CopyWatch(_engine(Ddt), cast(Job, job), [job], 30, lambda: int(clock.now), 50)
     while clock.now < 500:
         watch()
         clock.now += 0.5
@@ -130,9 +137,9 @@ REAL = TESTS / "transfer" / "ddt_logs"
 
 
 @pytest.mark.parametrize(("documents", "end"), [(60_000, 600), (70_000, 60)])
-def test_once_all_is_copied_ddt_may_idle_as_long_as_it_is_known_to(documents: int, end: float) -> None:
-    clock, job = Clock(), Told({"stdout": (REAL / "success.log").read_text()})
-    watch = CopyWatch(_engine(Ddt), cast(Job, job), [], 30, lambda: 7, clock, documents=documents)
+def test_once_all_is_copied_ddt_may_idle_as_long_as_it_is_known_to(clock: Clock, documents: int, end: float) -> None:
+    job = Told({"stdout": (REAL / "success.log").read_text()})
+    watch = CopyWatch(_engine(Ddt), cast(Job, job), [], 30, lambda: 7, documents)
 
     def idle() -> None:
         while clock.now < 1000:
@@ -144,9 +151,9 @@ def test_once_all_is_copied_ddt_may_idle_as_long_as_it_is_known_to(documents: in
     assert clock.now == end
 
 
-def test_a_server_that_dies_under_a_transfer_ends_it_at_once() -> None:
-    clock, job = Clock(), Told()
-    watch = CopyWatch(_engine(Ddt), cast(Job, job), [job], 300, lambda: 0, clock)
+def test_a_server_that_dies_under_a_transfer_ends_it_at_once(clock: Clock) -> None:
+    job = Told()
+    watch = CopyWatch(_engine(Ddt), cast(Job, job), [job], 300, lambda: 0, 50)
     watch()
     clock.now, job.dead = 2.0, True
     with pytest.raises(SystemFailed, match="mongo:source on source has died"):

@@ -177,20 +177,19 @@ class Standstill:
     what: str
     longest_s: float
     weigh: Callable[[], int]
-    clock: Callable[[], float] = time.monotonic
     _seen: object = field(init=False, default=None)
     _since: float = field(init=False, default=0.0)
     _weight: int | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        self._since = self.clock()
+        self._since = time.monotonic()
 
     def see(self, now: object) -> None:
         """Raise WorkloadFailed with what was seen last."""
         if now != self._seen:
-            self._seen, self._since, self._weight = now, self.clock(), None
-        elif self.clock() - self._since >= self.longest_s:
+            self._seen, self._since, self._weight = now, time.monotonic(), None
+        elif time.monotonic() - self._since >= self.longest_s:
             weight = self.weigh()
             if weight == self._weight:
                 raise WorkloadFailed(f"{self.what} has not moved for {self.longest_s:g} s: {now}")
-            self._weight, self._since = weight, self.clock()
+            self._weight, self._since = weight, time.monotonic()

@@ -46,15 +46,15 @@ def shown(command: Command) -> str:
 class AbProgress:
     """Reads ab's output as it comes and passes on the rate between the tenths that it announces."""
 
-    def __init__(self, on_rate: Callable[[float, float], None], clock: Callable[[], float] = time.monotonic) -> None:
-        self._on_rate, self._clock = on_rate, clock
-        self._began = self._last = clock()
+    def __init__(self, on_rate: Callable[[float, float], None]) -> None:
+        self._on_rate = on_rate
+        self._began = self._last = time.monotonic()
         self._done, self._seen = 0, b""
 
     def __call__(self, data: bytes) -> None:
         self._seen += data
         found = _COMPLETED.findall(self._seen)
-        done, now = int(found[-1]) if found else 0, self._clock()
+        done, now = int(found[-1]) if found else 0, time.monotonic()
         if done > self._done and now > self._last:
             self._on_rate(now - self._began, (done - self._done) / (now - self._last))
             self._done, self._last = done, now

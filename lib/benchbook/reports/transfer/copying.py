@@ -174,7 +174,7 @@ class Transfer:
 
     def _watch(self, engine: Engine, job: Job) -> CopyWatch:
         servers, weigh = (self._source, self._target), self._target.weigh
-        return CopyWatch(engine, job, servers, self.profile.transfer.stall_s, weigh, documents=self.documents)
+        return CopyWatch(engine, job, servers, self.profile.transfer.stall_s, weigh, self.documents)
 
     def _read(self, engine: Engine, job: Job, ended: Ended) -> tuple[Moved, str]:
         """Return what the engine says of its run. Raise TrialFailed unless it ended well and wrote all documents."""
@@ -243,8 +243,7 @@ class CopyWatch:
     servers: Sequence[Living]
     longest_s: float
     weigh: Callable[[], int]
-    clock: Callable[[], float] = time.monotonic
-    documents: int | None = None
+    documents: int
     _next: float = field(init=False, default=0.0)
     _offset: int = field(init=False, default=0)
     _rest: str = field(init=False, default="")
@@ -254,12 +253,12 @@ class CopyWatch:
 
     def __post_init__(self) -> None:
         what = f"the transfer by {self.engine.name}"
-        self._patience = Standstill(what, self.longest_s, self.weigh, self.clock)
+        self._patience = Standstill(what, self.longest_s, self.weigh)
 
     def __call__(self) -> None:
-        if self.clock() < self._next:
+        if time.monotonic() < self._next:
             return
-        self._next = self.clock() + EVERY_S
+        self._next = time.monotonic() + EVERY_S
         for server in self.servers:
             server.check_alive()
         if news := self.engine.news(self._fresh()) - self._told:
