@@ -31,13 +31,13 @@ class Interval(NamedTuple):
     n: int
 
 
-def vector(values: Values, *, key: str = "values", minimum: int = 1) -> Array:
-    """`values` as a float vector of finite numbers, at least `minimum` long; BadInput otherwise."""
+def vector(values: Values, *, key: str = "values") -> Array:
+    """`values` as a float vector of finite numbers, at least one; BadInput otherwise."""
     found = np.asarray(values, dtype=float)
     if found.ndim != 1:
         raise BadInput("needs one dimension", key=key, value=found.shape, fix="pass one column")
-    if found.size < minimum:
-        raise BadInput(f"needs at least {minimum} values", key=key, value=int(found.size), fix="measure more")
+    if not found.size:
+        raise BadInput("needs at least one value", key=key, fix="measure some")
     if not np.isfinite(found).all():
         raise BadInput("holds values that are not finite", key=key, fix="drop failed or empty samples first")
     return found

@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Generic, TypeVar
 
@@ -20,7 +19,7 @@ from benchbook import plugins
 from benchbook.analysis.checks import Check
 from benchbook.build import programs
 from benchbook.campaign.record import Quantity, Record
-from benchbook.errors import BadInput, BenchbookError, OutputNotParseable, TrialFailed, WorkloadFailed, cut
+from benchbook.errors import BadInput, BenchbookError, OutputNotParseable, TrialFailed, WorkloadFailed
 from benchbook.hosts.agent import Command, Ended
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.host import Host
@@ -296,12 +295,6 @@ def _lack(found: object) -> str:
         return f"{type(series).__name__} as its series, in place of a frame"
     missing = [name for name in COLUMNS if name not in series]
     return f"a series without {', '.join(missing)}" if len(series) and missing else ""
-
-
-def most_frequent(messages: Iterable[str], most: int = 4) -> str:
-    """Return these messages in one line, the most frequent first, each once and with how often it came; "" of none."""
-    counted = Counter(messages).most_common(most)
-    return "; ".join(f"{cut(text)} ({n:,} times)" if n > 1 else cut(text) for text, n in counted)
 
 
 def check_end(

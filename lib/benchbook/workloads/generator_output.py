@@ -10,6 +10,7 @@ import ast
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from textwrap import dedent
 import pint
 
 from benchbook.campaign.record import Quantity
-from benchbook.errors import OutputNotParseable, WorkloadFailed
+from benchbook.errors import OutputNotParseable, WorkloadFailed, cut
 from benchbook.generators.generator_file import (
     Columns,
     FigurePattern,
@@ -32,7 +33,6 @@ from benchbook.generators.generator_file import (
     programs,
     reports_in,
 )
-from benchbook.workloads.base import most_frequent
 
 # Of counts and rates: "12.3k".
 _SI = {"k": 1e3, "M": 1e6, "G": 1e9}
@@ -221,10 +221,14 @@ def units(name: str) -> dict[str, str]:
 
 
 def failure(name: str, text: str) -> str | None:
-    """Return what the program itself says has failed, the most frequent first; None if it says nothing of the kind."""
+    """Return what the program itself says has failed, in one line; None if it says nothing of the kind.
+
+    Each message once, with how often it came: the four most frequent.
+    """
     patterns = dict.fromkeys(form.failed for form in programs()[name].forms if form.failed)
     found = (match for pattern in patterns for match in re.finditer(pattern, text, re.MULTILINE))
-    return most_frequent(match[match.lastindex or 0].strip() for match in found) or None
+    said = Counter(match[match.lastindex or 0].strip() for match in found).most_common(4)
+    return "; ".join(f"{cut(each)} ({n:,} times)" if n > 1 else cut(each) for each, n in said) or None
 
 
 def rate_in(name: str, line: str) -> tuple[float, float] | None:
