@@ -2,7 +2,7 @@
 
 Repetitions of one campaign share its luck: where its data files lie, what else the machine does that day. A difference
 of two campaigns has two such lucks in it, which no number of repetitions averages out. Few campaigns say little of its
-size, so groups of cells lend it to each other, and all of them borrow from a prior that is stated.
+size, so groups of cells lend each other what they have seen, and all of them borrow from a prior that is stated.
 """
 
 from __future__ import annotations

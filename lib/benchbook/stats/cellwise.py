@@ -122,8 +122,8 @@ def _usual(variances: Array, df: Array) -> tuple[float, float]:
     variances, df = variances[informs], df[informs]
     if len(df) < LEAST_CELLS:
         return float(np.average(variances, weights=df)), float(df.sum())
-    # A few odd cells turn the mean, not the median. It knows half as much: 1 / (4 f^2 m) is the variance of a median,
-    # so with 2 degrees of freedom 0.48 of what the mean does, with many 2 / pi.
+    # A few odd cells turn the mean, not the median. A median knows half as much: its variance is 1 / (4 f^2 m), so with
+    # 2 degrees of freedom 0.48 of what the mean does, with many 2 / pi.
     return float(np.median(variances * df / stats.chi2.median(df))), float(df.sum()) / 2
 
 
