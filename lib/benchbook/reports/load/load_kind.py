@@ -95,12 +95,12 @@ def _designs(published: Published) -> list[TableDesign]:
     found: list[TableDesign] = []
     for each in published.report.design:
         named = list(dict.fromkeys(str(name) for name in each.factors.get(WORKLOAD, [])))
-        found += [_with(each, name) for name in named] or [each]
+        found += [_of_workload(each, name) for name in named] or [each]
     return found
 
 
-def _with(design: TableDesign, workload: str) -> TableDesign:
-    """Its other factors, at those levels that were run with it."""
+def _of_workload(design: TableDesign, workload: str) -> TableDesign:
+    """Return the design of this workload alone: the other factors, at the levels that were run with it."""
     names = list(design.factors)
     rows = [dict(zip(names, pair, strict=True)) for pair in design.pairs or []]
     mine = [{name: row[name] for name in names if name != WORKLOAD} for row in rows if row[WORKLOAD] == workload]

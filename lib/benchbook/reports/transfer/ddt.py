@@ -18,7 +18,8 @@ from benchbook.campaign.design import Levels
 from benchbook.errors import BadInput
 from mongo_transfer.settings import MongoEndpoint
 
-# Its names of the report's levels, and limits: it silently replaces what is outside, and uses no more than 100 buckets.
+# DDT's names for the report's levels, and its limits: it silently replaces a value outside them, and
+# uses no more than 100 buckets.
 _KNOBS = {
     "sourceThreadNum": ("source_threads", 2, 100),
     "targetThreadNum": ("target_threads", 4, 100),
