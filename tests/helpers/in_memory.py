@@ -56,6 +56,9 @@ class InMemory:
             raise self.trouble.pop(trial.id)
         return Measurement("load", "executor", 1000, 1010, 0, SUMMARY, [(1.5, 1)], empty(), "printed", {})
 
+    def rehearsed(self) -> Sequence[str]:
+        return ()
+
     def expected_s(self, trial: Trial) -> float:
         return 2
 

@@ -49,6 +49,7 @@ def forecast(request: planning.RunRequest, budget_s: float | None = None) -> Run
 
 @pytest.fixture
 def cores(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(capacity, "page_reporting", lambda: "off")
     return lambda count: monkeypatch.setattr(capacity.os, "sched_getaffinity", lambda _: set(range(count)))
 
 
@@ -77,6 +78,17 @@ def test_by_hand(home: Home, cores: Any) -> None:
     assert claim.repetitions == needed
     # Three cells of 6 s and a block of 5 s each time.
     assert claim.minutes == pytest.approx(needed * 23 / 60)
+
+
+def test_loads_before_the_first_trial_are_counted_where_free_memory_is_given_away(
+    home: Home, cores: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cores(2)
+    monkeypatch.setattr(capacity, "page_reporting", lambda: "on")
+    monkeypatch.setattr(capacity.os, "geteuid", lambda: 1000)
+    # As by hand above; smoke's 20 s, and a block of 5 s anew.
+    made = forecast(asked(TIDB, workloads=["oltp_point_select"], repetitions=4, levels="published"))
+    assert made.wall_s == 30 + 20 + 5 + 4 * 5 + 12 * 6
 
 
 def test_scaled_levels_are_said_to_say_nothing(home: Home, cores: Any) -> None:

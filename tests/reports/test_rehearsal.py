@@ -41,6 +41,7 @@ class Clock:
 @pytest.fixture(autouse=True)
 def _timed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(load_trials, "time", Clock)
+    monkeypatch.setattr(load_trials.systems, "find", lambda name, inventory: inventory.systems[name])
 
 
 def trials_of(
@@ -56,8 +57,9 @@ def trials_of(
         driver.warm = warm  # type: ignore[method-assign]
     profile = SimpleNamespace(reset=reset, rehearse_s=rehearse_s)
     generator = SimpleNamespace(timed=timed)
-    trials = LoadTrials(cast(Any, None), cast(Any, profile), ["x"], cast(Any, generator), 2, 0)
     system = SimpleNamespace(name="x", can_reset=can_reset)
+    inventory = SimpleNamespace(systems={"x": system})
+    trials = LoadTrials(cast(Any, inventory), cast(Any, profile), ["x"], cast(Any, generator), 2, 0)
     trials._systems, trials._driver = {"x": cast(Any, system)}, cast(Any, driver)
     return trials, driver
 
@@ -82,6 +84,7 @@ def test_only_where_it_can_be_short_and_what_it_leaves_undone_and_once(
     reset: str, rehearse_s: float, can_reset: bool, timed: bool, done: bool
 ) -> None:
     trials, _ = trials_of(reset=reset, rehearse_s=rehearse_s, can_reset=can_reset, timed=timed)
+    assert trials.rehearsed() == (["x"] if done else [])
     assert trials._rehearse(block(), lambda text: None) is done
     assert trials._rehearse(block(), lambda text: None) is False
 

@@ -53,5 +53,8 @@ class Experiment(Protocol):
     def expected_s(self, trial: Trial) -> float:
         """Return seconds that the trial's load takes."""
 
+    def rehearsed(self) -> Sequence[str]:
+        """Return the systems that are loaded for `rehearse_s` before their first trial, if hosts give memory away."""
+
     def rate_unit(self, trial: Trial) -> str:
         """Unit of the rate that `measure` reports, in a reader's words: "tps", "MiB/s"."""

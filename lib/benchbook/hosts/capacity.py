@@ -12,6 +12,7 @@ from benchbook.hosts.host import Host, with_retry
 from benchbook.hosts.host_facts import gather
 from benchbook.hosts.host_models import HostFacts
 from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.remote.gather_facts import page_reporting
 
 LOAD = "client"
 # The processors that a host's programs are bound to; none: all.
@@ -68,6 +69,18 @@ def of_servers(inventory: Inventory) -> Capacity:
     )
     cores = [_cores([hosts[name].cpus for name in names], found[names[0]][1]) for names in machines.values()]
     return Capacity(sum(cores), shared=shared)
+
+
+def give_memory_away(inventory: Inventory, names: Sequence[str]) -> bool:
+    """Return whether a host hands free memory to its hypervisor during a run. In a lab, only root keeps it from that.
+
+    Raise HostUnusable where a host does not answer at once.
+    """
+    keeping = {name for name in names if "memory" in inventory.hosts[name].tune}
+    if inventory.lab:
+        return page_reporting() == "on" and not (keeping and os.geteuid() == 0)
+    facts = _facts(inventory, gather)
+    return any(facts[name].page_reporting == "on" for name in {*names} - keeping)
 
 
 def _serving(inventory: Inventory) -> set[str]:

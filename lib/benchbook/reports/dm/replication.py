@@ -111,6 +111,9 @@ class DmReplication:
         self.pipeline.clean()
         return replace(measured, proof={"tables": [vars(each) for each in tables], "same": True, **measured.proof})
 
+    def rehearsed(self) -> Sequence[str]:
+        return ()
+
     def expected_s(self, trial: Trial) -> float:
         return CATCH_UP_S + 2.0 * self.time_s + self.profile.dm.settle_s if trial.cell.table in SYNC else FULL_S
 

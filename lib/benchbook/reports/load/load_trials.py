@@ -126,8 +126,7 @@ class LoadTrials:
         later blocks find it. A machine that keeps its memory (hosts/remote/tune.py) needs no such loads.
         """
         system = self._systems[block[0].cell.system]
-        undone = system.can_reset and self.profile.reset == "restore"
-        if not (self.profile.rehearse_s and self.generator.timed and undone) or system.name in self._rehearsed:
+        if system.name not in self.rehearsed() or system.name in self._rehearsed:
             return False
         self._rehearsed.add(system.name)
         say(f"loading {system.name} for the first time, of which nothing is kept")
@@ -166,6 +165,10 @@ class LoadTrials:
 
     def expected_s(self, trial: Trial) -> float:
         return float(self.time_s)
+
+    def rehearsed(self) -> list[str]:
+        may = self.profile.rehearse_s and self.generator.timed and self.profile.reset == "restore"
+        return [name for name in self.names if may and systems.find(name, self.inventory).can_reset]
 
     def rate_unit(self, trial: Trial) -> str:
         return self.generator.rate_unit

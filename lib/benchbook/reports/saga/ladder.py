@@ -124,6 +124,9 @@ class SagaLadder:
         self._dtm = Dtm(self._session, self._store.endpoints()[0])
         self._business = SagaService(self._session, self._store.endpoints()[0], self._dtm.api, self.accounts)
 
+    def rehearsed(self) -> Sequence[str]:
+        return ()
+
     def expected_s(self, trial: Trial) -> float:
         return float(self.time_s)
 

@@ -130,6 +130,9 @@ class Transfer:
             series=pd.concat([watched.series, rate_series(load)], ignore_index=True),
         )
 
+    def rehearsed(self) -> Sequence[str]:
+        return ()
+
     def expected_s(self, trial: Trial) -> float:
         return engines.ENGINES[trial.cell.system].beside_s + self.documents / GUESSED_RATE
 
