@@ -148,6 +148,14 @@ def test_reservations_end_with_the_machine_s_boot(
     assert reserve("after", A)["displaced"] == []
 
 
+def test_a_full_disk_leaves_nothing_of_a_reservation(reserve: Callable[..., Said], tmp_path: Path) -> None:
+    (tmp_path / "place").mkdir()
+    (tmp_path / "place" / f"{A}.host.new").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left"):
+        reserve("first", A)
+    assert not any((tmp_path / "place").iterdir())
+
+
 def test_a_place_that_is_somebody_else_s_or_a_link_is_refused(clocks: Clocks, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "place").symlink_to(tmp_path / "elsewhere")

@@ -61,9 +61,15 @@ def boot():
 
 
 def write_json(path, value):
-    with open(path + ".new", "w") as out:
-        json.dump(value, out)
-    os.rename(path + ".new", path)
+    """Write it whole or not at all; a full disk leaves nothing."""
+    try:
+        with open(path + ".new", "w") as out:
+            json.dump(value, out)
+        os.rename(path + ".new", path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(path + ".new")
+        raise
 
 
 def read_json(path):
@@ -96,7 +102,7 @@ def own_folder(path):
 def locked():
     """Be alone with the reservations; whoever holds the lock does so for milliseconds."""
     own_folder(PLACE)
-    handle = os.open(os.path.join(PLACE, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    handle = os.open(PLACE, os.O_RDONLY | os.O_CLOEXEC)
     ends = time.monotonic() + LOCK_S
     try:
         while True:
@@ -105,7 +111,7 @@ def locked():
                 break
             except BlockingIOError:
                 if time.monotonic() > ends:
-                    raise Trouble("%s/lock stays locked" % PLACE)  # noqa: B904
+                    raise Trouble("%s stays locked" % PLACE)  # noqa: B904
                 time.sleep(0.02)
         yield
     finally:
