@@ -189,12 +189,11 @@ def test_each_version_needs_one_system(names: tuple[str, ...]) -> None:
     assert caught.value.fix == "name 2 different systems, for v6.1.0, v6.2.0 in this order"
 
 
-def test_designs_must_list_the_same_versions() -> None:
-    first, *others = REPORT.report.design
-    broken = first.model_copy(update={"factors": {"threads": [300]}})
-    report = REPORT.report.model_copy(update={"design": [*others, broken]})
-    with pytest.raises(BadInput, match=r"design\.oltp_point_select\.factors\.version: every design"):
-        KIND.cells(replace(REPORT, report=report), asked(*PAIR))
+def test_tables_must_have_the_same_versions() -> None:
+    name, table = next(iter(REPORT.tables.items()))
+    swapped = REPORT.tables | {name: replace(table, frame=table.frame[::-1].reset_index(drop=True))}
+    with pytest.raises(BadInput, match=r"column version: every table .*\(got \['v6.1.0', .*write \['v6.2.0', 'v6.1.0'"):
+        KIND.cells(replace(REPORT, tables=swapped), asked(*PAIR))
 
 
 def test_each_version_stands_beside_its_own_rows() -> None:

@@ -329,9 +329,7 @@ def test_a_workload_of_a_table_is_asked_for_by_its_own_name() -> None:
 
 def test_every_workload_of_a_design_is_checked() -> None:
     first, *others = REPORT.report.design
-    strange = first.model_copy(
-        update={"factors": {"workload": ["put_leader", "/bin/sh"], "threads": [1]}, "pairs": None}
-    )
+    strange = first.model_copy(update={"workload": "/bin/sh"})
     report = REPORT.report.model_copy(update={"design": [strange, *others]})
     changed = type(REPORT)(report, REPORT.tables)
     with pytest.raises(BadInput, match="does not know this workload"):

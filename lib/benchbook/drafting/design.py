@@ -1,4 +1,4 @@
-"""How each table was measured: factors, fixed settings and options, from commands and columns."""
+"""How each table was measured: workload, fixed settings and options, from commands and columns."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from benchbook.documents.tables import Table
 from benchbook.drafting.commands import TOOLS, WORKLOADS, Run, called_workload
 from benchbook.drafting.guesses import Guesses
 from benchbook.drafting.tables import SERVER, LongTable
-from benchbook.published.report_file import factors_and_pairs
 
 
-def of_one_list(design: list[dict[str, Any]], guesses: Guesses) -> int:
-    """Keep the designs that list the same versions as the first one, where it lists any; return how many versions."""
-    first: list[Any] = next((entry["factors"]["version"] for entry in design if "version" in entry["factors"]), [])
-    for entry in [entry for entry in design if entry["factors"].get("version", []) != first]:
+def of_one_list(design: list[dict[str, Any]], tables: Sequence[LongTable], guesses: Guesses) -> int:
+    """Keep the designs of the same versions as the first one, where it has any; return how many versions."""
+    listed = {
+        table.name: list(dict.fromkeys(row["version"] for row in table.rows)) if "version" in table.level_names else []
+        for table in tables
+    }
+    first = next((versions for entry in design if (versions := listed[entry["table"]])), [])
+    for entry in [entry for entry in design if listed[entry["table"]] != first]:
         design.remove(entry)
         words = f"not run: it does not list {', '.join(map(str, first))}"
         guesses.add("report.yaml", f"design.{entry['name']}", words, 1, 0.3)
@@ -63,8 +66,6 @@ def design_of(table: LongTable, runs: Sequence[Run], guesses: Guesses) -> dict[s
     if not {*table.level_names} <= {"threads", "version"}:
         return None
     table.fixed = dict(fixed) if "workload" in table.names else {"workload": workload, **fixed}
-    rows = [[table.level(row, column) for column in table.levels] for row in table.rows]
-    listed = factors_and_pairs(table.level_names, rows)
     key = f"design.{table.name}"
     guesses.add("report.yaml", f"{key}.workload", workload, table.source.line, sure, table.source.caption[:200])
     guesses.add(
@@ -82,7 +83,6 @@ def design_of(table: LongTable, runs: Sequence[Run], guesses: Guesses) -> dict[s
         "table": table.name,
         "workload": workload,
         "load": last.load,
-        **listed,
         "fixed": fixed,
         "options": options,
     }

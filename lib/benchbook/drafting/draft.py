@@ -50,7 +50,7 @@ def draft(read: Reading, name: str) -> Draft:
     design = [entry for table in tables if (entry := design_of(table, runs, guesses))]
     loads = {entry["load"] for entry in design}
     load = loads.pop() if len(loads) == 1 else ""
-    versions = of_one_list(design, guesses)
+    versions = of_one_list(design, tables, guesses)
     for table in tables:
         guess_columns(table, guesses)
     systems = systems_of(read, guesses)

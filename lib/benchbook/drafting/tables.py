@@ -146,11 +146,6 @@ class LongTable:
     def text(self) -> str:
         return pd.DataFrame(self.rows, columns=self.names).to_csv(index=False)
 
-    def level(self, row: dict[str, str], column: _Column) -> str | int | float:
-        """Return a level as report.yaml has it."""
-        text = row[column.name]
-        return text if column.type == "string" else int(text) if column.type == "integer" else float(text)
-
 
 def joined(tables: list[Table]) -> list[Table]:
     """Return the tables, those of one row under the same headings joined in one."""

@@ -204,7 +204,7 @@ class Run(Strict):
 
     `command` is that of a load, with places to be filled in: {program} {address} {port} {user} of the server,
     {workload} {threads} {time_s} {seed} of the load, {options} of the report, names of `size` (whole numbers of the
-    profile) and of `levels` (factors of a report, each with what it is where the report does not say), and {files}.
+    profile) and of `levels` (those of a report, each with what it is where the report does not say), and {files}.
     Without {time_s} a load lasts as long as its requests take. {password} goes into `environment` (variables) or
     `files` (in the folder {files}) only: neither the kit's command lines nor its records have it.
     `prepare` fills a server once for a data set, `before` is done ahead of each load. `ask` and `answers`: its proof.

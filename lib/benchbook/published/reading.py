@@ -20,7 +20,7 @@ from frictionless import FrictionlessException, Package
 from benchbook.documents.numerals import Figure, figures
 from benchbook.errors import BadInput
 from benchbook.published import arithmetic
-from benchbook.published.report_file import FieldMeta, PackageMeta, Report, ResourceMeta, TableDesign, package_json
+from benchbook.published.report_file import FieldMeta, PackageMeta, Report, ResourceMeta, package_json
 from benchbook.user_input import user_file
 from benchbook.user_input.choices import one_of
 
@@ -36,7 +36,6 @@ _KINDS = {
         "a number such as 13890 or 1.93, without unit or separators",
     ),
 }
-_MOST_POINTS = 10_000
 
 
 def read_rows(resource: ResourceMeta, path: Path) -> tuple[list[Row], list[dict[str, str]]]:
@@ -108,20 +107,14 @@ def check_package(package: PackageMeta, path: Path) -> None:
                 raise BadInput(said, file=path, key=f"{resource.name}.schema.primaryKey", value=key, fix=fix)
 
 
-def check_design(
-    report: Report,
-    levels: dict[str, list[str]],
-    fixed: Mapping[str, Mapping[str, object]],
-    rows: dict[str, list[Row]],
-    path: Path,
-) -> None:
-    """The design names tables, levels and combinations that the tables have, all of them. Raise BadInput.
+def check_design(report: Report, fixed: Mapping[str, Mapping[str, object]], path: Path) -> None:
+    """The design names tables that there are, and says the same of them. Raise BadInput.
 
-    `fixed`: what datapackage.json says was held fixed, by table; the design says the same of it.
+    `fixed`: what datapackage.json says was held fixed, by table.
     """
     for fact in report.text_facts:
         for table in fact.tables:
-            known(table, list(rows), "a text fact names an unknown table", f"text_facts.{fact.id}", path)
+            known(table, list(fixed), "a text fact names an unknown table", f"text_facts.{fact.id}", path)
     seen: set[str] = set()
     for experiment in report.design:
         key = f"design.{experiment.name}"
@@ -130,10 +123,7 @@ def check_design(
                 "two designs have this name", file=path, key="design", value=experiment.name, fix="rename one"
             )
         seen.add(experiment.name)
-        known(experiment.table, list(rows), "the design names an unknown table", key, path)
-        for factor in experiment.factors:
-            known(factor, levels[experiment.table], "a factor is no level of its table", key, path)
-        _same_points(experiment, rows[experiment.table], path)
+        known(experiment.table, list(fixed), "the design names an unknown table", key, path)
         of_table = fixed[experiment.table]
         for name, value in experiment.fixed.items():
             if str(of_table.get(name, value)) != str(value):
@@ -256,18 +246,3 @@ def names_in(expression: str, path: Path, key: str | None = None) -> list[str]:
 def known(name: str, names: list[str], problem: str, key: str, path: Path) -> None:
     """Raise BadInput, listing the names that there are, for a name that is none of them."""
     one_of(name, names, key, problem=problem, file=path, key=key)
-
-
-def _same_points(experiment: TableDesign, rows: list[Row], path: Path) -> None:
-    """`pairs`, or else the product of the factors, must be the rows of the table: neither more nor fewer."""
-    key, fix = f"design.{experiment.name}", f"list the levels (or pairs) that table {experiment.table} has"
-    combinations = math.prod(map(len, experiment.factors.values()))
-    if not experiment.pairs and combinations > _MOST_POINTS:
-        # Not tried one by one: ten factors of ten levels would take a day.
-        problem = "the design has more points than a table has rows"
-        raise BadInput(problem, file=path, key=key, value=combinations, fix=fix)
-    planned = dict.fromkeys(map(tuple, experiment.points()))
-    printed = dict.fromkeys(tuple(row[factor] for factor in experiment.factors) for row in rows)
-    for point in [*planned, *printed]:
-        if point not in planned or point not in printed:
-            raise BadInput("design and table do not have the same points", file=path, key=key, value=point, fix=fix)

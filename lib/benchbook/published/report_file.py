@@ -5,10 +5,8 @@ Both refuse keys that they do not know, so that a misspelt one is an error and n
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -121,33 +119,19 @@ class TextFact(Strict):
 
 
 class TableDesign(Strict):
-    """The published design of one table: its factors and their levels, what was held fixed, the command's options.
+    """How the rows of one table were measured: the workload, what was held fixed, the command's options.
 
-    `pairs` lists the combinations that were run, in the order of `factors`, where that is not every combination. `load`
-    names the load generator that runs it. Where `table` is left out, it is the table of the same name; `workload`,
-    `factors` and `fixed` that are left out are what that table says.
+    Each row of the table is one load. `load` names the load generator that runs it. Where `table` is left out, it is
+    the table of the same name; `workload` and `fixed` that are left out are what that table says.
     """
 
     name: Text
     table: Id = ""
     workload: Text = ""
     load: Text = "sysbench"
-    factors: dict[Id, list[Scalar]] = {}
     fixed: dict[Id, Scalar] = {}
     options: list[Text] = []
-    pairs: list[list[Scalar]] | None = None
     note: str | None = None
-
-    def points(self) -> Iterable[Sequence[Scalar]]:
-        """Return the levels of each combination that was run, in the order of `factors`."""
-        return self.pairs or itertools.product(*self.factors.values())
-
-
-def factors_and_pairs(names: Sequence[str], rows: Sequence[list[Any]]) -> dict[str, Any]:
-    """The `factors` of rows of levels, each level once; and `pairs`, the rows, unless they are every combination."""
-    factors = {name: list(dict.fromkeys(row[place] for row in rows)) for place, name in enumerate(names)}
-    every = len(rows) == math.prod(map(len, factors.values()))
-    return {"factors": factors} if every else {"factors": factors, "pairs": rows}
 
 
 class Report(Strict):

@@ -34,7 +34,6 @@ from benchbook.published.report_file import (
     ResourceMeta,
     Role,
     TableDesign,
-    factors_and_pairs,
     package_json,
 )
 from benchbook.published.validity import check_declarations
@@ -170,17 +169,15 @@ def load(report: str, root: Path | None = None) -> Published:
     _named_alike(report, facts, package, folder)
     check_package(package, descriptor)
     check_declarations(package, facts, folder)
-    tables, rows = {}, {}
+    tables = {}
     for resource in package.resources:
-        rows[resource.name], texts = read_rows(resource, folder / resource.path)
+        rows, texts = read_rows(resource, folder / resource.path)
         check_printed(resource, texts, folder / resource.path)
-        tables[resource.name] = _table(resource, rows[resource.name], texts)
+        tables[resource.name] = _table(resource, rows, texts)
     completed = [_completed(one, tables, facts.options) for one in facts.design]
     about = [f.model_copy(update={"tables": list(tables)}) if f.tables == ["all"] else f for f in facts.text_facts]
     facts = facts.model_copy(update={"design": completed, "text_facts": about})
-    levels = {id: table.levels for id, table in tables.items()}
-    fixed = {id: table.fixed for id, table in tables.items()}
-    check_design(facts, levels, fixed, rows, folder / "report.yaml")
+    check_design(facts, {id: table.fixed for id, table in tables.items()}, folder / "report.yaml")
     return Published(facts, tables)
 
 
@@ -190,14 +187,10 @@ def _completed(design: TableDesign, tables: Mapping[str, PublishedTable], option
     table = tables.get(design.table)
     if table is None:
         return design
-    workload = str(table.fixed.get("workload", table.id))
-    keys = table.meta.table_schema.primary_key
-    said: dict[str, object] = {"workload": design.workload or workload}
-    if not design.factors:
-        said |= factors_and_pairs(keys, [[row[name] for name in keys] for row in table.cells])
-    if not design.fixed:
-        said["fixed"] = {name: value for name, value in table.fixed.items() if name != "workload"}
-    return design.model_copy(update=said)
+    # Where the rows name their workload, a design without one is of all of them.
+    workload = "" if "workload" in table.levels else str(table.fixed.get("workload", table.id))
+    fixed = {name: value for name, value in table.fixed.items() if name != "workload"}
+    return design.model_copy(update={"workload": design.workload or workload, "fixed": design.fixed or fixed})
 
 
 def facts(report: str) -> Report:

@@ -25,13 +25,6 @@ def design(published: Published) -> list[TableDesign]:
     return published.report.design
 
 
-def levels(published: Published, experiment: TableDesign, factor: str) -> list[int]:
-    """Return the whole numbers that a factor of a design was run at. Raise BadInput."""
-    key, file = f"design.{experiment.name}.factors", _file(published, DESIGN)
-    _needed(factor, experiment.factors, key, file)
-    return _whole(experiment.factors[factor], f"{key}.{factor}", file, least=1, most=MOST)
-
-
 def fixed(published: Published, experiment: TableDesign, name: str) -> int:
     """Return a whole number that a design holds fixed. Raise BadInput."""
     key, file = f"design.{experiment.name}.fixed", _file(published, DESIGN)
@@ -54,8 +47,12 @@ def of_table(published: Published, table: PublishedTable, name: str) -> int:
 
 
 def column(published: Published, table: PublishedTable, name: str) -> list[Any]:
-    """Return the cells of a table's column, as printed from top to bottom. Raise BadInput for a missing one."""
-    _needed(name, list(table.frame.columns), f"{table.id}.schema.fields", _file(published, TABLES))
+    """Return a level in each row of a table, from top to bottom. Raise BadInput for a missing one, or an empty cell."""
+    _needed(name, table.levels, f"{table.id}.schema.fields", _file(published, TABLES))
+    for number, cell in enumerate(table.frame[name], start=2):
+        if pd.isna(cell):
+            file, fix = _file(published, TABLES).with_name(table.meta.path), "fill it in, or take the row out"
+            raise BadInput("a level is empty", file=file, key=f"row {number}, {name}", fix=fix)
     return list(table.frame[name])
 
 

@@ -12,8 +12,10 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchbook import paths
 from benchbook.errors import BadInput
 from benchbook.published.report_file import TableDesign
+from benchbook.published.tables import Published
 from benchbook.workloads.base import LoadGenerator
 
 # `--name` or `--name=value` with a value that is no path, no list of words and no place to be filled in.
@@ -44,27 +46,35 @@ def check_options(
 
 
 def check_levels(
-    load: type[LoadGenerator[Any]], design: Iterable[TableDesign], others: Collection[str], file: Path
+    load: type[LoadGenerator[Any]], designs: Iterable[TableDesign], published: Published, others: Collection[str]
 ) -> None:
-    """Raise BadInput for a factor that `load` does not vary and that is none of `others`, which something else does.
+    """Raise BadInput for a level that tells a table's rows apart, where `load` does not vary it, nor is it of `others`.
 
     Its rows would all be put beside the same loads. So it does for a level of `load` that is no plain word or number.
     """
-    for experiment in design:
-        key = f"design.{experiment.name}.factors"
-        for factor, levels in experiment.factors.items():
-            if factor not in {*load.levels, *others}:
-                known = " and ".join(sorted({*load.levels, *others}))
-                said = f"{load.name} does not vary this factor: all of its rows would be the same load"
-                fix = f"vary {known} alone, name it in `levels` of the load generator, or correct `restaged_by`"
-                raise BadInput(said, file=file, key=f"{key}.{factor}", value=levels, fix=fix)
-        stated = {**{name: [value] for name, value in experiment.fixed.items()}, **experiment.factors}
-        for name in load.levels & stated.keys():
-            if odd := [level for level in stated[name] if isinstance(level, str) and not _WORD.fullmatch(level)]:
-                fix = "write a number, or a word that is no option and no path"
-                raise BadInput(
-                    "cannot be part of a command line", file=file, key=f"{key}.{name}", value=odd[0], fix=fix
+    folder, known = paths.published_dir(published.report.name), {*load.levels, *others}
+    for experiment in designs:
+        table = published.table(experiment.table)
+        file = folder / table.meta.path
+        for level in table.meta.table_schema.primary_key:
+            if level not in known:
+                said = f"{load.name} does not vary this level: all of its rows would be the same load"
+                fix = (
+                    f"give it the role `note` (levels are {' and '.join(sorted(known))}), name it in `levels` of the "
+                    "load generator, or correct `restaged_by`"
                 )
+                raise BadInput(said, file=file, key=f"column {level}", fix=fix)
+        for level in load.levels & {*table.levels}:
+            for row in table.cells:
+                _check_word(row[level], file, f"column {level}")
+        for name in load.levels & experiment.fixed.keys():
+            _check_word(experiment.fixed[name], folder / "report.yaml", f"design.{experiment.name}.fixed.{name}")
+
+
+def _check_word(level: object, file: Path, key: str) -> None:
+    if isinstance(level, str) and not _WORD.fullmatch(level):
+        fix = "write a number, or a word that is no option and no path"
+        raise BadInput("cannot be part of a command line", file=file, key=key, value=level, fix=fix)
 
 
 def _refused(what: str, value: str, load: type[LoadGenerator[Any]], file: Path, key: str, known: str) -> BadInput:

@@ -131,7 +131,6 @@ PROFILES = [Row(name, with_profile(**changes), ("own.yaml", *said, "Fix: ")) for
 # -- reports --------------------------------------------------------------------------------------------------------
 
 FIRST = "    workload: oltp_point_select\n"
-LEVELS = "    factors: {threads: [50, 100, 200]}\n"
 OPTIONS = '    options: ["--db-driver=mysql", '
 AT = "design.oltp_point_select."
 
@@ -180,24 +179,6 @@ FACTS = [
     ("a workload with a newline", FIRST, '    workload: "a\\nb"\n', ("design.0.workload: ",)),
     ("an unknown table", "table: oltp_point_select", "table: gone", ("design.oltp_point_select: ", "(got 'gone')")),
     ("a table that is a path", "table: oltp_point_select", "table: ../x", ("design.0.table: ", "(got '../x')")),
-    ("levels that are words", LEVELS, "    factors: {threads: [few, many, all]}\n", (AT[:-1], "the same points")),
-    ("other levels", LEVELS, "    factors: {threads: [50, 100]}\n", (AT[:-1], "(got (200,))")),
-    ("levels of true", LEVELS, "    factors: {threads: [true]}\n", ("design.0.factors.threads.0",)),
-    ("levels without end", LEVELS, "    factors: {threads: [.inf]}\n", ("design.0.factors.threads.0",)),
-    ("levels of no number", LEVELS, "    factors: {threads: [.nan]}\n", ("design.0.factors.threads.0",)),
-    (
-        "an unknown factor",
-        LEVELS,
-        "    factors: {clients: [50, 100, 200]}\n",
-        ("a factor is no level", "(got 'clients')"),
-    ),
-    (
-        "too many points",
-        LEVELS,
-        f"    factors: {{threads: [{', '.join(map(str, range(11_000)))}]}}\n",
-        ("more points",),
-    ),
-    ("pairs of another length", LEVELS, f"{LEVELS}    pairs: [[50, 1]]\n", (AT[:-1], "(got (50, 1))")),
     ("a count of servers beyond all", "nodes: 3", f"nodes: {10**20}", ("nodes: ",)),
 ]
 REPORTS = [

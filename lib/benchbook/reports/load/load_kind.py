@@ -91,26 +91,16 @@ def time_s(load: type[LoadGenerator[Any]], parameters: LoadParameters, profile: 
 
 
 def _designs(published: Published) -> list[TableDesign]:
-    """Return the designs, a workload each: one that has `workload` among its factors is a design per workload."""
-    found: list[TableDesign] = []
-    for each in published.report.design:
-        named = list(dict.fromkeys(str(name) for name in each.factors.get(WORKLOAD, [])))
-        found += [_of_workload(each, name) for name in named] or [each]
-    return found
+    """Return the designs, a workload each: one without is of every workload that its table's rows name."""
+    return [
+        design.model_copy(update={"workload": workload})
+        for design in published.report.design
+        for workload in ([design.workload] if design.workload else _workloads(published, design))
+    ]
 
 
-def _of_workload(design: TableDesign, workload: str) -> TableDesign:
-    """Return the design of this workload alone: the other factors, at the levels that were run with it."""
-    names = list(design.factors)
-    rows = [dict(zip(names, pair, strict=True)) for pair in design.pairs or []]
-    mine = [{name: row[name] for name in names if name != WORKLOAD} for row in rows if row[WORKLOAD] == workload]
-    factors = {
-        name: list(dict.fromkeys(row[name] for row in mine)) if rows else levels
-        for name, levels in design.factors.items()
-        if name != WORKLOAD
-    }
-    pairs = [list(row.values()) for row in mine] or None
-    return design.model_copy(update={"workload": workload, "factors": factors, "pairs": pairs})
+def _workloads(published: Published, design: TableDesign) -> list[str]:
+    return list(dict.fromkeys(map(str, design_values.column(published, published.table(design.table), WORKLOAD))))
 
 
 def _check_told_apart(published: Published) -> None:
@@ -127,18 +117,25 @@ def _check_told_apart(published: Published) -> None:
             )
 
 
-def _points(
-    published: Published, experiment: TableDesign, names: frozenset[str], threads: Sequence[int]
-) -> list[Levels]:
+def _points(published: Published, design: TableDesign, names: frozenset[str], threads: Sequence[int]) -> list[Levels]:
     """The levels of a design's loads, each once: its threads, or `threads` in their place, and its levels of `names`.
 
-    What all rows of a table have in common stands under `fixed`. Raise BadInput for threads that cannot be run.
+    What all rows of a table have in common stands under `fixed`. Raise BadInput for threads that cannot be run, and
+    for a workload of which the table has no row.
     """
-    if THREADS in experiment.fixed and THREADS not in experiment.factors:
-        design_values.fixed(published, experiment, THREADS)
+    table = published.table(design.table)
+    if THREADS in design.fixed and THREADS not in table.levels:
+        design_values.fixed(published, design, THREADS)
     else:
-        design_values.levels(published, experiment, THREADS)
-    rows = [{**experiment.fixed, **dict(zip(experiment.factors, row, strict=True))} for row in experiment.points()]
+        design_values.numbers(published, table, THREADS)
+    if WORKLOAD in table.levels:
+        one_of(design.workload, _workloads(published, design), f"design.{design.name}.workload")
+    varied = {name: design_values.column(published, table, name) for name in table.levels if name in {*names, THREADS}}
+    rows = [
+        {**design.fixed, **{name: cells[number] for name, cells in varied.items()}}
+        for number, row in enumerate(table.cells)
+        if row.get(WORKLOAD, design.workload) == design.workload
+    ]
     found: list[Levels] = [
         {THREADS: number, **{name: value for name, value in row.items() if name in names}}
         for row in rows
@@ -155,7 +152,7 @@ class LoadKind(Kind[LoadParameters]):
     """How its trials are run; a kind that does something in mid-load has its own."""
     clients = (THREADS,)
     own_level: ClassVar[str] = ""
-    """The factor of a design that says which of the systems a row is about; empty where each is about all."""
+    """The level that says which of the systems a row is about; empty where each is about all."""
 
     def cells(self, published: Published, parameters: LoadParameters) -> list[Cell]:
         """One cell per system and published row, or per workload and number of threads that the parameters give.
@@ -221,10 +218,11 @@ class LoadKind(Kind[LoadParameters]):
         )
 
     def check_load(self, published: Published, allow: Sequence[str]) -> None:
-        """Raise BadInput for a workload, an option or a factor of the report that its load generator does not know."""
+        """Raise BadInput for a workload, an option or a level of the report that its load generator does not know."""
         file, load = paths.published_dir(published.report.name) / "report.yaml", load_of(published)
         option_allowlist.check(load, _designs(published), allow, file)
-        option_allowlist.check_levels(load, _designs(published), {THREADS, *filter(None, [self.own_level])}, file)
+        others = {THREADS, WORKLOAD, *filter(None, [self.own_level])}
+        option_allowlist.check_levels(load, published.report.design, published, others)
 
     def knee(
         self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
@@ -303,7 +301,7 @@ class ByServerKind(LoadKind):
 # -- versions of one system side by side ------------------------------------------------------------------------------
 
 
-# The level that names the published version, in the order in which the design lists them.
+# The level that names the published version, older ones first.
 VERSION = "version"
 
 
@@ -348,16 +346,14 @@ class VersionsKind(ByServerKind):
 
 
 def _versions(published: Published) -> list[str]:
-    """As the designs list them, all alike. Raise BadInput."""
-    said = {e.name: [str(v) for v in e.factors.get(VERSION, [])] for e in design_values.design(published)}
-    first = next(iter(said.values()))
-    for name, versions in said.items():
-        if not versions or versions != first:
-            raise BadInput(
-                "every design of such a report lists the same versions",
-                file=paths.published_dir(published.report.name) / "report.yaml",
-                key=f"design.{name}.factors.{VERSION}",
-                value=versions,
-                fix=f"write {first}" if first else f"add `{VERSION}: [OLDER, NEWER]`, and this level to its table",
-            )
+    """As the tables list them, all alike. Raise BadInput."""
+    first: list[str] = []
+    for design in design_values.design(published):
+        table = published.table(design.table)
+        versions = list(dict.fromkeys(map(str, design_values.column(published, table, VERSION))))
+        first = first or versions
+        if versions != first:
+            file = paths.published_dir(published.report.name) / table.meta.path
+            said = "every table of such a report has the same versions, older first"
+            raise BadInput(said, file=file, key=f"column {VERSION}", value=versions, fix=f"write {first}")
     return first
