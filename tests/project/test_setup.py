@@ -37,7 +37,9 @@ echo "$DEBIAN_FRONTEND $*" >>"$HOME/apt.calls"
 case "$*" in *install*) ;; *) touch "$HOME/lists"; exit 0 ;; esac
 if [ -e "$HOME/stale" ] && [ ! -e "$HOME/lists" ]; then echo "E: Unable to locate package" >&2; exit 100; fi
 if [ -e "$HOME/broken" ]; then echo "E: dpkg was interrupted" >&2; exit 100; fi
-for program in $(cat "$HOME/brings"); do ln -sf "$FAKE_BIN/true" "$FAKE_BIN/$program"; done
+for program in $(cat "$HOME/brings"); do
+    mkdir -p "$FAKE_BIN/$(dirname "$program")" && ln -sf "$FAKE_BIN/true" "$FAKE_BIN/$program"
+done
 """
 
 # Pretends to be uv: `uv venv` makes a .venv whose Python is the real one.
@@ -97,7 +99,7 @@ class Machine:
             "PATH": str(self.bin),
             "HOME": str(self.home),
             "FAKE_BIN": str(self.bin),
-            "BENCHBOOK_EXTRA_PATH": str(self.bin),
+            "BENCHBOOK_EXTRA_PATH": f"{self.bin}:{self.bin}/postgresql/*/bin",
         }
         command = [str(self.checkout / "env" / "setup"), *arguments]
         return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
@@ -196,8 +198,8 @@ def test_go_comes_from_debian_where_debians_is_new_enough(machine):
         (["sysbench", "ssh", "ssh-keygen"], ["sysbench", "ssh", "ssh-keygen"], "", 0, "",
          ["install sysbench openssh-client"]),
         (["mvn"], ["mvn"], "", 0, "", ["install maven"]),
-        # Debian makes no cluster where its common package was there before.
-        (["postgres"], ["postgres"], "", 0, "", ["install postgresql-common", "install postgresql"]),
+        # Debian makes no cluster where its common package was there before; PostgreSQL lies in a folder per version.
+        (["postgres"], ["postgresql/15/bin/postgres"], "", 0, "", ["install postgresql-common", "install postgresql"]),
         (["sysbench"], ["sysbench"], "stale", 0, "", ["install sysbench", "update", "install sysbench"]),
         (["sysbench"], [], "broken", 2, "E: dpkg was interrupted", ["install sysbench"]),
         (["sysbench"], [], "", 2, "missing: sysbench.", ["install sysbench"]),
