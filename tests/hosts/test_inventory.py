@@ -195,15 +195,25 @@ def test_what_is_not_taken_over_from_ansible_is_refused(
     assert "x7" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("name", "port"), [("mariadb", 3306), ("tidb_cluster", 4000), ("tidb_cluster", 20180)])
-def test_a_port_that_nobody_names_is_not_that_of_sshd(home: Home, name: str, port: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "port", "key"),
+    [("mariadb", 3306, "port"), ("tidb_cluster", 4000, "port"), ("tidb_cluster", 10080, "status_port")],
+)
+def test_a_port_that_nobody_names_is_not_that_of_sshd(home: Home, name: str, port: int, key: str) -> None:
     """Which of the systems of a role runs is known by the run alone: it asks before a lab is started."""
     hosts = {"db": {"address": f"{NET}.1", "roles": ["mysql", "tidb", "tikv", "pd"]}}
     said = {"lab": True, "description": "d", "ssh": {"port": port}, "hosts": hosts}
     known = load_inventory(str(home.write("undeclared.yaml", said)))
-    with pytest.raises(BadInput, match=f"the sshd of host db on one port .got {port}"):
+    with pytest.raises(BadInput, match=f"systems.{name}.{key}: .* the sshd of host db on one port .got {port}"):
         systems.find(name, known)
     assert systems.find("mysql8" if port != 3306 else "tidb_cluster", known)
+
+
+def test_a_server_has_not_one_port_for_two(home: Home) -> None:
+    hosts = {"db": {"address": f"{NET}.1", "roles": ["tidb"]}}
+    said = {"lab": True, "description": "d", "hosts": hosts, "systems": {"tidb": {"port": 4000, "status_port": 4000}}}
+    with pytest.raises(BadInput, match=r"tidb.status_port: the port of systems\.tidb\.port, too .got 4000"):
+        load_inventory(str(home.write("one.yaml", said)))
 
 
 def test_systems_on_different_hosts_may_share_a_port(home: Home) -> None:

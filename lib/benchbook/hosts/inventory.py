@@ -318,32 +318,35 @@ class Inventory(Strict):
                     )
 
     def _one_system_per_port(self) -> None:
-        taken: dict[tuple[str, int], str] = {}
+        taken: dict[tuple[str, int], tuple[str, str]] = {}
         for system in self.systems:
             self.check_sshd_apart(system)
-            for host, port in self._listeners(system):
-                listener = (self.hosts[host].address, port)
+            for host, key, port in self._listeners(system):
+                other, its = taken.setdefault((self.hosts[host].address, port), (system, key))
                 # Servers of one role take turns: only one of them runs at a time.
-                if role_of(taken.get(listener, system)) != role_of(system):
-                    said = f"two systems on one port of host {host}: {taken[listener]} and {system}"
+                if role_of(other) != role_of(system):
+                    said = f"two systems on one port of host {host}: {other} and {system}"
                     fix = f"give {system} another port, or move role {role_of(system)} to another host"
-                    raise BadInput(said, file=self.file, key=f"systems.{system}.port", value=port, fix=fix)
-                taken[listener] = system
+                    raise BadInput(said, file=self.file, key=key, value=port, fix=fix)
+                if other == system and its != key:
+                    raise BadInput(f"the port of {its}, too", file=self.file, key=key, value=port, fix="name another")
 
     def check_sshd_apart(self, system: str) -> None:
         """Raise BadInput where a server of this name, which the file need not name, has the port of its host's sshd."""
         listens = {(h.ssh_address or h.address, h.ssh_port or self.ssh.port) for h in self.hosts.values()}
-        for host, port in self._listeners(system):
+        for host, key, port in self._listeners(system):
             if (self.hosts[host].address, port) in listens:
                 said = f"{system} and the sshd of host {host} on one port"
                 fix = f"give {system} another port, or ssh another one"
-                raise BadInput(said, file=self.file, key=f"systems.{system}.port", value=port, fix=fix)
+                raise BadInput(said, file=self.file, key=key, value=port, fix=fix)
 
-    def _listeners(self, system: str) -> list[tuple[str, int]]:
-        """Return names of the hosts that a server of this name may run on, each with every port of it."""
+    def _listeners(self, system: str) -> list[tuple[str, str, int]]:
+        """Return names of the hosts that a server of this name may run on, each with every port of it, and its key."""
         first, above = self.port(system) or 0, getattr(declared(system), "ports_above", 0)
-        ports = {*range(first, first + above + 1), self.status_port(system), self.peer_port(system)}
-        return [(host, port) for host in self.with_role(role_of(system)) for port in ports if port]
+        ports = [("port", port) for port in range(first, first + above + 1)]
+        ports += [("status_port", self.status_port(system) or 0), ("peer_port", self.peer_port(system) or 0)]
+        hosts = self.with_role(role_of(system))
+        return [(host, f"systems.{system}.{key}", port) for host in hosts for key, port in ports if port]
 
     def _lab_is_loopback(self) -> None:
         for name, host in self.hosts.items() if self.lab else []:
