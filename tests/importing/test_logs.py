@@ -182,7 +182,7 @@ def test_a_link_that_leads_to_itself_is_no_file(tmp_path: Path, said: Said) -> N
         said(link, name="")
 
 
-def test_of_rows_that_are_a_run_each_those_alone_are_left_out(tmp_path: Path, said: Said) -> None:
+def test_of_the_runs_of_a_file_those_that_do_not_count_are_left_out(tmp_path: Path, said: Said) -> None:
     """JMH prints orders of magnitude where a unit is too coarse (public tables of serialization are full of them)."""
     folder = tmp_path / "out"
     folder.mkdir()
@@ -191,7 +191,7 @@ def test_of_rows_that_are_a_run_each_those_alone_are_left_out(tmp_path: Path, sa
     (folder / "none.txt").write_text(row.format("sbe", "≈ 10⁻⁶         "))
     status, text = said(folder, levels="", system="")
     assert (status, text.count("left out: "), "1 record in 1 cell" in text) == (BadInput.exit_status, 2, True)
-    for name in ("some.txt: JMH prints the order of its figure, ", "none.txt: JMH prints the order of its figure, "):
+    for name in ("some.txt: run 1 of 2: JMH prints the order of its figure, ", "none.txt: JMH prints the order of "):
         assert name in text
     (kept,) = benchbook.open_campaign("mine").records
     assert kept.proof[IMPORTED]["run"] == 2, "the second of its file"

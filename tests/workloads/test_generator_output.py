@@ -42,7 +42,7 @@ FILES: dict[str, tuple[str, dict[str, Any], dict[str, float]]] = {
     "logs/hammerdb_3.txt": ("hammerdb", {"threads": 64, "workload": "tproc_c"}, {"nopm": 1465149, "tpm": 3370315}),
     "logs/hammerdb_4.txt": ("hammerdb", {"threads": 1}, {"nopm": 96747, "tpm": 224827}),
     "logs/fio_2.txt": ("fio", {"workload": "fio-rand-write", "threads": 1},
-              {"write_iops": 6008, "write_lat_mean_ms": 0.15774, "write_p99_ms": 0.003, "write_p999_ms": 0.125}),
+              {"write_iops": 6008, "write_lat_mean_ms": 0.15774, "write_p99_ms": 0.003, "total_time_s": 10.037}),
     "logs/pgbench_12.txt": ("pgbench", {"workload": "tpcb_like", "threads": 8, "scale": 10, "mode": "simple"},
                    {"tps": 1200.2, "tps_connecting": 1199.1, "latency_mean_ms": 6.667, "events": 36000}),
     "sysbench/read_write.txt": ("sysbench", {"threads": 50}, {"tps": 40.37, "p95_ms": 2449.36, "events": 156}),
@@ -56,10 +56,10 @@ FILES: dict[str, tuple[str, dict[str, Any], dict[str, float]]] = {
     "logs/redis_q.txt": ("redis_benchmark", {"workload": "SET"}, {"tps": 10000, "p50_ms": 0.135}),
     "logs/redis_csv.txt": ("redis_benchmark", {"workload": "SET"}, {"tps": 9615.38, "latency_max_ms": 14.215}),
     "logs/fio.txt": ("fio", {"workload": "randread", "threads": 2, "iodepth": 1},
-                        {"read_iops": 14700, "read_lat_mean_ms": 0.1215284, "read_p50_ms": 0.013504}),
+                   {"read_iops": 14700, "read_lat_mean_ms": 0.1215284, "read_p50_ms": 0.013504, "total_time_s": 0.135}),
     "logs/db_bench.txt": ("db_bench", {"workload": "fillrandom", "threads": 2, "value_bytes": 100, "records": 20_000},
                           {"tps": 25292, "events": 40_000, "p99_ms": 0.04974, "latency_mean_ms": 0.0779831}),
-    "logs/fio.json": ("fio", {"workload": "seqw"}, {"write_p99_ms": 0.066048}),
+    "logs/fio.json": ("fio", {"workload": "seqw"}, {"write_p99_ms": 0.066048, "total_time_s": 0.082}),
 }  # fmt: skip
 
 
@@ -404,6 +404,21 @@ def test_files_and_memory_have_their_rates() -> None:
         "read_iops": 1234.56, "write_iops": 823.04, "fsync_iops": 2633.7,
         "read_throughput": 19.29, "written_throughput": 12.86,
     }  # fmt: skip
+    # github.com/akopytov/sysbench, tests/t/test_fileio.t, and public runs of 1.1: neither events nor a time.
+    head = FILEIO.partition("File operations:")[0]
+    times = "Latency (ms):\n   min:  0.00\n   avg:  0.33\n   max:  920.89\n   95th percentile:  0.33\n   sum:  712.19\n"
+    rates = "IOPS=0.00 0.00 MiB/s (0.00 MB/s)\n         write: IOPS=31961.19 499.39 MiB/s (523.65 MB/s)\n"
+    new = f"Throughput:\n         read:  {rates}         fsync: IOPS=327500.24\n\n{times}"
+    for run in generator_output.runs(f"{head}{new}\n{new}"):
+        expected = {
+            "write_iops": 31961.19,
+            "fsync_iops": 327500.24,
+            "write_throughput": 499.39,
+            "latency_mean_ms": 0.33,
+        }
+        _check(run, "sysbench", {}, {**expected, "p95_ms": 0.33})
+    (cut,) = generator_output.runs(f"{head}{new[:-12]}")
+    assert cut.problem == "the output of sysbench is cut: it has no events"
     memory = FILEIO.replace(", MiB/s", "").replace("Throughput:", "51200.00 MiB transferred (5120.00 MiB/sec)")
     (run,) = generator_output.runs(memory)
     assert run.figures["transferred_throughput"].value == 5120

@@ -27,8 +27,8 @@ VERSION: Final = 1
 # How the name of a folder ends that is not whole yet.
 PARTIAL: Final = ".partial"
 # A record ends later than it begins. If the log of an imported run does not say how long the run took, its record
-# ends so much later, and `lasted_s` is NaN: no load generator runs for so short a time.
-NOT_TOLD_S: Final = 0.001
+# ends so much later, and `lasted_s` is NaN: the shortest time that a load generator prints is ten times as long.
+NOT_TOLD_S: Final = 1e-5
 # A measurement that counts, an attempt that left none, one that was interfered with and does not count.
 Status = Literal["done", "failed", "disturbed"]
 

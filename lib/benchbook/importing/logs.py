@@ -257,18 +257,15 @@ def _text(path: Path, seen: dict[str, Path]) -> str:
 
 
 def _logs_of(path: Path, text: str, names: Names, system: str, left: list[str]) -> list[Log]:
-    """Raise OutputNotParseable or BadInput for a file of which any run cannot be told.
-
-    Of rows that are a run each, those alone are left out, and `left` says so.
-    """
-    every = generator_output.runs(text)
-    problems = list(dict.fromkeys(run.problem for run in every if run.problem))
-    runs = {number: run for number, run in enumerate(every, start=1) if not run.problem}
-    if problems and not (every[0].alone and runs):
-        raise OutputNotParseable("; ".join(problems))
-    left += [f"left out: {path}: {problem}" for problem in problems]
-    if also := every[-1].beside:
-        left.append(f"left out: {path}: what it holds of {also} beside that of {every[0].title}: cut it into files")
+    """Raise OutputNotParseable or BadInput for a file of which no run can be told; of one left out `left` says why."""
+    every = dict(enumerate(generator_output.runs(text), start=1))
+    runs = {number: run for number, run in every.items() if not run.problem}
+    if not runs:
+        raise OutputNotParseable("; ".join(dict.fromkeys(run.problem for run in every.values())))
+    wrong = every.keys() - runs.keys()
+    left += [f"left out: {path}: run {n} of {len(every)}: {every[n].problem}" for n in sorted(wrong)]
+    if also := every[len(every)].beside:
+        left.append(f"left out: {path}: what it holds of {also} beside that of {every[1].title}: cut it into files")
     told = names.told(path)
     repetition, called = int(told.pop("repetition", 0)), told.pop("system", system)
     if repetition and len(runs) > 1:

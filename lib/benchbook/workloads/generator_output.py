@@ -62,6 +62,8 @@ _STRINGS = re.compile(r'^[ \t]*(?:- )?(?:\{"log":)?("(?:[^"\\\n]|\\.)*")(?:,"str
 _QUOTE = re.compile(r"^(?:[ \t]*>[ \t]?)+", re.MULTILINE)
 _FENCED = re.compile(r"^([ \t]*(```|~~~).*\n)((?s:.*?))(?=^[ \t]*\2)", re.MULTILINE)
 _INDENTED = re.compile(r"(?:\A|(?<=\n)[ \t]*\n)(?:[ \t]+\S.*(?:\n|\Z)|[ \t]*\n)+")
+# A command that goes on in the next line.
+_CONTINUED = re.compile(r"\\\n")
 # A number that somebody has set in bold type.
 _BOLD = re.compile(r"\*\*(\d[\d.,]*)\*\*")
 # Load generators without a file, by a line that each of them alone prints.
@@ -85,10 +87,9 @@ _EPOCH_S = 1e9
 class GeneratorRun:
     """One run of a load generator, as it is printed; `problem` says why it does not count, where it does not.
 
-    `cut`: because something is not there that a whole one prints. `alone`: it is a row that says all of a run.
-    `seconds` holds (second of the run, {figure: value}), with their units in `units`; `unread` counts the lines of
-    seconds that were wrapped or cut. `histogram` holds (upper bound in ms, count). `beside`, of the last run of a text:
-    whose reports stand there as well, and are not read.
+    `cut`: because something is not there that a whole one prints. `seconds` holds (second of the run, {figure: value}),
+    with their units in `units`; `unread` counts the lines of seconds that were wrapped or cut. `histogram` holds (upper
+    bound in ms, count). `beside`, of the last run of a text: whose reports stand there as well, and are not read.
     """
 
     program: str
@@ -102,7 +103,6 @@ class GeneratorRun:
     histogram: list[tuple[float, int]] = field(default_factory=list)
     problem: str = ""
     cut: bool = False
-    alone: bool = False
     unread: int = 0
     beside: str = ""
 
@@ -273,7 +273,8 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
     whole = f"{before}{report}"
     version = _first([form.version], report, before, head) if form.version else None
     report = re.sub(form.aside, "", report, flags=re.MULTILINE) if form.aside else report
-    figures, levels = _figures(form, report, before), _levels(form, report, before, head)
+    figures = _figures(form, report, before, head)
+    levels = _levels(form, *(_CONTINUED.sub(" ", each) for each in (report, before, head)))
     told = [(each, list(_seconds(each, whole))[bool(each.every_s) :]) for each in form.progress]
     begun_lines = [(re.findall(each.begins, whole, re.MULTILINE), lines) for each, lines in told if each.begins]
     seconds = _since_its_begin([line for _, lines in told for line in lines], figures)
@@ -318,7 +319,6 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
         histogram=_histogram(form.histogram, report) if form.histogram else [],
         problem=problem,
         cut=is_cut and not failed,
-        alone=form.itself,
         unread=sum(max(0, len(each) - len(lines)) for each, lines in begun_lines),
     )
 
@@ -368,10 +368,10 @@ def as_level(text: str) -> Level:
     return re.sub(r"[^\w.+-]+", "_", text).strip("_")[:80] or "_"
 
 
-def _figures(form: Form, report: str, before: str) -> dict[str, Quantity]:
+def _figures(form: Form, report: str, before: str, head: str) -> dict[str, Quantity]:
     found: dict[str, Quantity] = {}
     for name, figure in form.figures.items():
-        told = list(_matched(name, figure, report))
+        told = list(_matched(name, figure, f"{head}{before}" if figure.above else report))
         # What several lines tell under one name, as a statement that stands in two scripts, is the figure of none.
         found |= {each: q for each, q in told if "{" not in name or all(q == other for n, other in told if n == each)}
         if name not in found and figure.add:
@@ -386,7 +386,7 @@ def _figures(form: Form, report: str, before: str) -> dict[str, Quantity]:
         tells = _is_long(found, figure) if own else "total_time_s" in found
         if other and tells and _differ(figure, own, other, before):
             found[name] = other
-    return {**found, **(_of_columns(form.columns, report) if form.columns else {})}
+    return {**(_of_columns(form.columns, report) if form.columns else {}), **found}
 
 
 def _is_long(found: Mapping[str, Quantity], figure: FigurePattern) -> bool:
