@@ -80,11 +80,13 @@ def test_asyncssh_is_told_what_the_inventory_says_and_reads_no_file_of_the_user_
 
 
 @pytest.mark.parametrize("kind", [(), ("-t", "rsa", "-m", "PEM")])
+@pytest.mark.parametrize("named", ["client", "client.pub"])
 def test_a_key_with_a_passphrase_is_asked_of_the_agent_and_no_other(
-    home: Home, tmp_path: Path, kind: tuple[str, ...]
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: tuple[str, ...], named: str
 ) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
     key = new_key(tmp_path / "client", "open sesame", *kind)
-    described = {"ssh": {"key": str(key)}, "hosts": {"db1": {"address": "127.0.0.1", "roles": ["server"]}}}
+    described = {"ssh": {"key": str(tmp_path / named)}, "hosts": {"db1": {"address": "127.0.0.1", "roles": ["server"]}}}
     host = Host(load_inventory(str(home.write("env/hosts/locked.yaml", described))), "db1")
     asked = cluster._login(host) | {"known_hosts": None}
     options = asyncssh.SSHClientConnectionOptions(**asked)

@@ -504,7 +504,7 @@ def test_a_key_with_a_passphrase_that_no_agent_holds(locked: Server, no_agent: N
 
 @pytest.mark.parametrize(
     ("content", "problem"),
-    [(None, "this is no private key that the kit can read"),
+    [(None, "it cannot be read: No such file or directory"),
      ("no key\n", "this is no private key that the kit can read"),
      ("public", "this is a public key, and no agent holds its private half")],
 )  # fmt: skip
@@ -518,3 +518,4 @@ def test_a_key_file_that_is_none(
     said = refused(plain.inventory(key=str(key)))
     assert f"ssh.key: {problem}" in said
     assert f"(got '{key}')" in said
+    assert ("ssh-add" in said) == bool(content)

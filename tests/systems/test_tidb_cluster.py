@@ -146,6 +146,8 @@ def test_what_a_topology_says_and_is_not_taken_over_is_refused(home: Home, chang
      ({"global": {"deploydir": "/x"}}, "global: deploydir, did you mean deploy_dir"),
      ({"pd_servers": [{"host": "192.0.2.4", "clientport": 1}]}, "pd_servers.0: clientport, did you mean client_port"),
      ({"server_configs": {"tkv": {}}}, "server_configs: tkv, did you mean tikv"),
+     ({"tikv_servers": [{"host": "192.0.2.4", "logdir": "/x"}]}, "tikv_servers.0: logdir, did you mean log_dir"),
+     ({"grafana_server": []}, "the file: grafana_server, did you mean grafana_servers"),
      ({"server_config": {}}, "the file: server_config, did you mean server_configs")],
 )  # fmt: skip
 def test_a_slip_in_a_topology_is_refused_as_tiup_does(home: Home, changed: dict[str, Any], said: str) -> None:

@@ -32,7 +32,7 @@ from benchbook.hosts import lab
 from benchbook.hosts.connection import find_route
 from benchbook.hosts.fanout import on_each, try_on_each
 from benchbook.hosts.host import Host
-from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.hosts.inventory import Inventory, is_public_key, load_inventory
 from benchbook.hosts.openssh import ssh_settings
 from benchbook.paths import resolve
 
@@ -299,7 +299,8 @@ def _login(host: Host) -> dict[str, Any]:
         # One that has a passphrase is left to the agent, of which no other key is tried. A locked one in PEM does not
         # show its public half, which then lies beside it.
         held = public if Path(public).is_file() else key
-        options |= {"client_keys": [key], "agent_identities": [held], "ignore_encrypted": True}
+        private = [] if is_public_key(resolve(ssh.key)) else [key]
+        options |= {"client_keys": private, "agent_identities": [held], "ignore_encrypted": True}
     return options
 
 

@@ -443,6 +443,12 @@ def _keep_alive(connection: fabric.Connection, silent_s: float) -> None:
         connection.transport.sock.setsockopt(socket.IPPROTO_TCP, _TCP_USER_TIMEOUT, int(silent_s * 1000))
 
 
+_LOAD_IT = (
+    "load the key into an agent (ssh-add); or name the private key's file, in OpenSSH's own format "
+    "(`ssh-keygen -p -f FILE` converts it)"
+)
+
+
 def _held_key(inventory: Inventory, route: Route) -> dict[str, Any]:
     """Return the inventory's key where an agent holds it. Raise BadInput for a file that cannot be read without one."""
     ssh = inventory.ssh
@@ -460,21 +466,16 @@ def _held_key(inventory: Inventory, route: Route) -> dict[str, Any]:
     except (paramiko.PasswordRequiredException, TypeError) as problem:
         # TypeError is what `cryptography` says of a key that is locked.
         raise _no_key(inventory, path, "the key has a passphrase, and no agent holds it") from problem
-    except (OSError, ValueError, paramiko.SSHException, UnknownKeyType) as problem:
+    except OSError as problem:
+        raise _no_key(inventory, path, f"it cannot be read: {problem.strerror}", fix="correct its path") from problem
+    except (ValueError, paramiko.SSHException, UnknownKeyType) as problem:
         raise _no_key(inventory, path, f"this is no private key that the kit can read ({problem})") from problem
     return {}
 
 
-def _no_key(inventory: Inventory, path: Path, problem: str) -> BadInput:
-    return BadInput(
-        problem,
-        file=inventory.file,
-        key="ssh.key",
-        # A path is shown even where its key may hold a secret.
-        value=path,
-        fix="load the key into an agent (ssh-add); or name the private key's file, in OpenSSH's own format "
-        "(`ssh-keygen -p -f FILE` converts it)",
-    )
+def _no_key(inventory: Inventory, path: Path, problem: str, fix: str = _LOAD_IT) -> BadInput:
+    # A path is shown even where its key may hold a secret.
+    return BadInput(problem, file=inventory.file, key="ssh.key", value=path, fix=fix)
 
 
 class _Agent(AgentSSH):

@@ -72,7 +72,7 @@ FlatSettings = Annotated[Settings, BeforeValidator(_flattened)]
 
 
 class _Part(BaseModel):
-    """Of the many keys of a topology only these matter here."""
+    """Of the many keys of a topology only these matter here; TiUP (pkg/cluster/spec) has those `beside` them too."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True, coerce_numbers_to_str=True)
     beside: ClassVar[Sequence[str]] = ()
@@ -84,7 +84,7 @@ class _Part(BaseModel):
         if not isinstance(given, dict):
             return given
         known = {field.alias or name for name, field in cls.model_fields.items()}
-        _no_slips([key for key in given if key not in cls.beside], known)
+        _no_slips([key for key in given if key not in cls.beside], {*known, *cls.beside})
         stripped = {key: each.strip() if isinstance(each, str) else each for key, each in given.items()}
         return {key: each for key, each in stripped.items() if each is not None}
 
@@ -92,6 +92,7 @@ class _Part(BaseModel):
 class TiupGlobal(_Part):
     """What holds for all instances."""
 
+    beside = ("group", "ssh_type", "log_dir", "os", "arch", "custom", "systemd_mode")
     user: Account = USER
     ssh_port: Port | None = None
     deploy_dir: Location = DEPLOY_DIR
@@ -109,6 +110,7 @@ class TiupGlobal(_Part):
 class TiupInstance(_Part):
     """One server; `port` is `client_port` for PD."""
 
+    beside = ("name", "log_dir", "os", "arch", "source", "patched", "ignore_exporter", "imported", "attributes")
     host: Address
     ssh_port: Port | None = None
     port: Port | None = None
@@ -134,7 +136,10 @@ class TiupInstance(_Part):
 class TiupConfigs(_Part):
     """Settings of all servers of a kind; those of other kinds are not read."""
 
-    beside = ("tso",)
+    beside = (
+        *("tso", "scheduling", "resource_manager", "router", "tidb_dashboard", "tiflash", "tiflash-learner"),
+        *("tiproxy", "pump", "drainer", "cdc", "kvcdc", "grafana", "ng_monitoring"),
+    )
     pd: FlatSettings = {}
     tikv: FlatSettings = {}
     tidb: FlatSettings = {}
@@ -143,8 +148,12 @@ class TiupConfigs(_Part):
 class TiupTopology(_Part):
     """The sections that make a cluster."""
 
-    # Keys that are near those below, and are no slips of them.
-    beside = ("cdc_servers", "tso_servers", "kvcdc_servers", "router_servers", "tiproxy_servers", "component_versions")
+    beside = (
+        *("monitored", "component_versions", "component_sources", "tiflash_servers", "tiproxy_servers", "tso_servers"),
+        *("scheduling_servers", "resource_manager_servers", "router_servers", "tidb_dashboard_servers", "pump_servers"),
+        *("drainer_servers", "cdc_servers", "kvcdc_servers", "tispark_masters", "tispark_workers"),
+        *("monitoring_servers", "grafana_servers", "alertmanager_servers"),
+    )
     overall: TiupGlobal = Field(TiupGlobal(), alias="global")
     server_configs: TiupConfigs = TiupConfigs()
     pd_servers: list[TiupInstance] = Field(min_length=1)
