@@ -136,6 +136,23 @@ def test_queries_a_second_of_sysbench_0_5_are_its_read_and_write_requests(tmp_pa
     assert (status, one.wrong, len(one.logs)) == (0, False, 1)
 
 
+def test_a_section_names_a_level_and_a_count_is_of_all_requests_or_of_none_of_theirs(tmp_path: Path) -> None:
+    """github.com/dyu/vps-comparison: columns are machines, and runs of a test lie in a file of its name."""
+    logs = write(tmp_path / "logs" / "ovh", {4: (100,)}) / "insert"
+    (logs / "4-1.txt").rename(logs.parent / "web_ab_4.log")
+    write(tmp_path / "logs" / "ovh", {8: (200,)})
+    (logs / "8-1.txt").rename(logs.parent / "web_ab_8.log")
+    table = "|  | Timeouts (requests) | Total events | Time per request (mean, ms) |\n|---|---|---|---|\n"
+    table += "| ovh | 1 | {} | {} |\n"
+    report = f"# Web Ab 4\n\n{table.format(1000, 40)}\n# Web Ab 8\n\n{table.format(2000, 41)}"
+    status, figures = audited(tmp_path, report, "{system}/{test}.log")
+    assert [(one.metric, one.wrong) for one in figures] == [
+        ("", False), ("events", False), ("latency_mean_ms", False),
+        ("", False), ("events", False), ("latency_mean_ms", True),
+    ]  # fmt: skip
+    assert status == 1
+
+
 def test_for_people_a_line_for_each_that_is_not_given(tmp_path: Path) -> None:
     said = command(tmp_path, REPORT).stdout
     assert "3 of 4 figures are what the logs give (mean 2, median 1, best 1, last 1)" in said

@@ -39,6 +39,8 @@ _NAMES = {
 }
 # How a table calls a repetition: "Run 2", or the number below such a heading.
 _RUN = r"(?:run|trial|repetition|iteration|round|attempt|第)"
+# How a table calls all requests of a run; others count timeouts, retries, or what was slow.
+_ALL = re.compile(r"(?:requests?|events?|transactions?|queries|operations?|total|all|number|of|completed?|processed)*")
 _CLIENTS = re.compile(r"thread|client|concurren|connection|users?\b|线程|并发", re.IGNORECASE)
 
 
@@ -159,13 +161,13 @@ def _is_called(level: str, heading: str) -> bool:
 
 
 def _named(words: str, logs: Sequence[Log], *, is_heading: bool = False) -> list[Log]:
-    """Return the logs of the one workload, system, or number of threads that is named in words; else all of them.
+    """Return the logs of the one system, level, or number of threads that is named in words; else all of them.
 
     A system whose name is a number, such as a version, is named by a heading that has no other number. Other words may
     number tables or pages.
     """
     said, found = _plain(words), list(logs)
-    for level in ("workload", "system"):
+    for level in dict.fromkeys(["system", *(name for log in logs for name in log.levels if name != "file")]):
         values = {_value(log, level) for log in found}
         named = sorted((value for value in values if _is_in(_plain(value), said)), key=len)
         numbers = re.findall(r"\d+(?:\.\d+)*", words) if is_heading and not named else []
@@ -209,7 +211,9 @@ def _metric(column: Column, logs: Sequence[Log], words: str) -> str:
 
     Where columns are systems, the caption says what is printed below them.
     """
-    pattern = rf"p{column.percent:g}_ms".replace(".", "") if column.percent else _NAMES.get(column.quantity, "")
+    # A time per request is no time of all of them.
+    quantity = "mean" if column.quantity == "time" and re.search(r"\bper\b", column.heading) else column.quantity
+    pattern = rf"p{column.percent:g}_ms".replace(".", "") if column.percent else _NAMES.get(quantity, "")
     there = {name: quantity.unit for log in logs for name, quantity in log.run.figures.items()}
     names = [
         name
@@ -219,6 +223,8 @@ def _metric(column: Column, logs: Sequence[Log], words: str) -> str:
         and (not column.unit or factor(unit, column.unit) is not None)
     ]
     heading = _plain(column.heading)
+    if quantity == "count" and not _ALL.fullmatch(heading):
+        return ""
     by_name = [name for name in names if _plain(name) in heading] or [
         n for n in names if ("quer" in heading or "qps" in heading) and n in ("qps", "read_write_qps")
     ]
