@@ -108,6 +108,7 @@ def test_a_host_that_is_started_anew_under_a_run_ends_it_in_these_words(tmp_path
     with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, Variant(mounts=mounts)) as server:
         with Session(server.inventory(), ["db"]) as session:
             host = session.hosts["db"]
+            assert list(own.iterdir()), "its reservation is not among the machine's"
             host.hang_up()
             assert host.run(["echo", "a connection that broke"]).stdout == "a connection that broke\n"
             boot.write_text("second-boot\n")
@@ -116,7 +117,6 @@ def test_a_host_that_is_started_anew_under_a_run_ends_it_in_these_words(tmp_path
                 with pytest.raises(ReservationLost, match=r"^host db was started anew \(rebooted\) during the run: "):
                     host.run(["true"])
         assert small_job(server.inventory()) == "a small job\n", "the same again finds the host free"
-    assert list(own.iterdir()), "its reservations were not among the machine's"
 
 
 def test_a_folder_with_an_odd_name(plain: Server, tmp_path: Path) -> None:
