@@ -114,6 +114,8 @@ def test_a_record_of_a_log_answers_for_its_errors_and_for_percentiles_that_are_b
         ("$ redis-benchmark -h db -a s3cret -c 50", "$ redis-benchmark -h db -a <hidden> -c 50"),
         ("memtier_benchmark -p 6379 -a s3cret -P redis", "memtier_benchmark -p 6379 -a <hidden> -P redis"),
         ("go-tpc tpcc -P 4000 -p s3cret run", "go-tpc tpcc -P 4000 -p <hidden> run"),
+        ("mysqlslap -uroot -ps3cret -P 3306 -q 'select 1'", "mysqlslap -uroot -p<hidden> -P 3306 -q 'select 1'"),
+        ("mariadb-slap -uroot -p's 3cret' -P 3306", "mariadb-slap -uroot -p<hidden> -P 3306"),
         ("MYSQL_PWD=s3cret sysbench", "MYSQL_PWD=<hidden> sysbench"),
         # Several on one line: of the server, and of what else the line names.
         ("redis-benchmark --pass s3 -a s4cret -c 5", "redis-benchmark --pass <hidden> -a <hidden> -c 5"),

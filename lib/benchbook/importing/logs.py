@@ -53,6 +53,8 @@ _PASSWORD = re.compile(
 _BY_PROGRAM = (
     (re.compile(r"\b(?:redis-benchmark|memtier_benchmark)\b.*"), re.compile(rf"( -a +){_VALUE}")),
     (re.compile(r"\b(?:go-tpc|tiup bench)\b.*"), re.compile(rf"( -p +){_VALUE}")),
+    # MySQL's and MariaDB's own programs take it glued to its letter.
+    (re.compile(r"\b(?:mysql|mariadb)(?:slap|-slap|dump|-dump|admin|-admin)?\b.*"), re.compile(rf"( -p){_VALUE}")),
 )
 
 
