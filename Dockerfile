@@ -1,4 +1,5 @@
-# Meant to build Benchbook and to restage the first report, in a lab of its own inside the container. It has not been run yet.
+# Meant to build Benchbook and to restage the first report, in a lab of its own inside the container. Its steps were run one by one on a fresh
+# Debian 12; no image has been built yet.
 #
 #   docker build -t benchbook .
 #   docker run --rm -v "$PWD/results:/benchbook/site" benchbook                       # the page: results/index.html

@@ -33,12 +33,13 @@ VICTIMS = {
     "mariadb on db1": ("mariadbd", "--datadir", "/db1/"),
     "probe-host on db1": ("run_probe.py", "host_probe.py", "/db1/"),
 }
-STOPPED_S = 3.0
+# Two whole seconds and as much before and after: the load generator's reports are not to the millisecond.
+STOPPED_S = 3.5
 
 
 @dataclass
 class Stopper:
-    """Follows a campaign; a second into each trial, once, it stops the next victim and lets it go on after 3 s."""
+    """Follows a campaign; a second into each trial, once, it stops the next victim for STOPPED_S."""
 
     home: Home
     waiting: list[tuple[str, ...]] = field(default_factory=lambda: list(VICTIMS.values()))
@@ -118,6 +119,5 @@ def test_a_server_that_was_stopped_looks_like_a_stall_to_its_load(ran: Ran) -> N
     (kept,) = [r for r in ran.campaign.disturbed() if r.id == f"{ran.campaign.trials[1].id}.1"]
     series = record.load_series(ran.campaign.folder / "disturbed" / kept.id)
     tps = series[(series.source == "sysbench") & (series.metric == "tps")].value
-    # Not all of them: a report that a busy machine prints late holds some of the time before or after the stop.
-    assert (tps == 0).any()
+    assert (tps == 0).sum() >= 2
     assert not any("printed no rate" in why for why in kept.disturbed)

@@ -212,7 +212,7 @@ def test_a_port_that_nobody_names_is_not_that_of_sshd(home: Home, name: str, por
 def test_a_server_has_not_one_port_for_two(home: Home) -> None:
     hosts = {"db": {"address": f"{NET}.1", "roles": ["tidb"]}}
     said = {"lab": True, "description": "d", "hosts": hosts, "systems": {"tidb": {"port": 4000, "status_port": 4000}}}
-    with pytest.raises(BadInput, match=r"tidb.status_port: the port of systems\.tidb\.port, too .got 4000"):
+    with pytest.raises(BadInput, match=r"tidb.status_port: this is also systems\.tidb\.port .got 4000"):
         load_inventory(str(home.write("one.yaml", said)))
 
 

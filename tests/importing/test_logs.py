@@ -117,6 +117,16 @@ def test_a_record_of_a_log_answers_for_its_errors_and_for_percentiles_that_are_b
         ("mysqlslap -uroot -ps3cret -P 3306 -q 'select 1'", "mysqlslap -uroot -p<hidden> -P 3306 -q 'select 1'"),
         ("mariadb-slap -uroot -p's 3cret' -P 3306", "mariadb-slap -uroot -p<hidden> -P 3306"),
         ("MYSQL_PWD=s3cret sysbench", "MYSQL_PWD=<hidden> sysbench"),
+        # go-ycsb lists its properties, HammerDB its settings (`print dict`) and what it changes.
+        ('"mysql.password"="s3cret"', '"mysql.password"=<hidden>'),
+        ("Command line: -p db.passwd=s3cret -t", "Command line: -p db.passwd=<hidden> -t"),
+        (" pg_superuserpass = s3cret", " pg_superuserpass = <hidden>"),
+        ('{"password":"s3cret","x":1}', '{"password":<hidden>,"x":1}'),
+        ("diset tpcc mysql_pass s3cret", "diset tpcc mysql_pass <hidden>"),
+        (
+            "Changed tpcc:pg_superuserpass from postgres to s3cret for PostgreSQL",
+            "Changed tpcc:pg_superuserpass from <hidden> to <hidden> for PostgreSQL",
+        ),
         # Several on one line: of the server, and of what else the line names.
         ("redis-benchmark --pass s3 -a s4cret -c 5", "redis-benchmark --pass <hidden> -a <hidden> -c 5"),
         ("redis-benchmark -a s3 --user x --pass=s4", "redis-benchmark -a <hidden> --user x --pass=<hidden>"),

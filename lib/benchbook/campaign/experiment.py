@@ -54,7 +54,7 @@ class Experiment(Protocol):
         """Return seconds that the trial's load takes."""
 
     def rehearsed(self) -> Sequence[str]:
-        """Return the systems that are loaded for `rehearse_s` before their first trial, if hosts give memory away."""
+        """Return the systems that get loads of `rehearse_s` before their first trial, where hosts report free pages."""
 
     def rate_unit(self, trial: Trial) -> str:
         """Unit of the rate that `measure` reports, in a reader's words: "tps", "MiB/s"."""

@@ -13,7 +13,7 @@ from benchbook.drafting.guesses import Guesses
 from benchbook.drafting.tables import SERVER, LongTable
 
 
-def of_one_list(design: list[dict[str, Any]], tables: Sequence[LongTable], guesses: Guesses) -> int:
+def keep_same_versions(design: list[dict[str, Any]], tables: Sequence[LongTable], guesses: Guesses) -> int:
     """Keep the designs of the same versions as the first one, where it has any; return how many versions."""
     listed = {
         table.name: list(dict.fromkeys(row["version"] for row in table.rows)) if "version" in table.level_names else []

@@ -11,7 +11,7 @@ from benchbook.documents.setups import commands
 from benchbook.documents.tables import Reading, table_in_sentences
 from benchbook.drafting.claims import claims_of
 from benchbook.drafting.commands import run_in_text, run_of
-from benchbook.drafting.design import design_of, of_one_list
+from benchbook.drafting.design import design_of, keep_same_versions
 from benchbook.drafting.guesses import Guess, Guesses
 from benchbook.drafting.hosts import hosts_of
 from benchbook.drafting.systems import date_of, systems_of, title_of
@@ -50,7 +50,7 @@ def draft(read: Reading, name: str) -> Draft:
     design = [entry for table in tables if (entry := design_of(table, runs, guesses))]
     loads = {entry["load"] for entry in design}
     load = loads.pop() if len(loads) == 1 else ""
-    versions = of_one_list(design, tables, guesses)
+    versions = keep_same_versions(design, tables, guesses)
     for table in tables:
         guess_columns(table, guesses)
     systems = systems_of(read, guesses)

@@ -71,8 +71,8 @@ def of_servers(inventory: Inventory) -> Capacity:
     return Capacity(sum(cores), shared=shared)
 
 
-def give_memory_away(inventory: Inventory, names: Sequence[str]) -> bool:
-    """Return whether a host hands free memory to its hypervisor during a run. In a lab, only root keeps it from that.
+def reports_free_pages(inventory: Inventory, names: Sequence[str]) -> bool:
+    """Return whether a host reports free pages to its hypervisor during a run. In a lab, only root can switch that off.
 
     Raise HostUnusable where a host does not answer at once.
     """

@@ -467,7 +467,9 @@ def _held_key(inventory: Inventory, route: Route) -> dict[str, Any]:
         # TypeError is what `cryptography` says of a key that is locked.
         raise _no_key(inventory, path, "the key has a passphrase, and no agent holds it") from problem
     except OSError as problem:
-        raise _no_key(inventory, path, f"it cannot be read: {problem.strerror}", fix="correct its path") from problem
+        raise _no_key(
+            inventory, path, f"it cannot be read: {problem.strerror}", fix="name a file that you can read"
+        ) from problem
     except (ValueError, paramiko.SSHException, UnknownKeyType) as problem:
         raise _no_key(inventory, path, f"this is no private key that the kit can read ({problem})") from problem
     return {}

@@ -322,14 +322,15 @@ class Inventory(Strict):
         for system in self.systems:
             self.check_sshd_apart(system)
             for host, key, port in self._listeners(system):
-                other, its = taken.setdefault((self.hosts[host].address, port), (system, key))
+                other, other_key = taken.setdefault((self.hosts[host].address, port), (system, key))
                 # Servers of one role take turns: only one of them runs at a time.
                 if role_of(other) != role_of(system):
                     said = f"two systems on one port of host {host}: {other} and {system}"
                     fix = f"give {system} another port, or move role {role_of(system)} to another host"
                     raise BadInput(said, file=self.file, key=key, value=port, fix=fix)
-                if other == system and its != key:
-                    raise BadInput(f"the port of {its}, too", file=self.file, key=key, value=port, fix="name another")
+                if other == system and other_key != key:
+                    said, fix = f"this is also {other_key}", "give each a port of its own"
+                    raise BadInput(said, file=self.file, key=key, value=port, fix=fix)
 
     def check_sshd_apart(self, system: str) -> None:
         """Raise BadInput where a server of this name, which the file need not name, has the port of its host's sshd."""

@@ -137,9 +137,9 @@ class TiupConfigs(_Part):
     """Settings of all servers of a kind; those of other kinds are not read."""
 
     beside = (
-        *("tso", "scheduling", "resource_manager", "router", "tidb_dashboard", "tiflash", "tiflash-learner"),
-        *("tiproxy", "pump", "drainer", "cdc", "kvcdc", "grafana", "ng_monitoring"),
-    )
+        "tso scheduling resource_manager router tidb_dashboard tiflash tiflash-learner tiproxy pump drainer cdc kvcdc "
+        "grafana ng_monitoring"
+    ).split()
     pd: FlatSettings = {}
     tikv: FlatSettings = {}
     tidb: FlatSettings = {}
@@ -149,11 +149,10 @@ class TiupTopology(_Part):
     """The sections that make a cluster."""
 
     beside = (
-        *("monitored", "component_versions", "component_sources", "tiflash_servers", "tiproxy_servers", "tso_servers"),
-        *("scheduling_servers", "resource_manager_servers", "router_servers", "tidb_dashboard_servers", "pump_servers"),
-        *("drainer_servers", "cdc_servers", "kvcdc_servers", "tispark_masters", "tispark_workers"),
-        *("monitoring_servers", "grafana_servers", "alertmanager_servers"),
-    )
+        "monitored component_versions component_sources tiflash_servers tiproxy_servers tso_servers scheduling_servers "
+        "resource_manager_servers router_servers tidb_dashboard_servers pump_servers drainer_servers cdc_servers "
+        "kvcdc_servers tispark_masters tispark_workers monitoring_servers grafana_servers alertmanager_servers"
+    ).split()
     overall: TiupGlobal = Field(TiupGlobal(), alias="global")
     server_configs: TiupConfigs = TiupConfigs()
     pd_servers: list[TiupInstance] = Field(min_length=1)

@@ -49,12 +49,17 @@ _PASSWORD = re.compile(
     rf"|://[^:/\s]*:(?=\S+@))(?:(?<=authenticate = ).+|(?<=[= ]){_VALUE}|\S+(?=@))",
     re.IGNORECASE,
 )
-# Behind a letter that is another option elsewhere: the rest of a line from the program on, and its option.
+# A property or a setting, as go-ycsb and HammerDB list theirs, and as YCSB takes them.
+_SETTING = re.compile(rf"([\w.-]*pass(?:w(?:or)?d|phrase)?\"? *[=:] *){_VALUE}", re.IGNORECASE)
+# Behind what is something else elsewhere: the rest of a line from the program on, and its option.
 _BY_PROGRAM = (
     (re.compile(r"\b(?:redis-benchmark|memtier_benchmark)\b.*"), re.compile(rf"( -a +){_VALUE}")),
     (re.compile(r"\b(?:go-tpc|tiup bench)\b.*"), re.compile(rf"( -p +){_VALUE}")),
     # MySQL's and MariaDB's own programs take it glued to its letter.
     (re.compile(r"\b(?:mysql|mariadb)(?:slap|-slap|dump|-dump|admin|-admin)?\b.*"), re.compile(rf"( -p){_VALUE}")),
+    # HammerDB's command, and what it answers.
+    (re.compile(r"\bdiset\b.*"), re.compile(rf"(\w*pass\w* +){_VALUE}")),
+    (re.compile(r"\bChanged \S*pass\w* from .*"), re.compile(rf"( (?:from|to) ){_VALUE}")),
 )
 
 
@@ -390,7 +395,7 @@ def _keep(campaign: Campaign, trial: Trial, log: Log, beside: Sequence[HostMetri
 
 
 def _without_passwords(text: str) -> str:
-    text = _PASSWORD.sub(r"\1<hidden>", text)
+    text = _SETTING.sub(r"\1<hidden>", _PASSWORD.sub(r"\1<hidden>", text))
     for line, option in _BY_PROGRAM:
         text = line.sub(partial(_hidden, option), text)
     return text

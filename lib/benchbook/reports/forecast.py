@@ -65,9 +65,9 @@ def forecast(
     """
     last = _last(request, found)
     costs, prepare_s = _costs(trials, experiment, last)
-    # Of a recorded campaign, what came before its first trial holds the rehearsal of its first system.
+    # The last campaign's time before its first trial holds its first system's rehearsal.
     rehearsed = experiment.rehearsed()[1 if last else 0 :]
-    if rehearsed and capacity.give_memory_away(request.inventory, experiment.hosts()):
+    if rehearsed and capacity.reports_free_pages(request.inventory, experiment.hosts()):
         prepare_s += len(rehearsed) * (request.profile.rehearse_s + costs.block_s)
     # A trial of DM's also waits for the target, and takes longer than its load.
     load_s = found.asked.get("time_s") or max(map(experiment.expected_s, trials), default=0.0)

@@ -129,7 +129,8 @@ def _points(published: Published, design: TableDesign, names: frozenset[str], th
     else:
         design_values.numbers(published, table, THREADS)
     if WORKLOAD in table.levels:
-        one_of(design.workload, _workloads(published, design), f"design.{design.name}.workload")
+        file, key = paths.published_dir(published.report.name) / "report.yaml", f"design.{design.name}.workload"
+        one_of(design.workload, _workloads(published, design), "workload in its table's rows", file=file, key=key)
     varied = {name: design_values.column(published, table, name) for name in table.levels if name in {*names, THREADS}}
     rows = [
         {**design.fixed, **{name: cells[number] for name, cells in varied.items()}}

@@ -167,8 +167,9 @@ class LoadTrials:
         return float(self.time_s)
 
     def rehearsed(self) -> list[str]:
-        may = self.profile.rehearse_s and self.generator.timed and self.profile.reset == "restore"
-        return [name for name in self.names if may and systems.find(name, self.inventory).can_reset]
+        if not (self.profile.rehearse_s and self.generator.timed and self.profile.reset == "restore"):
+            return []
+        return [name for name in self.names if systems.find(name, self.inventory).can_reset]
 
     def rate_unit(self, trial: Trial) -> str:
         return self.generator.rate_unit
