@@ -402,7 +402,7 @@ def test_files_and_memory_have_their_rates() -> None:
     (run,) = generator_output.runs(FILEIO)
     assert {name: q.value for name, q in run.figures.items() if name.endswith(("_iops", "_throughput"))} == {
         "read_iops": 1234.56, "write_iops": 823.04, "fsync_iops": 2633.7,
-        "read_throughput": 19.29, "written_throughput": 12.86,
+        "read_throughput": 19.29, "write_throughput": 12.86,
     }  # fmt: skip
     # github.com/akopytov/sysbench, tests/t/test_fileio.t, and public runs of 1.1: neither events nor a time.
     head = FILEIO.partition("File operations:")[0]

@@ -57,9 +57,14 @@ _BY_PROGRAM = (
     (re.compile(r"\b(?:go-tpc|tiup bench)\b.*"), re.compile(rf"( -p +){_VALUE}")),
     # MySQL's and MariaDB's own programs take it glued to its letter.
     (re.compile(r"\b(?:mysql|mariadb)(?:slap|-slap|dump|-dump|admin|-admin)?\b.*"), re.compile(rf"( -p){_VALUE}")),
-    # HammerDB's command, and what it answers.
-    (re.compile(r"\bdiset\b.*"), re.compile(rf"(\w*pass\w* +){_VALUE}")),
-    (re.compile(r"\bChanged \S*pass\w* from .*"), re.compile(rf"( (?:from|to) ){_VALUE}")),
+    # HammerDB's command, what it answers, and what `print dict` lists (src/generic/gencli.tcl: diset, pdict).
+    (re.compile(r"\bdiset\b.*"), re.compile(rf"(\w*pass\w* +)(?:\{{.*?\}}|{_VALUE})")),
+    (re.compile(r"\bChanged \S*pass\w* from .*"), re.compile(r"( (?:from|to) ).*?(?= to | for \w+$)")),
+    (
+        re.compile(r"\bValue .* for \S*pass\w* is the same .*"),
+        re.compile(r"([Vv]alue ).*?(?= for \S+ is |, no change)"),
+    ),
+    (re.compile(r"^ *\w*pass(?:word)? *= .*", re.MULTILINE), re.compile(r"( = ).+")),
 )
 
 
