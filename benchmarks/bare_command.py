@@ -9,12 +9,12 @@ from typing import Any
 
 from rich.console import Console
 
-from benchbook.analysis.trials import paired_ratio
 from benchbook.campaign.design import Trial
 from benchbook.errors import BenchbookError
 from benchbook.paths import resolve
 from benchbook.reports.load.load_kind import LoadParameters
 from benchbook.reports.load.load_trials import LoadTrials
+from benchbook.stats.estimates import ratio_interval
 from benchbook.workloads import sysbench_output
 from benchmarks import lab
 
@@ -49,7 +49,7 @@ def measure(console: Console) -> dict[str, Any]:
 
 def ratios(pairs: list[dict[str, dict[str, float]]]) -> dict[str, dict[str, Any]]:
     """Return kit / ssh per metric: the geometric mean with its 95% interval (Student's, of the logarithms)."""
-    found = {name: paired_ratio([(pair["kit"][name], pair["ssh"][name]) for pair in pairs]) for name in METRICS}
+    found = {name: ratio_interval(*([pair[way][name] for pair in pairs] for way in ("kit", "ssh"))) for name in METRICS}
     return {name: {"ratio": one.value, "low": one.low, "high": one.high, "pairs": one.n} for name, one in found.items()}
 
 

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from rich.console import Console
 
 from benchbook import published
-from benchbook.analysis.trials import Measured, interval, paired_ratio
 from benchbook.build import programs
 from benchbook.campaign import design
 from benchbook.campaign.design import Cell, Levels, Trial
@@ -20,6 +19,7 @@ from benchbook.profiles import load_profile
 from benchbook.reports.transfer import transfer_kind
 from benchbook.reports.transfer.copying import Transfer
 from benchbook.reports.transfer.transfer_kind import PEER_LEVELS, PEER_TABLE, TransferParameters
+from benchbook.stats.estimates import mean_interval, ratio_interval
 from mongo_transfer.settings import cores
 
 REPORT = "ddt_full_scale"
@@ -60,14 +60,14 @@ def compared(pairs: list[tuple[Summary, Summary]], machine: int) -> dict[str, ob
         "cpu_ratio": _ratio(pairs, "cpu_s_per_million"),
         "cpu_s_per_million": _of_both(pairs, lambda summary: summary["cpu_s_per_million"].value),
         "servers_cpu_s_per_million": _of_both(pairs, _servers_cpu),
-        "rate_ratio_bound": _told(paired_ratio([_bound(*pair, machine) for pair in pairs])),
+        "rate_ratio_bound": _told([_bound(*pair, machine) for pair in pairs]),
         "pairs": len(pairs),
     }
 
 
 def _of_both(pairs: list[tuple[Summary, Summary]], figure: Callable[[Summary], float]) -> dict[str, object]:
     return {
-        name: interval([figure(pair[side]) for pair in pairs])._asdict()
+        name: mean_interval([figure(pair[side]) for pair in pairs])._asdict()
         for side, name in enumerate(("pymongo", "mongodump"))
     }
 
@@ -83,11 +83,12 @@ def _bound(ours: Summary, theirs: Summary, machine: int) -> tuple[float, float]:
     return 1e6 * machine / _servers_cpu(ours), theirs["wall_qps"].value
 
 
-def _ratio(pairs: list[tuple[Summary, Summary]], metric: str) -> dict[str, float | None]:
-    return _told(paired_ratio([(ours[metric].value, theirs[metric].value) for ours, theirs in pairs]))
+def _ratio(pairs: list[tuple[Summary, Summary]], metric: str) -> dict[str, float]:
+    return _told([(ours[metric].value, theirs[metric].value) for ours, theirs in pairs])
 
 
-def _told(found: Measured) -> dict[str, float | None]:
+def _told(pairs: list[tuple[float, float]]) -> dict[str, float]:
+    found = ratio_interval(*zip(*pairs, strict=True))
     return {"ratio": found.value, "low": found.low, "high": found.high}
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +26,6 @@ from rich.console import Console
 
 from benchbook import paths
 from benchbook.analysis import formatting, trials
-from benchbook.analysis.trials import Measured
 from benchbook.campaign import origin
 from benchbook.campaign.design import Cell
 from benchbook.campaign.environment import IMPORTED
@@ -36,6 +36,7 @@ from benchbook.documents.numerals import figures
 from benchbook.errors import BadInput, counted
 from benchbook.grouping import grouped
 from benchbook.site.publish import rendered
+from benchbook.stats.estimates import Interval
 from benchbook.user_input import notebook_file, user_file
 from benchbook.user_input.atomic_file import replace_text
 
@@ -83,7 +84,7 @@ class Cited:
     bound: Bound
     text: str
     problem: str
-    figure: Measured | None = None
+    figure: Interval | None = None
 
 
 def bound_in(file: Path) -> Iterator[Bound]:
@@ -173,7 +174,7 @@ def _written(value: float, options: dict[str, str]) -> str:
     return f"{round(value / to) * to:,.10g}" if to else formatting.number(value)
 
 
-def _problem(bound: Bound, found: Measured, text: str) -> str:
+def _problem(bound: Bound, found: Interval, text: str) -> str:
     if "interval" in bound.options:
         same = bound.printed.replace("\N{NO-BREAK SPACE}", " ").strip() == text.replace("\N{NO-BREAK SPACE}", " ")
         return "" if same else f"{bound.printed or 'nothing'} is printed, {text} was measured"
@@ -186,7 +187,7 @@ def _problem(bound: Bound, found: Measured, text: str) -> str:
     if abs(number - found.value) <= half:
         return ""
     said = f"{printed[0].printed} is printed, {text} was measured"
-    if found.low is None or found.high is None:
+    if math.isnan(found.low):
         return f"{said}, once"
     interval = f"95% interval {formatting.number(found.low)} to {formatting.number(found.high)}, n = {found.n}"
     return f"{said} ({interval}): {'inside' if found.low <= number <= found.high else 'outside'} its interval"
@@ -297,7 +298,7 @@ def _receipt(found: Sequence[Cited]) -> dict[str, object]:
             "metric": one.bound.metric,
             "cell": one.bound.cell,
             "printed": one.bound.printed.strip(),
-            "measured": one.figure._asdict() if one.figure else None,
+            "measured": one.figure and {k: None if math.isnan(v) else v for k, v in one.figure._asdict().items()},
             "problem": one.problem,
         }
         for one in found

@@ -13,7 +13,7 @@ from records import record, with_values
 
 from benchbook import published
 from benchbook.analysis import checks, cpu_use
-from benchbook.analysis.trials import cells, figures_of, interval, of_records
+from benchbook.analysis.trials import cells, figures_of, of_records
 from benchbook.campaign.design import Cell, Trial, plan
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.record import Record
@@ -161,11 +161,6 @@ def test_every_record_gets_every_check() -> None:
 
 
 # -- tables -------------------------------------------------------------------------------------------------------
-
-
-def test_one_repetition_has_no_interval() -> None:
-    found = interval([10])
-    assert (found.value, found.low, found.high, found.n) == (10, None, None, 1)
 
 
 def three(threads: int, *tps: float, system: str = "tidb") -> list[Any]:

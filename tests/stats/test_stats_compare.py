@@ -25,7 +25,7 @@ A, B = [90.0, 100.0, 110.0], [198.0, 200.0, 202.0]
 def test_the_ratio_of_pairs_by_hand():
     # Logs of the ratios ln 2 - 0.1, ln 2, ln 2 + 0.1: s = 0.1, t(0.975, 2) = 4.3027, half width 4.3027 * 0.1 / sqrt(3).
     found = ratio_interval([2 * math.exp(-0.1), 4.0, 6 * math.exp(0.1)], [1, 2, 3])
-    assert found.estimate == pytest.approx(2)
+    assert found.value == pytest.approx(2)
     assert math.log(found.high / 2) == pytest.approx(0.24842, rel=1e-4)
     assert math.log(2 / found.low) == pytest.approx(0.24842, rel=1e-4)
 

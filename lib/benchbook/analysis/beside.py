@@ -15,12 +15,13 @@ import pandas as pd
 from benchbook import paths
 from benchbook.analysis.samples import evenly
 from benchbook.analysis.schema import BESIDE, FIGURES, as_level, typed
-from benchbook.analysis.trials import Measured, cells, paired_ratio
+from benchbook.analysis.trials import cells
 from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import LevelScaling, as_published
 from benchbook.errors import BadInput
 from benchbook.grouping import grouped
 from benchbook.published.tables import Published, PublishedTable
+from benchbook.stats.estimates import Interval, ratio_interval
 from benchbook.user_input.choices import one_of
 
 # Points along a curve: as many as can be read.
@@ -149,9 +150,11 @@ def of_rows(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     return typed(pd.DataFrame(list(rows)), BESIDE, levels=list(names))
 
 
-def measured_in(row: Mapping[str, Any]) -> Measured | None:
+def measured_in(row: Mapping[str, Any]) -> Interval | None:
     """Return what was measured of such a row, with its interval; None where nothing was."""
-    return Measured(row["measured"], row.get("low"), row.get("high"), row["n"]) if "measured" in row else None
+    if "measured" not in row:
+        return None
+    return Interval(row["measured"], row.get("low", np.nan), row.get("high", np.nan), row["n"])
 
 
 def _whole(level: Any) -> Any:
@@ -211,8 +214,8 @@ def _rows(table: PublishedTable, records: Sequence[Record], metric: str, level: 
         levels = {str(name): value for name, value in at.items()}
         printed = [table.value(metric, **levels, **{level: value}) for value in (new, old)]
         over, under = (_by_repetition(records, metric, {**levels, level: value}) for value in (new, old))
-        pairs = [(over[r], under[r]) for r in sorted(over.keys() & under.keys())]
-        found = paired_ratio(pairs) if pairs else None
+        both = sorted(over.keys() & under.keys())
+        found = ratio_interval([over[r] for r in both], [under[r] for r in both]) if both else None
         yield {
             "table": table.id,
             **levels,
@@ -220,7 +223,7 @@ def _rows(table: PublishedTable, records: Sequence[Record], metric: str, level: 
             "measured": found.value if found else None,
             "low": found.low if found else None,
             "high": found.high if found else None,
-            "n": len(pairs),
+            "n": len(both),
         }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from benchbook.analysis.trials import Measured
+from benchbook.stats.estimates import Interval
 
 
 def number(value: float | None) -> str:
@@ -33,16 +33,16 @@ def ratio(value: float) -> str:
     return f"{value:.3f}" if value < 1000 else f"{value:.1e}"
 
 
-def with_interval(measured: Measured | None) -> str:
+def with_interval(measured: Interval | None) -> str:
     """Return `mean [low, high]`, to two digits of half the interval; with one repetition the mean alone."""
     if measured is None:
         return "–"
-    low, high = measured.low, measured.high
-    if low is None or high is None or math.isnan(low) or math.isnan(high):
-        return number(measured.value)
+    value, low, high, _ = measured
+    if math.isnan(low):
+        return number(value)
     half = (high - low) / 2
     # Digits beyond these say nothing: the mean is not known to them.
     decimals = 1 - math.floor(math.log10(half)) if 0 < half < math.inf else 9
-    value, low, high = (round(each, decimals) for each in (measured.value, max(0.0, low), high))
+    value, low, high = (round(each, decimals) for each in (value, max(0.0, low), high))
     # Non-breaking: an interval that is cut in two lines is not read as one.
     return f"{number(value)}\u00a0[{number(low)},\u00a0{number(high)}]"

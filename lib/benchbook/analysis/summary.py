@@ -255,7 +255,7 @@ def first_tries_in_words(records: Sequence[Record], disturbed: Sequence[Record])
         return f"{said}is {math.exp(ratios[0]):.2f}x the first try."
     found = mean_interval(ratios)
     span = f"95% interval {math.exp(found.low):.2f} to {math.exp(found.high):.2f}"
-    return f"{said}is {math.exp(found.estimate):.2f}x the first try in the mean ({span})."
+    return f"{said}is {math.exp(found.value):.2f}x the first try in the mean ({span})."
 
 
 def _others_took(one: Record) -> bool:

@@ -9,12 +9,10 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,7 +23,7 @@ from benchbook.analysis.schema import CELLS, FIGURES, TRIALS, as_level, typed
 from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import LevelScaling, published_levels
 from benchbook.campaign.store import Campaign
-from benchbook.stats.estimates import Interval, mean_interval, ratio_interval
+from benchbook.stats.estimates import Interval, mean_interval
 
 FILE = "trials.parquet"
 # Suffixes: of a level, for the published one that it stands for; of a metric, where another column has its name.
@@ -208,32 +206,7 @@ def cells(figures: pd.DataFrame, *, confidence: float = 0.95) -> pd.DataFrame:
     return found
 
 
-class Measured(NamedTuple):
-    """A value over `n` repetitions and its 95% interval; low and high are None below 2 repetitions."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-    n: int = 1
-
-
-def interval(values: Sequence[float]) -> Measured:
-    """Return the mean over repetitions with its 95% Student interval; below two repetitions there is no interval."""
-    return _measured(mean_interval(list(values)))
-
-
-def over_repetitions(records: Sequence[Record], metric: str) -> Measured | None:
+def over_repetitions(records: Sequence[Record], metric: str) -> Interval | None:
     """Return the mean of a metric over these records with its interval; None where no record has it."""
     values = [record.summary[metric].value for record in records if metric in record.summary]
-    return interval(values) if values else None
-
-
-def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Measured:
-    """Return the geometric mean of first over second, with its 95% interval; a single pair gives no interval."""
-    over, under = zip(*pairs, strict=True)
-    return _measured(ratio_interval(over, under))
-
-
-def _measured(found: Interval) -> Measured:
-    low, high = (None if math.isnan(bound) else bound for bound in (found.low, found.high))
-    return Measured(found.estimate, low, high, found.n)
+    return mean_interval(values) if values else None

@@ -22,7 +22,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 
 import numpy as np
 from scipy import optimize
@@ -75,10 +75,6 @@ class Capacity:
     scaling: LevelScaling | None = None
     planned: bool = False
     published_cores: int | None = None
-
-    @property
-    def _were(self) -> str:
-        return "may be" if self.planned else "were"
 
     def scope(self, claim: Hypothesis, contrasts: Sequence[Contrast]) -> Scope:
         """Return what these hosts can say of a claim, from their cores and the published figures alone."""
@@ -235,20 +231,12 @@ class Capacity:
 
         A term may speak of several cells, each of which ran on all of the servers: the fullest counts.
         """
-        return max(
-            (self._as_published(cell) for cell in self._cells(term)),
-            default=self._published(0.0),
-            key=attrgetter("share"),
-        )
-
-    def _as_published(self, cell: BusyCell) -> Machine:
-        servers = [machine for machine in cell.machines if machine.server]
-        cores, published = sum(machine.cores for machine in servers), self.published_cores or 0
-        used = sum(machine.share * machine.cores for machine in servers)
-        return self._published(min(1.0, used / published) if cores > published > 0 else 0.0)
-
-    def _published(self, share: float) -> Machine:
-        return Machine(share, self.published_cores or 0, client=False, server=True)
+        share, published = 0.0, self.published_cores or 0
+        for cell in self._cells(term):
+            servers = [machine for machine in cell.machines if machine.server]
+            if sum(machine.cores for machine in servers) > published > 0:
+                share = max(share, sum(machine.share * machine.cores for machine in servers) / published)
+        return Machine(min(1.0, share), published, client=False, server=True)
 
     def full(self, speaks: Speaks, contrasts: Sequence[Contrast]) -> Scope:
         """Return the scope, by the cell that filled its cores most, or would have filled the published ones most."""
@@ -256,16 +244,15 @@ class Capacity:
         found = [(machine, term) for term in terms for machine in self._machines(term) if machine.share >= FULL]
         theirs = ((self._of_published(term), term) for term in terms)
         machine, term = max(found or theirs, key=lambda each: _log_waiting(each[0]))
-        at = f" at {said}" if (said := counted(self._ran(term))) else ""
+        cell = self._cells(term)[0]
+        ran = {n: cell.ran.get(n, value) for n, value in term.rows.items() if not isinstance(value, str)}
+        were, at = "may be" if self.planned else "were", f" at {counted(ran)}" if ran else ""
         if not found:
             used = f"{machine.share:.0%} of the {machine.cores} cores that the report's servers had"
-            return Scope(speaks, f"{used} {self._were} in use{at}", f"servers with {machine.cores} cores", "open")
-        return Scope(speaks, f"{self._in_use(machine)}{at}", self._more_cores(machine, terms))
-
-    def _in_use(self, machine: Machine) -> str:
+            return Scope(speaks, f"{used} {were} in use{at}", f"servers with {machine.cores} cores", "open")
         whose = {(True, False): "the load generator's ", (False, True): "a server's "}
         cores = f"{whose.get((machine.client, machine.server), '')}{machine.cores} cores"
-        return f"{machine.share:.0%} of {cores} {self._were} busy"
+        return Scope(speaks, f"{machine.share:.0%} of {cores} {were} busy{at}", self._more_cores(machine, terms))
 
     def _more_cores(self, machine: Machine, terms: Sequence[Term]) -> str:
         """Return what would leave cores free at all of these figures; a request may keep several of them busy."""
@@ -281,10 +268,6 @@ class Capacity:
         beside = f" ({'; '.join(known)})" if known else ""
         own = ", or a host of its own for the load generator" if machine.client and machine.server else ""
         return f"more cores, so that less than {FULL:.0%} are busy{beside}{own}"
-
-    def _ran(self, term: Term) -> dict[str, object]:
-        cell = self._cells(term)[0]
-        return {name: cell.ran.get(name, value) for name, value in term.rows.items() if not isinstance(value, str)}
 
     def _scaled(self, tables: Iterable[tuple[str, Mapping[str, object]]]) -> Iterator[Scope]:
         """A level that ran as another says nothing: locks, queues and caches depend on how many clients there are.

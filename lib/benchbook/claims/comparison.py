@@ -4,28 +4,14 @@ import math
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
 from pydantic import Field, StrictBool
 
 from benchbook.claims.contrasts import Contrast, at_least, within
-from benchbook.claims.figures import (
-    Figure,
-    Over,
-    Rows,
-    Term,
-    check_factors,
-    difference,
-    levels_along,
-    logs,
-    name,
-    words,
-)
+from benchbook.claims.figures import Figure, Over, Rows, Term, check_factors, levels_along, name, words
 from benchbook.claims.hypothesis import AtLeast, Hypothesis, Share, SystemFigures
 from benchbook.claims.verdict_text import bound
 from benchbook.published.declarations import Scalar
 from benchbook.published.tables import Published
-from benchbook.stats.estimates import Array
 
 
 class Ratio(Hypothesis, Figure):
@@ -35,9 +21,15 @@ class Ratio(Hypothesis, Figure):
     tolerance: Share
 
     def contrasts(self, figures: SystemFigures) -> list[Contrast]:
-        region = within(self.tolerance, of=math.exp(float(logs(self, figures.printed().values).iloc[0])))
-        effects = np.asarray(logs(self, figures.values), dtype=np.float64)
-        return [figures.contrast(name(self, figures.published), effects, region, self.terms())]
+        return [self._mean(figures, within(self.tolerance, of=self._mean(figures.printed()).mean))]
+
+    def _mean(self, figures: SystemFigures, region: tuple[float, float] = (-math.inf, math.inf)) -> Contrast:
+        terms = [term for _, term in self.speaks_of(figures.published)]
+        share = 2 / len(terms)
+        return figures.weighted(self._called(figures.published), region, terms, (share, -share) * (len(terms) // 2))
+
+    def _called(self, published: Published) -> str:
+        return name(self, published)
 
     def speaks_of(self, published: Published) -> list[tuple[str, Term]]:
         return [("rows", term) for term in self.terms()]
@@ -46,38 +38,25 @@ class Ratio(Hypothesis, Figure):
         return f"the published ratio, within {self.tolerance:.0%}"
 
 
-class MeanRatio(Hypothesis, Figure):
+class MeanRatio(Ratio):
     """Over the levels of `factor`, the figure over its `over` is what the report's table gives, within `tolerance`.
 
     Its geometric mean, for a ratio of 2 and one of 1/2 come to no change. `same`: the claim is that nothing changes.
     """
 
-    over: Over
     factor: str
     levels: list[Scalar] = Field(default_factory=list)
-    tolerance: Share
     same: StrictBool = False
 
     def contrasts(self, figures: SystemFigures) -> list[Contrast]:
-        of = 1.0 if self.same else math.exp(float(self._means(figures.printed()).mean()))
-        low, high = within(self.tolerance, of=of)
-        means = self._means(figures)
-        terms = tuple(term for _, term in self.speaks_of(figures.published))
-        weights = (2 / len(terms), -2 / len(terms)) * (len(terms) // 2)
-        what = f"{name(self, figures.published)}, mean over {self.factor.replace('_', ' ')}"
-        rounding = figures.rounding(terms, weights)
-        return [Contrast(what, means, low, high, terms=terms, weights=weights, rounding=rounding)]
+        return [self._mean(figures, within(self.tolerance))] if self.same else super().contrasts(figures)
 
-    def _means(self, figures: SystemFigures) -> Array:
-        """Of the log ratios at all levels, per repetition that has them all."""
-        each = [logs(self, figures.values, level) for level in self._levels(figures.published)]
-        return np.asarray(pd.concat(each, axis=1).dropna().mean(axis=1), dtype=np.float64)
-
-    def _levels(self, published: Published) -> list[Rows]:
-        return levels_along(self, [self.factor], self.levels, published)
+    def _called(self, published: Published) -> str:
+        return f"{name(self, published)}, mean over {self.factor.replace('_', ' ')}"
 
     def speaks_of(self, published: Published) -> list[tuple[str, Term]]:
-        return [("rows", term) for level in self._levels(published) for term in self.terms(level)]
+        levels = levels_along(self, [self.factor], self.levels, published)
+        return [("rows", term) for level in levels for term in self.terms(level)]
 
     def check(self, published: Published, file: Path) -> None:
         check_factors(self, [self.factor], self.levels, published, self.id, file)
@@ -137,5 +116,4 @@ class Dominates(Hypothesis):
 def _above(a: Figure, b: Figure, level: Rows, ratio: float, figures: SystemFigures) -> Contrast:
     where = f", {words(level)}" if level else ""
     what = f"{name(a, figures.published)} against {name(b, figures.published)}{where}"
-    effects = difference(logs(a, figures.values, level), logs(b, figures.values, level))
-    return figures.contrast(what, effects, at_least(ratio), a.terms(level), b.terms(level))
+    return figures.contrast(what, at_least(ratio), a.terms(level), b.terms(level))

@@ -9,7 +9,8 @@ repetitions did not show, so that errors have the long tails of Student's t with
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -18,7 +19,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from benchbook.claims.figures import Term, TermKey
+from benchbook.claims.figures import Term
 from benchbook.grouping import grouped
 from benchbook.stats.estimates import Array
 
@@ -156,10 +157,10 @@ def at_most(ratio: float) -> tuple[float, float]:
     return -math.inf, -math.log(ratio)
 
 
-def within(tolerance: float, *, of: float = 1.0) -> tuple[float, float]:
-    """Return the region from (1 - tolerance) x `of` to `of` / (1 - tolerance), as logs: as far down as up."""
-    edge, centre = -math.log(1 - tolerance), math.log(of)
-    return centre - edge, centre + edge
+def within(tolerance: float, *, of: float = 0.0) -> tuple[float, float]:
+    """Return the region from (1 - tolerance) x a ratio to 1 / (1 - tolerance) x it, whose log is `of`, as logs."""
+    edge = -math.log(1 - tolerance)
+    return of - edge, of + edge
 
 
 @dataclass(frozen=True)
@@ -241,9 +242,14 @@ def figures_in(contrast: Contrast, trial: Callable[[Term], tuple[object, ...]]) 
 
     Figures of a table share what a start of its server does: of those that do not cancel, all of it counts.
     """
-    of_figure: dict[TermKey, float] = {}
-    of_start: dict[object, float] = {}
-    for term, weight in zip(contrast.terms, contrast.weights, strict=True):
-        of_figure[term.key] = of_figure.get(term.key, 0.0) + weight
-        of_start[trial(term)[:2]] = of_start.get(trial(term)[:2], 0.0) + weight
+    of_figure = summed((term.key for term in contrast.terms), contrast.weights)
+    of_start = summed((trial(term)[:2] for term in contrast.terms), contrast.weights)
     return max(sum(weight**2 for weight in each.values()) for each in (of_figure, of_start))
+
+
+def summed(keys: Iterable[Hashable], weights: Iterable[float]) -> dict[Hashable, float]:
+    """Return the sum of the weights of each key: what stands twice in an effect counts twice, and its variance four."""
+    found: dict[Hashable, float] = defaultdict(float)
+    for key, weight in zip(keys, weights, strict=True):
+        found[key] += weight
+    return found

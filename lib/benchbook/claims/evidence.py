@@ -15,7 +15,6 @@ from benchbook.campaign.design import Cell, Trial
 from benchbook.claims.figures import Term
 from benchbook.errors import BenchbookError
 from benchbook.published.tables import Published
-from benchbook.stats.rounding import Width
 
 PUBLISHED = "published"
 
@@ -67,20 +66,6 @@ class Evidence:
             why = f"{term} was measured as {wrong:g}, so that no ratio can be formed"
             raise NotMeasured(why, "repetitions in which it is above 0, as longer loads may bring")
         return values
-
-    def rounding(self, term: Term, system: str, unit: str) -> float:
-        """Return the variance that rounding gives the log of the metric of `term`, a column in `unit`."""
-        recorded = self.frames[term.table][term.metric].dropna().to_numpy(dtype=np.float64)
-        return Width.of(recorded[recorded > 0], unit).log_variance(float(self.values(term, system).mean()))
-
-    def ran_by(self, term: Term) -> str:
-        """Return the system that alone was to run these rows; "" where several were, or none."""
-        return ran_by(term, self.cells)
-
-    def trial_of(self, term: Term, system: str) -> tuple[object, ...]:
-        """Return what is the same for all terms that one trial measured, and for no others."""
-        names = (self.set_apart or {}).get(term.table, frozenset(term.rows))
-        return term.table, system, *sorted((name, str(term.rows[name])) for name in names & set(term.rows))
 
     def points(self, table: str, system: str, metrics: Sequence[str]) -> pd.DataFrame:
         """Return [repetition, *metrics] of every row of a table that has all of them."""

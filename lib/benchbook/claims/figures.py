@@ -1,12 +1,11 @@
-"""The figures that a claim names: their place in the published tables, their logs by repetition, their names."""
+"""The figures that a claim names: their place in the published tables, their names, and what they measure."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-import numpy as np
 import pandas as pd
 
 from benchbook.documents import units as time_units
@@ -15,11 +14,9 @@ from benchbook.published import arithmetic
 from benchbook.published.declarations import Scalar
 from benchbook.published.reading import known, names_in
 from benchbook.published.tables import Published, PublishedTable
-from benchbook.stats.estimates import Array
 from benchbook.user_input.yaml_file import Strict
 
 Rows = dict[str, Scalar]
-TermKey = tuple[object, ...]
 
 
 class Term(NamedTuple):
@@ -31,7 +28,7 @@ class Term(NamedTuple):
     system: str = ""
 
     @property
-    def key(self) -> TermKey:
+    def key(self) -> tuple[object, ...]:
         """What tells one figure from every other."""
         return self.table, self.metric, self.system, *self.rows.items()
 
@@ -75,22 +72,6 @@ class Figure(Strict):
             system = self.system if self.over.system is None else self.over.system
             found.append(Term(table, metric, {**self.over.rows, **more}, system))
         return found
-
-
-Lookup = Callable[[Term], "pd.Series[float]"]
-"""Values by repetition; raises NotMeasured."""
-
-
-def logs(figure: Figure, lookup: Lookup, level: Rows | None = None) -> "pd.Series[float]":
-    """Return log(figure) by repetition, of those repetitions that have all of it."""
-    values = [lookup(term) for term in figure.terms(level)]
-    quotient = values[0] / values[1] if len(values) > 1 else values[0]
-    return pd.Series(np.log(quotient), index=quotient.index, dtype="float64").dropna()
-
-
-def difference(a: "pd.Series[float]", b: "pd.Series[float]") -> Array:
-    """Return a - b in each repetition that has both."""
-    return np.asarray((a - b).dropna(), dtype=np.float64)
 
 
 # -- what to call them ------------------------------------------------------------------------------------------------
@@ -150,21 +131,20 @@ def time_power(term: Term, published: Published) -> int:
 
 @lru_cache(maxsize=1000)
 def _time_power(metric: str, table: str, published: Published) -> int:
-    # Tried: a time doubles where all times take twice as long and all rates are half as high.
-    once, twice = (arithmetic.evaluate(metric, _slowed(metric, table, published, by)) for by in (1.0, 2.0))
-    if not once or not twice or once.value == 0:
-        return 0
-    return round(math.log2(twice.value / once.value)) if twice.value / once.value > 0 else 0
-
-
-def _slowed(metric: str, table: str, published: Published, by: float) -> dict[str, arithmetic.Number]:
     fields = published.tables[table].fields
-    known_: dict[str, arithmetic.Number] = {}
-    for place, column in enumerate(arithmetic.names(metric), start=2):
-        measured = fields[column].unit if column in fields and fields[column].role == "metric" else ""
-        power = int(time_units.is_time(measured)) - int(time_units.is_rate(measured))
-        known_[column] = arithmetic.exact(place * by**power)
-    return known_
+
+    def where_times_are(longer: float) -> float:
+        """Return the metric of made-up figures, if all times are so many times as long and rates as low."""
+        given: dict[str, arithmetic.Number] = {}
+        for place, column in enumerate(arithmetic.names(metric), start=2):
+            unit = fields[column].unit if column in fields and fields[column].role == "metric" else ""
+            power = int(time_units.is_time(unit)) - int(time_units.is_rate(unit))
+            given[column] = arithmetic.exact(place * longer**power)
+        found = arithmetic.evaluate(metric, given)
+        return found.value if found else 0.0
+
+    once, twice = where_times_are(1.0), where_times_are(2.0)
+    return round(math.log2(twice / once)) if once and twice / once > 0 else 0
 
 
 # -- against the published tables -----------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ claims.yaml chooses the class by `hypothesis:`. The kit's own are found by entry
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated
 
@@ -14,12 +15,12 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from benchbook.claims.contrasts import Contrast
-from benchbook.claims.evidence import PUBLISHED, Evidence, as_published
-from benchbook.claims.figures import Term, TermKey, dimension
+from benchbook.claims.contrasts import Contrast, summed
+from benchbook.claims.evidence import PUBLISHED, Evidence, as_published, ran_by
+from benchbook.claims.figures import Term, dimension
 from benchbook.published import arithmetic
 from benchbook.published.tables import Published
-from benchbook.stats.estimates import Array
+from benchbook.stats import rounding
 from benchbook.user_input.bounds import matching
 from benchbook.user_input.yaml_file import Strict
 
@@ -82,36 +83,39 @@ class SystemFigures:
 
     def trial_of(self, term: Term) -> tuple[object, ...]:
         """Return what is the same for all terms that one trial measured."""
-        return self.evidence.trial_of(term, self.system_of(term))
+        names = (self.evidence.set_apart or {}).get(term.table, frozenset(term.rows))
+        return term.table, self.system_of(term), *sorted((n, str(term.rows[n])) for n in names & set(term.rows))
 
     def contrast(
-        self,
-        what: str,
-        effects: Array,
-        region: tuple[float, float],
-        of: Sequence[Term],
-        against: Sequence[Term] = (),
+        self, what: str, region: tuple[float, float], of: Sequence[Term], against: Sequence[Term] = ()
     ) -> Contrast:
         """Return the comparison of a figure (`of`: numerator, denominator) with another one, if there is one.
 
-        `effects`, one per repetition, are the logs of the first less those of the second.
+        Raise NotMeasured.
         """
-        terms, weights = (*of, *against), (*(1.0, -1.0)[: len(of)], *(-1.0, 1.0)[: len(against)])
-        return Contrast(what, effects, *region, terms=terms, weights=weights, rounding=self.rounding(terms, weights))
+        weights = (*(1.0, -1.0)[: len(of)], *(-1.0, 1.0)[: len(against)])
+        return self.weighted(what, region, (*of, *against), weights)
+
+    def weighted(
+        self, what: str, region: tuple[float, float], terms: Sequence[Term], weights: Sequence[float]
+    ) -> Contrast:
+        """Return the sum of so many times each term's log, in every repetition that has them all. Raise NotMeasured."""
+        logs = pd.concat([self.logs(term) for term in terms], axis=1).dropna()
+        effects = logs.to_numpy(dtype=np.float64) @ np.array(weights)
+        how = {"terms": tuple(terms), "weights": tuple(weights), "rounding": self.rounding(terms, weights)}
+        return Contrast(what, effects, *region, **how)
 
     def rounding(self, terms: Sequence[Term], weights: Sequence[float]) -> float:
         """Return the variance that rounding gives an effect, of columns that were measured; levels have none."""
-        found = 0.0
-        # One figure that stands in an effect twice counts twice, and its variance four times.
-        weighed: dict[TermKey, tuple[Term, float]] = {}
-        for term, weight in zip(terms, weights, strict=True):
-            weighed[term.key] = term, weight + weighed.get(term.key, (term, 0.0))[1]
-        for term, weight in weighed.values():
+        found, of_key = 0.0, {term.key: term for term in terms}
+        for key, weight in summed(map(attrgetter("key"), terms), weights).items():
+            term = of_key[key]
             table = self.published.tables[term.table]
             for column in set(arithmetic.names(term.metric)) & set(table.metrics):
-                of_column = term._replace(metric=column)
+                recorded = self.evidence.frames[term.table][column].dropna().to_numpy(dtype=np.float64)
+                value = float(self.values(term._replace(metric=column)).mean())
                 unit = table.fields[column].unit
-                found += weight**2 * self.evidence.rounding(of_column, self.system_of(term), unit)
+                found += weight**2 * rounding.log_variance(value, recorded[recorded > 0], unit)
         return found
 
     def system_of(self, term: Term) -> str:
@@ -121,7 +125,7 @@ class SystemFigures:
 
     def named(self, term: Term) -> str:
         """Return the system that the term is about whichever is judged; "" where it is about the judged one."""
-        return term.system or self.evidence.ran_by(term)
+        return term.system or ran_by(term, self.evidence.cells)
 
     def printed(self) -> "SystemFigures":
         """Return the report's own figures, as one repetition of a system."""

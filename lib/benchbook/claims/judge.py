@@ -24,6 +24,7 @@ from benchbook.claims.capacity import Capacity, Scope
 from benchbook.claims.contrasts import Contrast
 from benchbook.claims.decisions import Decision
 from benchbook.claims.evidence import Evidence, NotMeasured
+from benchbook.claims.figures import Term
 from benchbook.claims.hypothesis import Hypothesis, SystemFigures
 from benchbook.claims.ledger import Ledger
 from benchbook.published.hardware import server_processors
@@ -154,6 +155,8 @@ def _belongs(claim: Hypothesis, figures: SystemFigures) -> bool:
 
 def contrasts_of(claim: Hypothesis, figures: SystemFigures) -> list[Contrast]:
     """Return the contrasts that a claim is made of, each with its published effect. Raise NotMeasured."""
+    for _, term in claim.speaks_of(figures.published):
+        figures.values(term)
     mine, theirs = claim.contrasts(figures), claim.contrasts(figures.printed())
     for contrast in mine:
         if not contrast.n:
@@ -182,24 +185,23 @@ def _sides_that_run_alike(figures: SystemFigures, like: Mapping[str, str], compa
     All that a figure's trial ran with is weighed: where the weights of each cancel out, nothing is left to compare.
     """
     decides = _named_by_system(figures)
+
+    def ran_with(term: Term, *, several_tables: bool) -> str:
+        system = figures.system_of(term)
+        rows = {name: value for name, value in term.rows.items() if name not in decides}
+        tables: object = term.table
+        if several_tables:
+            mine = [each for each in figures.published.report.design if each.table == term.table]
+            rows, each_fixed = ({**mine[0].fixed, **rows}, False) if len(mine) == 1 else (rows, True)
+            tables = [(d.workload, d.load, d.options, d.fixed if each_fixed else {}) for d in mine] or term.table
+        return str((like.get(system, system), term.metric, sorted(rows.items(), key=str), tables))
+
     for contrast in compared:
-        weighed: dict[str, float] = {}
-        for term, weight in zip(contrast.terms, contrast.weights, strict=True):
-            system = figures.system_of(term)
-            rows = {name: value for name, value in term.rows.items() if name not in decides}
-            tables: object = term.table
-            if len({each.table for each in contrast.terms}) > 1:
-                designs = [each for each in figures.published.report.design if each.table == term.table]
-                rows = {**(designs[0].fixed if len(designs) == 1 else {}), **rows}
-                several = len(designs) > 1
-                tables = [
-                    (each.workload, each.load, each.options, each.fixed if several else {}) for each in designs
-                ] or term.table
-            ran = str((like.get(system, system), term.metric, sorted(rows.items(), key=str), tables))
-            weighed[ran] = weighed.get(ran, 0.0) + weight
-        if weighed and max(map(abs, weighed.values())) < 1e-9:
-            systems = sorted({figures.system_of(term) for term in contrast.terms})
-            return " and ".join(systems if len(systems) > 1 else sorted({term.table for term in contrast.terms}))
+        names = {term.table for term in contrast.terms}
+        ran = [ran_with(term, several_tables=len(names) > 1) for term in contrast.terms]
+        if contrast.weights and max(map(abs, contrasts.summed(ran, contrast.weights).values())) < 1e-9:
+            systems = {figures.system_of(term) for term in contrast.terms}
+            return " and ".join(sorted(systems if len(systems) > 1 else names))
     return ""
 
 

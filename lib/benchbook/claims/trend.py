@@ -12,10 +12,8 @@ from benchbook.claims.figures import (
     Term,
     check_factors,
     check_level,
-    difference,
     level_named,
     levels_along,
-    logs,
     name,
     refuse,
     step,
@@ -26,29 +24,8 @@ from benchbook.published.declarations import Scalar
 from benchbook.published.tables import Published
 
 Level = Scalar | list[Scalar]
-
-
-class FigureCurve:
-    """A figure at every level, as logs by repetition, and how to compare two of its levels."""
-
-    def __init__(self, claim: "Trend", figures: SystemFigures) -> None:
-        self.claim, self.figures, self.levels = claim, figures, claim.levels_in(figures.published)
-        self.name = name(claim, figures.published)
-        self._logs = [logs(claim, figures.values, level) for level in self.levels]
-
-    @property
-    def last(self) -> int:
-        return len(self.levels) - 1
-
-    def index(self, value: Level) -> int:
-        """Return the number of a level as the claim writes it."""
-        return self.levels.index(level_named(self.claim.factors(), value))
-
-    def compare(self, a: int, b: int, region: tuple[float, float]) -> Contrast:
-        """Return level number `a` against level number `b`."""
-        of, against = self.claim.terms(self.levels[a]), self.claim.terms(self.levels[b])
-        what = f"{self.name}, {step(self.levels[a], self.levels[b])}"
-        return self.figures.contrast(what, difference(self._logs[a], self._logs[b]), region, of, against)
+Step = tuple[int, int, tuple[float, float]]
+"""The numbers of two levels, and the region of the first one's figure over the second one's, as logs."""
 
 
 class Trend(Hypothesis, Figure):
@@ -58,11 +35,20 @@ class Trend(Hypothesis, Figure):
     levels: list[Level] = Field(default_factory=list)
 
     @abstractmethod
-    def compared(self, curve: FigureCurve) -> list[Contrast]:
-        """Return the comparisons between levels that must all hold."""
+    def steps(self, levels: list[Rows]) -> list[Step]:
+        """Return the comparisons that must all hold."""
 
     def contrasts(self, figures: SystemFigures) -> list[Contrast]:
-        return self.compared(FigureCurve(self, figures))
+        levels = self.levels_in(figures.published)
+        called, terms = name(self, figures.published), [self.terms(level) for level in levels]
+        return [
+            figures.contrast(f"{called}, {step(levels[a], levels[b])}", region, terms[a], terms[b])
+            for a, b, region in self.steps(levels)
+        ]
+
+    def place(self, value: Level, levels: list[Rows]) -> int:
+        """Return the number of a level as the claim writes it."""
+        return levels.index(level_named(self.factors(), value))
 
     def factors(self) -> list[str]:
         return [self.factor] if isinstance(self.factor, str) else self.factor
@@ -99,8 +85,8 @@ class Increases(Trend):
 
     at_least: AtLeast = 1.0
 
-    def compared(self, curve: FigureCurve) -> list[Contrast]:
-        return [curve.compare(curve.last, 0, at_least(self.at_least))]
+    def steps(self, levels: list[Rows]) -> list[Step]:
+        return [(len(levels) - 1, 0, at_least(self.at_least))]
 
     def tested_as(self) -> str:
         return f"{bound(self.at_least)} {self.from_to()}"
@@ -111,8 +97,8 @@ class Decreases(Trend):
 
     at_least: AtLeast = 1.0
 
-    def compared(self, curve: FigureCurve) -> list[Contrast]:
-        return [curve.compare(curve.last, 0, at_most(self.at_least))]
+    def steps(self, levels: list[Rows]) -> list[Step]:
+        return [(len(levels) - 1, 0, at_most(self.at_least))]
 
     def tested_as(self) -> str:
         falls = f"falls at least {self.at_least:g}-fold" if self.at_least > 1 else "falls"
@@ -124,8 +110,8 @@ class Flat(Trend):
 
     tolerance: Share
 
-    def compared(self, curve: FigureCurve) -> list[Contrast]:
-        return [curve.compare(index, 0, within(self.tolerance)) for index in range(1, curve.last + 1)]
+    def steps(self, levels: list[Rows]) -> list[Step]:
+        return [(level, 0, within(self.tolerance)) for level in range(1, len(levels))]
 
     def tested_as(self) -> str:
         return f"every value along {self.factors_in_words()} within {self.tolerance:.0%} of the first"
@@ -140,20 +126,21 @@ class SaturatesAt(Trend):
     tolerance: Share
     falls: StrictBool = False
 
-    def compared(self, curve: FigureCurve) -> list[Contrast]:
-        at, until = curve.index(self.at), curve.last if self.until is None else curve.index(self.until)
-        rise = curve.compare(at, 0, at_least(self.at_least))
-        level = [curve.compare(index, at, within(self.tolerance)) for index in range(at + 1, until + 1)]
-        fall = [curve.compare(curve.last, until, at_most(1.0))] if self.falls else []
-        return [rise, *level, *fall]
+    def steps(self, levels: list[Rows]) -> list[Step]:
+        at, until, last = self._places(levels)
+        level = [(each, at, within(self.tolerance)) for each in range(at + 1, until + 1)]
+        fall = [(last, until, at_most(1.0))] if self.falls else []
+        return [(at, 0, at_least(self.at_least)), *level, *fall]
+
+    def _places(self, levels: list[Rows]) -> tuple[int, int, int]:
+        last = len(levels) - 1
+        return self.place(self.at, levels), last if self.until is None else self.place(self.until, levels), last
 
     def check(self, published: Published, file: Path) -> None:
         super().check(published, file)
         self.check_named("at", self.at, published, file)
         self.check_named("until", self.until, published, file)
-        levels = self.levels_in(published)
-        at, last = levels.index(level_named(self.factors(), self.at)), len(levels) - 1
-        until = last if self.until is None else levels.index(level_named(self.factors(), self.until))
+        at, until, last = self._places(self.levels_in(published))
         if at == 0 or until < at or (self.falls and until == last):
             fix = "saturation needs a lower level to rise from, and `falls` a level after `until`"
             refuse("there is nothing before, or nothing after it", file, f"{self.id}.at", self.at, fix)
@@ -172,11 +159,10 @@ class PeakAt(Trend):
     tolerance: float = Field(default=0, ge=0, lt=1)
     inside: StrictBool = False
 
-    def compared(self, curve: FigureCurve) -> list[Contrast]:
-        at = curve.index(self.at)
-        strict = (0, curve.last) if self.inside else ()
-        others = [index for index in range(curve.last + 1) if index != at]
-        return [curve.compare(at, i, at_least(1.0) if i in strict else at_least(1 - self.tolerance)) for i in others]
+    def steps(self, levels: list[Rows]) -> list[Step]:
+        at, strict = self.place(self.at, levels), (0, len(levels) - 1) if self.inside else ()
+        others = [level for level in range(len(levels)) if level != at]
+        return [(at, i, at_least(1.0 if i in strict else 1 - self.tolerance)) for i in others]
 
     def check(self, published: Published, file: Path) -> None:
         super().check(published, file)

@@ -23,9 +23,9 @@ Values: TypeAlias = "Sequence[float] | Array | pd.Series"
 
 
 class Interval(NamedTuple):
-    """An estimate over `n` repetitions with its two-sided interval, in the unit of the data; NaN: there is none."""
+    """A mean over `n` repetitions with its two-sided interval, in the unit of the data; NaN: there is none."""
 
-    estimate: float
+    value: float
     low: float
     high: float
     n: int
@@ -78,7 +78,7 @@ def ratio_interval(a: Values, b: Values) -> Interval:
     if x.size != y.size:
         raise BadInput("pairs need as many values on both sides", value=(x.size, y.size), fix="pass whole pairs")
     logs = mean_interval(np.log(x / y))
-    return Interval(math.exp(logs.estimate), math.exp(logs.low), math.exp(logs.high), logs.n)
+    return Interval(math.exp(logs.value), math.exp(logs.low), math.exp(logs.high), logs.n)
 
 
 def holm(p_values: Sequence[float] | Array) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
@@ -17,24 +16,15 @@ _BY_CHANCE = 0.01
 _MS = {"ms": 1.0, "s": 1000.0}
 
 
-@dataclass(frozen=True)
-class Width:
-    """Steps in which a metric was recorded: `digit` in its unit, or `relative` to the value."""
+def log_variance(value: float, recorded: Array, unit: str) -> float:
+    """Return the variance that rounding gives log(value) of a metric: steps of w spread the error evenly, w^2 / 12.
 
-    digit: float
-    relative: float = 0.0
-
-    @classmethod
-    def of(cls, recorded: Array, unit: str) -> Width:
-        """From all values of a metric, above 0 and in `unit`."""
-        digit = last_digit(recorded)
-        bucketed = unit in _MS and on_buckets(recorded * _MS[unit], digit * _MS[unit])
-        return cls(digit, BUCKET_STEP if bucketed else 0.0)
-
-    def log_variance(self, value: float) -> float:
-        """Variance that rounding gives log(value): steps of w spread the error evenly over w, w^2 / 12."""
-        # Sheppard (1898), Proc. London Math. Soc. 29.
-        return (self.relative or self.digit / value) ** 2 / 12
+    `recorded`: all values of the metric, above 0 and in `unit`. They tell the steps: buckets, or their last digit.
+    """
+    digit = last_digit(recorded)
+    bucketed = unit in _MS and on_buckets(recorded * _MS[unit], digit * _MS[unit])
+    # Sheppard (1898), Proc. London Math. Soc. 29.
+    return (BUCKET_STEP if bucketed else digit / value) ** 2 / 12
 
 
 def last_digit(recorded: Array) -> float:
