@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,7 @@ from benchbook.grouping import grouped
 from benchbook.stats.estimates import Array
 
 Scale = Literal["ratio", "tau"]
+K = TypeVar("K", bound=Hashable)
 # Fewer cells than this know nothing of each other.
 LEAST_CELLS = 3
 # The spread that cells lend weighs so many times what the contrast's own repetitions do, and a contrast that borrows
@@ -247,9 +248,9 @@ def figures_in(contrast: Contrast, trial: Callable[[Term], tuple[object, ...]]) 
     return max(sum(weight**2 for weight in each.values()) for each in (of_figure, of_start))
 
 
-def summed(keys: Iterable[Hashable], weights: Iterable[float]) -> dict[Hashable, float]:
+def summed(keys: Iterable[K], weights: Iterable[float]) -> dict[K, float]:
     """Return the sum of the weights of each key: what stands twice in an effect counts twice, and its variance four."""
-    found: dict[Hashable, float] = defaultdict(float)
+    found: dict[K, float] = defaultdict(float)
     for key, weight in zip(keys, weights, strict=True):
         found[key] += weight
     return found

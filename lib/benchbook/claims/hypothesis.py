@@ -102,8 +102,8 @@ class SystemFigures:
         """Return the sum of so many times each term's log, in every repetition that has them all. Raise NotMeasured."""
         logs = pd.concat([self.logs(term) for term in terms], axis=1).dropna()
         effects = logs.to_numpy(dtype=np.float64) @ np.array(weights)
-        how = {"terms": tuple(terms), "weights": tuple(weights), "rounding": self.rounding(terms, weights)}
-        return Contrast(what, effects, *region, **how)
+        digits = self.rounding(terms, weights)
+        return Contrast(what, effects, *region, terms=tuple(terms), weights=tuple(weights), rounding=digits)
 
     def rounding(self, terms: Sequence[Term], weights: Sequence[float]) -> float:
         """Return the variance that rounding gives an effect, of columns that were measured; levels have none."""
