@@ -55,14 +55,19 @@ def test_hey_is_not_the_benchmark_of_etcd_that_prints_alike() -> None:
     (run,) = generator_output.runs(HEY.replace("10% in 0.0011", "0% in 0.0000") + more)
     _check(run, {}, {"events": 199, "non_2xx": 2, "failed": 3})
     assert "p0_ms" not in run.figures
-    # 2,000,000 of 3.5 ms are 7,000 s; divided by the million that it keeps they are 7 ms.
-    (run,) = generator_output.runs(HEY.replace("0.0035", "0.0070").replace("197 responses", "2000000 responses"))
-    _check(run, {}, {"events": 2_000_000, "latency_mean_ms": 3.5})
-    # So are they of several codes: 1,250,000 of 3.5 / 1.25.
-    for first, second, mean in ((650_000, 600_000, 2.8), (990_000, 9_000, 3.5)):
-        counts = f"{first} responses\n  [404]\t{second} responses"
-        (run,) = generator_output.runs(HEY.replace("197 responses", counts))
-        _check(run, {}, {"events": first + second, "latency_mean_ms": mean})
+    # 2,000,000 of 3.5 ms are 7,000 s; divided by the million that it keeps they are 7 ms;
+    # 1,250,000 of 2.8 ms are 3,500 s.
+    # github.com/rakyll/hey/issues/227: one that counts no further than that million.
+    for rate, counts, printed, mean in (
+        (100_000_000, "2000000 responses", 0.0070, 3.5),
+        (62_500_000, "650000 responses\n  [404]\t600000 responses", 0.0035, 2.8),
+        (49_950_000, "990000 responses\n  [404]\t9000 responses", 0.0035, 3.5),
+        (62_500_000, "1000000 responses", 0.0035, 2.8),
+    ):
+        text = HEY.replace("0.0035", f"{printed:.4f}").replace("10022.9023", str(rate))
+        (run,) = generator_output.runs(text.replace("197 responses", counts))
+        _check(run, {}, {"latency_mean_ms": mean})
+        assert ("events" in run.figures) == (counts != "1000000 responses")
 
 
 # github.com/cmu-db/benchbase, of TPC-C on one warehouse; of 2022, without its times, in another order.
@@ -778,3 +783,108 @@ def test_what_stands_above_a_report_is_read_with_it(
 ) -> None:
     (run,) = generator_output.runs(f"{above}{(FIXTURES / fixture).read_text()}")
     _check(run, {**run.levels, **levels}, figures)
+
+
+ETCD_TOP = "Summary:\n  Total:  1.1 secs.\n" + "".join(
+    f"  {n}: 0.2 secs.\n" for n in ("Slowest", "Fastest", "Average", "Stddev")
+)
+MEMTIER_TABLE = "====\nType         Ops/sec    Avg. Latency\n----\nTotals      {}         0.5\n\n"
+REDIS_SHORT = (
+    "====== {} ======\n  100000 requests completed in 0.86 seconds\n  50 parallel clients\n\n{} requests per second\n\n"
+)
+FIO_SYNC = """t: (groupid=0, jobs=1): err= 0: pid=9: Tue Jun 11 16:44:54 2019
+  write: IOPS=1192, BW=2678KiB/s (2742kB/s)(21.0MiB/8411msec)
+    clat percentiles (usec):
+     | 99.00th=[ 2212], 99.90th=[ 3556]
+  fsync/fdatasync/sync_file_range:
+    sync percentiles (nsec):
+     | 99.00th=[ 1205], 99.90th=[ 4113]
+     issued rwts: total=0,10029,0,0 short=10029,0,0,0 dropped=0,0,0,0
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "levels", "figures"),
+    [
+        # github.com/dragonflydb/dragonfly/issues/113: two runs, of 105 and 106 s, the best of which is either.
+        ("[RUN #1 100%, 105 secs]  0 threads\n[RUN #2 100%, 106 secs]  0 threads\n30        Threads\n"
+         "10        Connections per thread\n\nBEST RUN RESULTS\n" + MEMTIER_TABLE.format(592927.98),
+         {"workload": "best_run", "threads": 300}, {"tps": 592927.98, "latency_mean_ms": 0.5}),
+        # github.com/AndrasKovacs/normalization-bench/pull/8: JMH in sbt, with the decimal commas of its locale.
+        ("[info] Main.Bench.Nat10Mnormalization  avgt   25  3907,007 ± 1046,009  ms/op\n",
+         {"workload": "Main.Bench.Nat10Mnormalization", "mode": "avgt"},
+         {"latency_mean_ms": 3907.007, "latency_error_ms": 1046.009}),
+        # github.com/cmu-db/benchbase/pull/102, and github.com/oltpbenchmark/oltpbench, which knew no goodput.
+        ("Benchmark:     TPCC {com}\nIsolation:     TRANSACTION_SERIALIZABLE\nScale Factor:  20.0\nTerminals:  4\n"
+         "Results(nanoSeconds=60000083167, measuredRequests=201) = 3.35 requests/sec (throughput), 3.3 requests/sec"
+         " (goodput)\n", {"workload": "TPCC", "threads": 4, "scale": 20, "isolation": "SERIALIZABLE"},
+         {"tps": 3.35, "goodput_tps": 3.3, "events": 201, "total_time_s": 60.000083167}),
+        ("Results(nanoSeconds=500000707198, measuredRequests=23616) = 47.23193319534262 requests/sec\n", {},
+         {"tps": 47.23193319534262, "events": 23616, "total_time_s": 500.000707198}),
+        # github.com/facebook/rocksdb/pull/9886 and 3016: one blank before each line; what stands in brackets.
+        ("old output:\n DB path: [/tmp/x]\n overwrite    :  14.108 micros/op 283338 ops/sec;   31.3 MB/s\n",
+         {"workload": "overwrite"}, {"tps": 283338, "op_mean_ms": 0.014108, "throughput": 31.3}),
+        ("randomtransaction :  16.858 micros/op 59318 ops/sec;    1.3 MB/s ( transactions:100000 aborts:0)\n",
+         {"workload": "randomtransaction"}, {"tps": 59318}),
+        # github.com/etcd-io/etcd/issues/10799 asks whether a disk is fast enough: the 99% of fdatasync tells.
+        (FIO_SYNC, {"workload": "t", "threads": 1},
+         {"write_iops": 1192, "write_p99_ms": 2.212, "sync_p99_ms": 0.001205, "sync_p999_ms": 0.004113}),
+    ],
+)  # fmt: skip
+def test_runs_of_public_threads(text: str, levels: dict[str, Any], figures: dict[str, float]) -> None:
+    (run,) = generator_output.runs(text)
+    _check(run, levels, figures)
+    assert ("total_time_s" in run.figures) == ("total_time_s" in figures or run.program == "fio")
+
+
+def test_levels_of_one_command_are_those_of_all_its_reports() -> None:
+    """github.com/valkey-io/valkey-io.github.io/pull/155, `-t set,get -P 16`: the second had lost its pipeline."""
+    command = "redis-benchmark -t set,get -P {}\n"
+    reports = REDIS_SHORT.format("SET", 632991.5) + REDIS_SHORT.format("GET", 900252.06)
+    found = generator_output.runs(command.format(16) + reports + command.format(1) + reports)
+    levels = [(run.levels["workload"], run.levels["pipeline"]) for run in found]
+    assert levels == [("SET", 16), ("GET", 16), ("SET", 1), ("GET", 1)]
+
+
+def test_seconds_and_buckets_whatever_stands_between_their_columns() -> None:
+    """github.com/akopytov/sysbench/issues/283 (fileio); github.com/etcd-io/etcd/issues/12025: blanks for tabs."""
+    line = "[ 2s ] reads: 0.00 MiB/s writes: 1.06 MiB/s fsyncs: 8775.02/s latency (ms,95%): 0.122\n"
+    run = generator_output.begun("sysbench", f"sysbench 1.0.16 (using bundled LuaJIT)\n{line}")
+    assert run.seconds == [(2.0, {"read_throughput": 0.0, "write_throughput": 1.06, "fsync_iops": 8775.02})]
+    with pytest.raises(OutputNotParseable, match="sysbench is cut: it has no report, and lines of seconds alone"):
+        generator_output.runs(line)
+    buckets = "  Requests/sec: 9.29\n\nResponse time histogram:\n  0.0383 [897]        |∎∎\n  0.0760 [14] |∎\n\n"
+    (run,) = generator_output.runs(f"{ETCD_TOP}{buckets}Latency distribution:\n  99% in 0.2022 secs.\n")
+    assert (run.problem, run.histogram) == ("", [(38.3, 897), (76.0, 14)])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        # github.com/pingcap/tidb/issues/2346: sysbench 0.4 tells the cause first.
+        ("sysbench 0.4.12:  multi\n" + "ALERT: failed to execute mysql_stmt_execute(): Err1105 Malform packet error\n"
+         "FATAL: database error, exiting...\n" * 2, "says that it failed: ALERT: failed to execute mysql_stmt_execute"),
+        # github.com/wg/wrk/issues/497: answers that wrk could not read.
+        ("Running 5s test @ http://localhost:8081\n  2 threads and 2 connections\n  0 requests in 5.00s, 15KB read\n"
+         "  Socket errors: connect 0, read 236, write 0, timeout 0\nRequests/sec:      0.00\nTransfer/sec:    3.02KB\n",
+         "wrk did nothing: it prints 0 events, and 236 failed"),
+        # github.com/seeker89/chaos-engineering-book/issues/26: some lines of a report.
+        ("Concurrency Level:      10\nTime taken for tests:   3.090 seconds\nComplete requests:      50000\n"
+         "Failed requests:        0\nRequests per second:    16183.14 [#/sec] (mean)\n"
+         "Time per request:       0.618 [ms] (mean)\n", "the output of ApacheBench is cut: it has no end"),
+        # github.com/TPC-Council/HammerDB/issues/488
+        ("Vuser 1:1 ...,\n132 PostgreSQL tpm\n187386 PostgreSQL tpm\n", "rates that come while it runs of HammerDB"),
+        # github.com/cockroachdb/loadgen/pull/64, github.com/yugabyte/tpcc/pull/89,
+        # github.com/apecloud/kubeblocks-addons/pull/3305
+        ("_time______opName__ops/s(inst)__ops/s(cum)__p50(ms)__pMax(ms)\n   1s  tpmC  18.9  18.9  113.2  335.5\n",
+         "the output of cockroach-workload, which is not read here"),
+        ("================RESULTS================\n             TPM-C |  24878.30\n", "output of yugabyte-tpcc"),
+        ("23:01:16,546 [main] INFO   jTPCC : Term-00,      BenchmarkSQL v5.0\n", "the output of benchmarksql"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_of_public_threads_is_named(text: str, said: str) -> None:
+    try:
+        problem = generator_output.runs(text)[0].problem
+    except OutputNotParseable as refused:
+        problem = str(refused)
+    assert said in problem

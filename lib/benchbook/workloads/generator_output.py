@@ -48,7 +48,8 @@ _STAMP = re.compile(
     r"^\[?(?:\d{4}[-/]\d\d[-/]\d\d[T ]|(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} {1,2}\d{1,2} )?\d\d:\d\d:\d\d(?:[.,]\d+)?"
     r"(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?(?: \d{4})?\]?[:|]?(?!:)"
     r"(?:[ \t](?:\S+ [^\s\[]+\[\d+\]:|std(?:out|err) [FP]))?(?:[ \t](?!execute \w+ failed, )|$)"
-    r"|^\[?\d{10}\.\d{3,9}\]?:?[ \t]",
+    # And the level that sbt and Maven put before it.
+    r"|^\[?\d{10}\.\d{3,9}\]?:?[ \t]|^\[(?:info|INFO)\] ",
     re.MULTILINE,
 )
 _CONTAINER = re.compile(
@@ -70,6 +71,10 @@ _BOLD = re.compile(r"\*\*(\d[\d.,]*)\*\*")
 _WITHOUT_FILE = {
     # Of disks, until MongoDB 4.0: seconds at one, two, four ... threads, for as long as it is let, and no report.
     "mongoperf": r"^new thread, total running : \d+$",
+    "cockroach-workload": r"^_(?:time|elapsed)_+\w+.*\(cum\)",
+    "yugabyte-tpcc": r"^=+RESULTS=+$",
+    "benchmarksql": r"\bjTPCC : Term-\d+, ",
+    "tpcc-mysql": r"^<TpmC>$",
     "mysqlslap": r"^\s*Average number of seconds to run all queries: ",
     "cassandra-stress": r"^[Oo]p rate +: ",
     "vegeta": r"^Requests +\[total, rate",
@@ -300,13 +305,8 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
         problem = f"{title} prints the order of its figure, and not the figure: {' '.join(order[0].split())}{fix}"
     elif ambiguous := _ambiguous(form, figures, before):
         problem = f"nothing tells which figure of {title} counts: {ambiguous}{fix}"
-    elif "events" in figures and not figures["events"].value:
-        problem = f"{title} did nothing: it prints 0 events"
-    elif not any([q.value for q in figures.values() if q.unit.startswith("1/")] or [q.value for q in figures.values()]):
-        errors = [
-            f"{figures[n].value:g} {n}" for n in ("ignored_errors", "failed") if n in figures and figures[n].value
-        ]
-        problem = f"{title} prints no rate above 0{', and ' if errors else ''}{' and '.join(errors)}"
+    elif done_nothing := _done_nothing(figures):
+        problem = f"{title} {done_nothing}"
     return GeneratorRun(
         program=name,
         title=title,
@@ -321,6 +321,17 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
         cut=is_cut and not failed,
         unread=sum(max(0, len(each) - len(lines)) for each, lines in begun_lines),
     )
+
+
+def _done_nothing(figures: Mapping[str, Quantity]) -> str:
+    """Return that a run did nothing, with the errors that it counted; "" for one that did something."""
+    rates = [q.value for q in figures.values() if q.unit.startswith("1/")] or [q.value for q in figures.values()]
+    is_idle = "events" in figures and not figures["events"].value
+    if any(rates) and not is_idle:
+        return ""
+    counted = {name: figures[name].value for name in ("ignored_errors", "failed") if name in figures}
+    errors = [f"{count:g} {name}" for name, count in counted.items() if count]
+    return ", and ".join(["did nothing: it prints 0 events" if is_idle else "prints no rate above 0", *errors])
 
 
 def _since_its_begin(seconds: Seconds, figures: Mapping[str, Quantity]) -> Seconds:
@@ -379,8 +390,12 @@ def _figures(form: Form, report: str, before: str, head: str) -> dict[str, Quant
             numbers = [float(n) for each in matches for n in (each if isinstance(each, tuple) else (each,))]
             found |= {name: Quantity(value=sum(numbers), unit=figure.unit)} if numbers else {}
         if (most := figure.divided_by) and name in found and "events" in found:
-            share = most / max(most, found["events"].value)
-            found[name] = Quantity(value=found[name].value * share, unit=figure.unit)
+            ended = found["tps"].value * found["total_time_s"].value - (
+                found["failed"].value if "failed" in found else 0
+            )
+            found[name] = Quantity(value=found[name].value * most / max(most, ended), unit=figure.unit)
+            if found["events"].value == most:  # it counted no further
+                del found["events"]
     for name, figure in form.figures.items():
         own, other = found.get(name), found.get(figure.instead)
         tells = _is_long(found, figure) if own else "total_time_s" in found
