@@ -73,7 +73,7 @@ class Side:
         if _next_round(campaign) > number:
             return
         request = self.request
-        experiment = request.kind.experiment(request.published, request.parameters, request.profile, request.inventory)
+        experiment = request.experiment()
         with (
             pipeline.hosts_up(request.inventory, self.hosts, Console(quiet=True)),
             console.status(f"round {number}, {called}") as status,
@@ -305,7 +305,7 @@ def _as_then(campaign: Campaign) -> RunRequest:
     if plan.planned_from is None:
         fix = f"measure it anew: benchbook report {plan.report}"
         raise BadInput("it does not say how to run this campaign again", file=file, key="planned_from", fix=fix)
-    now = pipeline.request_for(plan.report, plan.planned_from.parameters)
+    now = planning.request_for(plan.report, plan.planned_from.parameters)
     request = replace(now, inventory=_set_as(now.inventory, plan.planned_from.settings.get("systems", {})))
     today = {**planning.at_published_levels(request).asked, SETTINGS: settings_of(request.inventory)}
     changed = _changed({**plan.asked, SETTINGS: plan.planned_from.settings}, today)

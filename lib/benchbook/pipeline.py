@@ -19,11 +19,10 @@ from benchbook.compare import address
 from benchbook.errors import BadInput, BenchbookError, HostReserved, counted
 from benchbook.grouping import grouped
 from benchbook.hosts import lab, open_ports
-from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session, check_reachable
 from benchbook.notebook_run import Executed
 from benchbook.parameters import Parameters
-from benchbook.profiles import load_profile
 from benchbook.reports import planning
 from benchbook.reports.kind import kind_of
 from benchbook.reports.planning import RunRequest
@@ -61,7 +60,7 @@ def run_report(report: str, overrides: Mapping[str, object], console: Console, *
     asked = checked(report, overrides)
     if asked.replay:
         return replay(report, asked.campaign, console)
-    request = request_for(report, overrides)
+    request = planning.request_for(report, overrides)
     inventory, hosts = request.inventory, check_run(request)
     while True:
         # A host that refuses is named now, not after a build and the start of a notebook.
@@ -83,7 +82,7 @@ def run_report(report: str, overrides: Mapping[str, object], console: Console, *
 def check_asked(report: str, overrides: Mapping[str, object]) -> int:
     """Return 0 for a report that can be run so, as far as that is known without its hosts. Raise BadInput if not."""
     if not checked(report, overrides).replay:
-        check_run(request_for(report, overrides))
+        check_run(planning.request_for(report, overrides))
     return 0
 
 
@@ -95,21 +94,13 @@ def checked(report: str, overrides: Mapping[str, object]) -> Parameters:
     return asked
 
 
-def request_for(report: str, overrides: Mapping[str, object]) -> RunRequest:
-    """Return a report with all that a run of it is asked for, like `checked`. Raise BadInput."""
-    asked = checked(report, overrides)
-    profile, inventory = load_profile(asked.profile), load_inventory(asked.inventory)
-    return RunRequest(kind_of(report), published.load(report), asked, profile, inventory)
-
-
 def check_run(request: RunRequest) -> list[str]:
     """Return the hosts that a run takes, touching none of them. Raise BadInput for what would stop it later."""
-    kind, said = request.kind, (request.published, request.parameters, request.profile, request.inventory)
     notebook_run.check_temporary_path()
     known = ledger.load(request.published)
-    kind.cells(request.published, request.parameters)
-    hosts = kind.experiment(*said).hosts()
-    planning.check_conditions(known, kind, request.published.report.name, kind.asked(*said))
+    request.kind.cells(request.published, request.parameters)
+    hosts = request.experiment().hosts()
+    planning.check_conditions(known, request.kind, request.published.report.name, request.asked())
     return hosts
 
 

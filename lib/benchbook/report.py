@@ -18,7 +18,6 @@ from benchbook.analysis.samples import distinct_by, series_of, shown, spread
 from benchbook.audit.report_audit import audit
 from benchbook.campaign import max_rate, repetitions, run, store
 from benchbook.campaign.design import PlannedFrom, RunForecast
-from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.max_rate import KneeSearch
 from benchbook.campaign.progress import Listener, listeners, tell_command_line
 from benchbook.campaign.record import Record
@@ -61,7 +60,7 @@ class Report(Recorded):
         if not self.parameters.replay:
             self.profile = load_profile(self.parameters.profile)
             self.inventory = load_inventory(self.parameters.inventory)
-            self._experiment = self.kind.experiment(self.published, self.parameters, self.profile, self.inventory)
+            self._experiment = self._request.experiment()
             self._knee = self.kind.knee(self.published, self.parameters, self.profile, self.inventory)
 
     def __repr__(self) -> str:
@@ -90,8 +89,7 @@ class Report(Recorded):
 
     def _is_finished(self) -> bool:
         """Return whether nothing is left to do: every trial is measured, and no repetition can still be added."""
-        adds = self.profile.repeat is not None and not self.parameters.repetitions
-        return not self.campaign.missing() and (not adds or bool(self.environment.repetitions_ended))
+        return not (self.campaign.missing() or (self._request.repeating and not self.environment.repetitions_ended))
 
     def _finished(self) -> list[HTML]:
         """That there is nothing left to do, where that is so."""
@@ -177,7 +175,7 @@ class Report(Recorded):
             # Results of an earlier attempt must not pass for this one's if it breaks off.
             (self.campaign.folder / paths.RESULTS).unlink(missing_ok=True)
             self._say_forecast()
-            self._run(self._experiment)
+            _watched(self.campaign, self._drive)
         failures = self.failures()
         if not self.records:
             display(failures)
@@ -191,24 +189,12 @@ class Report(Recorded):
             with suppress(BenchbookError):
                 display(show.paragraph(run_forecast.sentence(self._forecast())))
 
-    def _run(self, experiment: Experiment) -> None:
-        repeating, tries = self.profile.repeat, self.profile.tries
-
-        def drive(told: Listener, stop: Callable[[], bool]) -> None:
-            if repeating is None or self.parameters.repetitions:
-                run.run(self.campaign, experiment, told, stop=stop, tries=tries)
-            else:
-                repetitions.run_until_decided(
-                    self.campaign,
-                    experiment,
-                    told,
-                    repeating,
-                    self.undecided,
-                    stop,
-                    tries=tries,
-                )
-
-        _watched(self.campaign, drive)
+    def _drive(self, told: Listener, stop: Callable[[], bool]) -> None:
+        campaign, experiment, tries = self.campaign, self._experiment, self.profile.tries
+        if rule := self._request.repeating:
+            repetitions.run_until_decided(campaign, experiment, told, rule, self.undecided, stop, tries=tries)
+        else:
+            run.run(campaign, experiment, told, stop=stop, tries=tries)
 
     def knee(self) -> HTML:
         """The highest offered rate that keeps the latency of `slo`: searched for where that is asked for, and shown.

@@ -70,10 +70,7 @@ def again(home: Home, monkeypatch: pytest.MonkeyPatch) -> list[Loads]:
         mine = loads[next(numbers) % 2]
         kind = SimpleNamespace(experiment=lambda *_: mine, builds=lambda *_: [])
         profile = SimpleNamespace(tries=1)
-        return cast(
-            "RunRequest",
-            SimpleNamespace(kind=kind, published=None, parameters=None, profile=profile, inventory=None),
-        )
+        return RunRequest(*cast(Any, (kind, None, None, profile, None)))
 
     monkeypatch.setattr(confirm, "_as_then", as_then)
     return loads

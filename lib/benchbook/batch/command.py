@@ -44,12 +44,12 @@ def _planned(plan: BatchPlan, cell: BatchCell, *, first: bool) -> int:
     """
     said = {"profile": cell.profile, "inventory": cell.inventory, **dict(cell.parameters)}
     try:
-        request = pipeline.request_for(cell.report, said)
+        request = planning.request_for(cell.report, said)
         if first:
             pipeline.check_run(request)
         else:
             # Which hosts it would take: an inventory that lacks a role says so here.
-            request.kind.experiment(request.published, request.parameters, request.profile, request.inventory).hosts()
+            request.experiment().hosts()
         # Scaling them to the cores of its hosts makes no cell more or less.
         return len(planning.trials(request, planning.at_published_levels(request)))
     except BadInput as problem:

@@ -130,13 +130,6 @@ class Plan(OpenModel):
             return 1.0
         return SPENT * (1 - SPENT) ** (len(self.looks_after) - 1) / len(self.looks_after[-1])
 
-    def with_more(self, trials: Sequence[Trial], ahead: Sequence[list[Cell]]) -> Plan:
-        """Return the plan with a block of trials added after its own; `planned` stays as it was."""
-        planned = len(self.trials) if self.planned is None else self.planned
-        # Dumped and read anew: a copy would be written with the keys that it had before.
-        more = {"planned": planned, "trials": [*self.trials, *trials], "ahead": list(ahead)}
-        return Plan.model_validate({**self.model_dump(), **more})
-
 
 def digest(value: object) -> str:
     """Return a short hash of anything that JSON can say."""

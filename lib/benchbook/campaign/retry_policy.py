@@ -77,23 +77,19 @@ def measure_undisturbed(
     `keep` gets the others, in their order, with what interfered. Raise MeasurementDisturbed where none may count.
     """
     tries: list[Try] = []
+    chosen = None
     try:
         while policy.goes_on(tries):
             tries.append(_try(measure))
             if tries[-1].found:
                 say(f"disturbed: {tries[-1].why[0]}")
-            if not tries[-1].may_count:
-                keep(tries[-1].measured, tries[-1].why)
-    except BaseException:
+        undisturbed = [one for one in tries if not one.found]
+        chosen = next(iter([*undisturbed, *(one for one in tries if one.may_count)]), None)
+    finally:
         # Whatever ended it, Ctrl-C too: what was measured before is kept.
         for one in tries:
-            if one.may_count:
+            if one is not chosen:
                 keep(one.measured, one.why)
-        raise
-    chosen = tries[-1] if not tries[-1].found else next((one for one in tries if one.may_count), None)
-    for one in tries:
-        if one.may_count and one is not chosen:
-            keep(one.measured, one.why)
     if chosen is None:
         raise MeasurementDisturbed(f"disturbed {len(tries)} times, at last: {'; '.join(tries[-1].why)}")
     policy.learn(tries)

@@ -140,15 +140,20 @@ class Campaign:
 
     def extend(self, trials: Sequence[Trial], ahead: Sequence[list[Cell]] = ()) -> None:
         """Add a block to the plan, and those that are to follow it; how many were planned at first stays `planned`."""
-        _write(self.folder / "plan.json", self.plan.with_more(trials, ahead).model_dump())
+        self._keep_in_plan(planned=self.planned, trials=[*self.trials, *trials], ahead=list(ahead))
 
     def keep_forecast(self, made: RunForecast) -> None:
         """Keep with the plan what is known before the first trial."""
-        _write(self.folder / "plan.json", {**self.plan.model_dump(), "forecast": made.model_dump()})
+        self._keep_in_plan(forecast=made)
 
     def keep_looks(self, after: Sequence[Sequence[int]]) -> None:
         """Keep with the plan after which repetitions it is compared with the campaign that it takes turns with."""
-        _write(self.folder / "plan.json", {**self.plan.model_dump(), "looks_after": list(map(list, after))})
+        self._keep_in_plan(looks_after=list(map(list, after)))
+
+    def _keep_in_plan(self, **changes: object) -> None:
+        # Dumped and read anew: a copy would be written with the keys that it had before.
+        changed = Plan.model_validate({**self.plan.model_dump(), **changes})
+        _write(self.folder / "plan.json", changed.model_dump())
 
     @property
     def planned(self) -> int:

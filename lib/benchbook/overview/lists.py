@@ -210,11 +210,10 @@ def _campaign_line(row: Mapping[str, Any]) -> tuple[str, ...]:
 def planned_run(report: str, said: Mapping[str, object], budget: str) -> RunForecast:
     """Return the forecast of a run that is asked for like this. Raise BadInput, HostUnusable."""
     seconds = budget_s(budget) if budget else None
-    request = pipeline.request_for(report, said)
+    request = planning.request_for(report, said)
     pipeline.check_run(request)
     found = planning.as_run_here(request)
-    experiment = request.kind.experiment(request.published, request.parameters, request.profile, request.inventory)
-    return run_forecast.forecast(request, found, planning.trials(request, found), experiment, seconds)
+    return run_forecast.forecast(request, found, planning.trials(request, found), request.experiment(), seconds)
 
 
 def budget_s(budget: str) -> float:

@@ -11,6 +11,7 @@ from benchbook.build import fetched
 from benchbook.campaign import design, repetitions
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.environment import Asked
+from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.scaled_levels import KEY, of_plan, scaled
 from benchbook.claims import ledger, undecided
 from benchbook.claims.ledger import Ledger
@@ -18,9 +19,9 @@ from benchbook.errors import BadInput
 from benchbook.hosts import capacity
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.parameters import OnSystems, Parameters
-from benchbook.profiles import Profile
+from benchbook.profiles import Profile, Repeating, load_profile
 from benchbook.published.hardware import loads_itself, server_cores
-from benchbook.published.tables import Published
+from benchbook.published.tables import Published, load
 from benchbook.reports.kind import Kind, kind_of
 from benchbook.user_input import user_file
 from benchbook.user_input.choices import slip_of
@@ -39,6 +40,26 @@ class RunRequest:
     profile: Profile
     inventory: Inventory
 
+    def asked(self) -> dict[str, object]:
+        """Return the conditions that all trials share, as they stand in every record."""
+        return self.kind.asked(self.published, self.parameters, self.profile, self.inventory)
+
+    @property
+    def repeating(self) -> Repeating | None:
+        """How repetitions are added: as the profile says, unless the user says how many there are."""
+        return None if self.parameters.repetitions else self.profile.repeat
+
+    def experiment(self) -> Experiment:
+        """Return how the trials are run; no host is touched yet. Raise BadInput for what the inventory lacks."""
+        return self.kind.experiment(self.published, self.parameters, self.profile, self.inventory)
+
+
+def request_for(report: str, given: Mapping[str, object]) -> RunRequest:
+    """Return a report with all that a run of it is asked for: `given`, and else its notebook's. Raise BadInput."""
+    kind = kind_of(report)
+    asked = parameters.check(kind.Parameters, report, {**parameters.defaults(report), **given})
+    return RunRequest(kind, load(report), asked, load_profile(asked.profile), load_inventory(asked.inventory))
+
 
 @dataclass(frozen=True)
 class Design:
@@ -50,14 +71,11 @@ class Design:
 
 def at_published_levels(request: RunRequest) -> Design:
     """Return every combination of the levels that the report prints, or that the user names. Raise BadInput."""
-    kind, parameters = request.kind, request.parameters
-    asked = kind.asked(request.published, parameters, request.profile, request.inventory)
     options = {each.name: each.options for each in request.published.report.design if each.options}
-    asked = {**asked, **({"options": options} if options else {})}
-    repeating = request.profile.repeat
-    if repeating and not parameters.repetitions:
+    asked = {**request.asked(), **({"options": options} if options else {})}
+    if repeating := request.repeating:
         asked = {**asked, "repeat": {**repeating.model_dump(), "looks": repetitions.SHARES}}
-    return Design(kind.cells(request.published, parameters), asked)
+    return Design(request.kind.cells(request.published, request.parameters), asked)
 
 
 def as_run_here(request: RunRequest) -> Design:
@@ -96,7 +114,7 @@ def trials(request: RunRequest, found: Design) -> list[Trial]:
 
     planned = repeated(count)
     if profile.plan_min and not asked_for.repetitions:
-        takes_s = request.kind.experiment(request.published, asked_for, profile, request.inventory).expected_s
+        takes_s = request.experiment().expected_s
         while count > LEAST_REPETITIONS and sum(map(takes_s, planned)) > 60 * profile.plan_min:
             count -= 1
             planned = repeated(count)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from benchbook.campaign.design import Trial
@@ -26,8 +26,8 @@ from benchbook.reports.dm.pipeline import UPSTREAM, Pipeline, TaskWatch, observi
 from benchbook.reports.dm.task import LADDER, SYNC, Databases, task_of
 from benchbook.systems import dm_config, mysql
 from benchbook.systems.dm_server import MASTER, WORKER
-from benchbook.workloads.base import Load, check_end
-from benchbook.workloads.clients import RateReader
+from benchbook.workloads.base import Load
+from benchbook.workloads.clients import DistributedLoad
 from benchbook.workloads.sysbench import Sysbench
 
 ROLES = ("client", "mysql", "tidb", MASTER, WORKER)
@@ -170,23 +170,19 @@ class DmReplication:
 
     def _load(self, trial: Trial, on_rate: Callable[[float, float], None]) -> tuple[str, Ended, str]:
         """Drive the upstream; a task that pauses meanwhile ends the load at once. Return command, end and output."""
-        generator = self.pipeline.filling(self.databases.sync, self.databases.sync_rows)
+        generator, client = self.pipeline.filling(self.databases.sync, self.databases.sync_rows), self.pipeline.client
         load = Load(trial.cell.levels, int(trial.cell.levels["threads"]), self.time_s, self._rate(trial))
-        command = generator.command(self.pipeline.client, self.pipeline.upstream.endpoints(), load)
-        reader = RateReader(generator.rate_in, on_rate)
+        command = generator.command(client, self.pipeline.upstream.endpoints(), load)
 
-        def follow(data: bytes) -> None:
-            reader(data)
+        def seen(second: float, rate: float) -> None:
+            on_rate(second, rate)
             self._watch.look()
 
-        with ExitStack() as stack:
-            following = self.pipeline.session.following(self.pipeline.client, "sysbench", command)
-            job = stack.enter_context(following)
-            ended = job.wait(on_output=follow, every_s=0.1, expected_s=self.time_s)
-            text, complaint = reader.text, job.stderr()
+        upstream = DistributedLoad(self.pipeline.session, generator.name, [(client, command)], generator.rate_in)
+        (ran,) = upstream.wait(seen, expected_s=self.time_s)
         self._watch.look()
-        check_end(ended, text + complaint, generator.name, generator.failure)
-        return command.typed, ended, text + complaint
+        generator.check(ran)
+        return command.typed, ran.ended, ran.text + ran.complaint
 
     def _rate(self, trial: Trial) -> int:
         """Offered upstream, transactions/s; 0 is a closed loop."""
