@@ -143,6 +143,13 @@ def test_a_record_of_a_log_answers_for_its_errors_and_for_percentiles_that_are_b
         ("redis-benchmark -u redis://:s3@db -a 's 4'", "redis-benchmark -u redis://:<hidden>@db -a <hidden>"),
         ("redis-benchmark -a s3; redis-benchmark -a s4", "redis-benchmark -a <hidden> redis-benchmark -a <hidden>"),
         ("go-tpc --password=s3 tpcc -P 4000 -p s4 run", "go-tpc --password=<hidden> tpcc -P 4000 -p <hidden> run"),
+        # As public threads of ab, curl, etcd's benchmark, hey and wrk show theirs; of a server's SQL, too.
+        ('hey -H "Authorization: Bearer eyJh.x" http://h/', 'hey -H "Authorization: Bearer <hidden>" http://h/'),
+        ("ab -A u:s3cret -n 9 http://h/", "ab -A u:<hidden> -n 9 http://h/"),
+        ("./benchmark --user root:s3cret put", "./benchmark --user root:<hidden> put"),
+        ("ALTER USER postgres WITH PASSWORD 's3 cret';", "ALTER USER postgres WITH PASSWORD <hidden>;"),
+        ("CREATE USER u IDENTIFIED BY 's3cret';", "CREATE USER u IDENTIFIED BY <hidden>;"),
+        ("sshpass -p s3cret ssh h", "sshpass -p <hidden> ssh h"),
         # What is no password stays.
         ("wrk -c 4 http://127.0.0.1:8080/x", "wrk -c 4 http://127.0.0.1:8080/x"),
         ("redis-benchmark -P 16 -c 4", "redis-benchmark -P 16 -c 4"),

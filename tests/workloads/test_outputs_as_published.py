@@ -497,6 +497,8 @@ def test_a_rate_of_pgbench_agrees_with_its_transactions_and_their_time(before: s
         ("", 31320, "527.3", 522.0),
         ("", 3132, "523.0", 523.0),
         ("$ pgbench -c 10 -t 313 x\n", 3132, "580.0", 580.0),
+        ("pgbench --host=127.0.0.1 \\\n        --client=10 \\\n        intel\n", 3132, "580.0", 580.0),
+        ("pgbench --host=127.0.0.1 \\\n        --connect \\\n        intel\n", 3132, "580.0", None),
         ("$ pgbench -c 10 -C -t 313 x\n", 3132, "580.0", 522.0),
         ("", 3132, "580.0", None),
     ],

@@ -160,7 +160,9 @@ def _listed(source: Path, file: Path) -> Written:
         raise BadInput(
             f"Ansible cannot read it: {_reason(ran.stderr, source)}",
             file=source,
-            line=_line(source, *re.findall(r"'([^']+)' supplied|Section (\[.+?\])", ran.stderr)[:1]),
+            line=_line(
+                source, *re.findall(r"'([^']+)' supplied|Section (\[.+?\])|, got: (\S+)$", ran.stderr, re.MULTILINE)[:1]
+            ),
             key="the inventory",
             fix=f"correct it until `ansible-inventory -i {source} --list` shows your hosts",
         )

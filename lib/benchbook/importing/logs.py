@@ -51,10 +51,17 @@ _PASSWORD = re.compile(
 )
 # A property or a setting, as go-ycsb and HammerDB list theirs, and as YCSB takes them.
 _SETTING = re.compile(rf"([\w.-]*pass(?:w(?:or)?d|phrase)?\"? *[=:] *){_VALUE}", re.IGNORECASE)
+# In a header of HTTP, and in SQL.
+_CREDENTIALS = re.compile(
+    r"(\bAuthorization: *\w+ +|\bIDENTIFIED(?: WITH \S+)? BY +|\bPASSWORD +(?=['\"]))(?:'[^'\n]*'|[^\s'\"]+)",
+    re.IGNORECASE,
+)
 # Behind what is something else elsewhere: the rest of a line from the program on, and its option.
 _BY_PROGRAM = (
-    (re.compile(r"\b(?:redis-benchmark|memtier_benchmark)\b.*"), re.compile(rf"( -a +){_VALUE}")),
-    (re.compile(r"\b(?:go-tpc|tiup bench)\b.*"), re.compile(rf"( -p +){_VALUE}")),
+    (re.compile(r"\b(?:(?:redis|valkey)-(?:benchmark|cli)|memtier_benchmark)\b.*"), re.compile(rf"( -a +){_VALUE}")),
+    (re.compile(r"\b(?:go-tpc|tiup bench|sshpass)\b.*"), re.compile(rf"( -p +){_VALUE}")),
+    # USER:PASSWORD.
+    (re.compile(r"\b(?:ab|hey|curl|benchmark)\b.*"), re.compile(rf"( (?:-[AaPu]|--user)[ =][^\s:]+:)(?!//){_VALUE}")),
     # MySQL's and MariaDB's own programs take it glued to its letter.
     (re.compile(r"\b(?:mysql|mariadb)(?:slap|-slap|dump|-dump|admin|-admin)?\b.*"), re.compile(rf"( -p){_VALUE}")),
     # HammerDB's command, what it answers, and what `print dict` lists (src/generic/gencli.tcl: diset, pdict).
@@ -400,7 +407,8 @@ def _keep(campaign: Campaign, trial: Trial, log: Log, beside: Sequence[HostMetri
 
 
 def _without_passwords(text: str) -> str:
-    text = _SETTING.sub(r"\1<hidden>", _PASSWORD.sub(r"\1<hidden>", text))
+    for pattern in (_PASSWORD, _SETTING, _CREDENTIALS):
+        text = pattern.sub(r"\1<hidden>", text)
     for line, option in _BY_PROGRAM:
         text = line.sub(partial(_hidden, option), text)
     return text

@@ -278,8 +278,9 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
     whole = f"{before}{report}"
     version = _first([form.version], report, before, head) if form.version else None
     report = re.sub(form.aside, "", report, flags=re.MULTILINE) if form.aside else report
+    before, head = (_CONTINUED.sub(" ", each) for each in (before, head))
     figures = _figures(form, report, before, head)
-    levels = _levels(form, *(_CONTINUED.sub(" ", each) for each in (report, before, head)))
+    levels = _levels(form, report, before, head)
     told = [(each, list(_seconds(each, whole))[bool(each.every_s) :]) for each in form.progress]
     begun_lines = [(re.findall(each.begins, whole, re.MULTILINE), lines) for each, lines in told if each.begins]
     seconds = _since_its_begin([line for _, lines in told for line in lines], figures)
