@@ -23,6 +23,11 @@ from benchbook.hosts.session import Session
 
 SFTP_SERVER = next((p for p in ("/usr/lib/openssh/sftp-server", "/usr/libexec/sftp-server") if Path(p).exists()), "")
 PORT = 2222
+# Words that some shell reads as something else.
+HARD = [
+    "it's", '"quoted"', "$(echo no)", "`echo no`", "$HOME", "a b", "two\nlines", "*", "--", "; exit 3", "\\", "\\'",
+    "é", "", "!ls", "a!", "\\!", "~", "{a,b}", "(x)", "<", "|", "%", "#", "\t", "'\\''",
+]  # fmt: skip
 
 CONFIG = """\
 ListenAddress {address}:{port}

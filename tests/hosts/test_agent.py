@@ -16,10 +16,11 @@ from kit import Home, inventory, until
 
 from benchbook.errors import ConnectionLost, HostReserved, ReservationLost
 from benchbook.hosts import reservation, timeouts
+from benchbook.hosts import session as sessions
 from benchbook.hosts.agent import remote_program
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.remote import agent
-from benchbook.hosts.session import Session
+from benchbook.hosts.session import Lease, Session
 from benchbook.profiles import load_profile
 from benchbook.systems import existing_server
 
@@ -281,7 +282,7 @@ class Answers:
 
     def __init__(self, name: str, known: Any) -> None:
         self.name, self.inventory, self.ours, self.held = name, known, True, b""
-        self.lease: reservation.Lease | None = None
+        self.lease: Lease | None = None
 
     def renew_lease(self, file: str, session: str) -> bool:
         assert self.lease is not None
@@ -295,19 +296,20 @@ class Answers:
 
 
 TAKEN = {"since": 0, "holder": {"user": "anna", "host": "laptop", "pid": 4711}}
-Pair = tuple[reservation.Reservation, Answers, Answers, Clocks]
+Pair = tuple[Session, Answers, Answers, Clocks]
 
 
 @pytest.fixture
 def pair(home: Home, monkeypatch: pytest.MonkeyPatch) -> Pair:
-    """A session's reservation of two hosts, a and b, and the driver's clock."""
+    """A session of two hosts, a and b, which it has reserved, and the driver's clock."""
     time = Clocks()
-    monkeypatch.setattr(reservation, "monotonic_s", time.monotonic)
+    monkeypatch.setattr(sessions, "monotonic_s", time.monotonic)
     known = load_inventory(str(home.write("pair.yaml", inventory("127.0.0"))))
     a, b = Answers("a", known), Answers("b", known)
-    whole = reservation.Reservation("mine", known, [a, b])  # type: ignore[list-item]
+    whole = Session(known, [])
+    whole.hosts = {"a": a, "b": b}  # type: ignore[dict-item]
     for host in (a, b):
-        host.lease = reservation.Lease(whole, host, "/file")  # type: ignore[arg-type]
+        host.lease = Lease(whole, host, "/file")  # type: ignore[arg-type]
     return whole, a, b, time
 
 

@@ -146,7 +146,7 @@ def test_a_killed_driver_frees_its_hosts_at_once_on_its_machine_and_after_its_le
 def test_a_large_file_on_its_way_keeps_no_sign_of_life_waiting(first: Home) -> None:
     with Session(load_inventory(SHORT), ["db1"]) as session:
         host = session.hosts["db1"]
-        lease = Path(session._held(host).file)
+        lease = Path(host.lease.file)
         with host._sftp_lock:  # as `put` holds it
             before = lease.stat().st_mtime_ns
             until(lambda: lease.stat().st_mtime_ns != before, "the lease is renewed")

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 from kit import until
-from sshd import PORT, SFTP_SERVER, Server, Variant, full_agent, hello, new_key, other_shell, refused, serving
+from sshd import HARD, PORT, SFTP_SERVER, Server, Variant, full_agent, hello, new_key, other_shell, refused, serving
 
 from benchbook.errors import HostUnusable, OutputNotParseable, ReservationLost, WorkloadFailed
 from benchbook.hosts import host_facts
@@ -32,11 +32,6 @@ from benchbook.systems.mysql import MariaDB
 
 pytestmark = pytest.mark.real
 
-# Words that some shell reads as something else.
-HARD = [
-    "it's", '"quoted"', "$(echo no)", "`echo no`", "$HOME", "a b", "two\nlines", "*", "--", "; exit 3", "\\", "\\'",
-    "é", "", "!ls", "a!", "\\!", "~", "{a,b}", "(x)", "<", "|", "%", "#", "\t", "'\\''",
-]  # fmt: skip
 EXTERNAL = f"Subsystem sftp {SFTP_SERVER}"
 _numbers = count(100)
 
@@ -312,7 +307,7 @@ def test_machines_that_share_a_home_have_folders_of_their_own(tmp_path: Path, ne
             folders.append(session.hosts["db"].path("jobs"))
             # Of a host that was not connected to yet, what is pushed goes there as well.
             pushing = Host(session.inventory, "db")
-            assert pushing.push(remote_program("hosts", "gather_facts.py")).startswith(pushing.path("artefacts"))
+            assert pushing.push(remote_program("hosts", "machine.py")).startswith(pushing.path("artefacts"))
             pushing.close()
     assert folders == [f"{Path.home()}/.benchbook/variant/db@{name}/jobs" for name in ("rack7-11", "rack7-12")]
     assert sorted(path.name for path in (shared / ".benchbook" / "variant").iterdir()) == ["db@rack7-11", "db@rack7-12"]

@@ -143,7 +143,7 @@ def test_a_lab_makes_anew_what_a_full_disk_left_of_keys_and_passwords(spaced: Ho
     mine, folder = load_inventory("spaced"), spaced.path / ".lab"
     lab.up(mine)
     lab.down(mine)
-    for name in ("secrets/database", "keys/client.pub", "spaced/db1/host_key.pub"):
+    for name in ("secrets/database", "keys/client.pub", "keys/host.pub"):
         (folder / name).write_text("")
     check_works(mine, folder)
 

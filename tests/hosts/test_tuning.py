@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import runpy
 import signal
 import struct
 import subprocess
@@ -26,11 +25,12 @@ from benchbook.hosts.agent import remote_program
 from benchbook.hosts.host_facts import survey
 from benchbook.hosts.host_models import HostFacts
 from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.remote import machine
 from benchbook.hosts.session import Session
 from benchbook.hosts.tuning import reach_again, tune
 from benchbook.probes.watch import watching
 
-TUNE = remote_program("hosts", "tune.py")
+MACHINE = remote_program("hosts", "machine.py")
 SLEEPS = list(Path("/sys/devices/system/cpu/cpu0/cpuidle").glob("state[0-9]*"))
 ASLEEP = [state for state in SLEEPS if (state / "name").read_text() != "POLL\n"]
 WAKES_WITHIN = Path("/dev/cpu_dma_latency")
@@ -57,7 +57,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def start(tree: Path, *knobs: str, every: str = "yes", sudo: str = "no") -> subprocess.Popen[str]:
-    command = [sys.executable, str(TUNE), str(tree), sudo, every, *knobs]
+    command = [sys.executable, str(MACHINE), "set", str(tree), sudo, every, *knobs]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -82,14 +82,14 @@ def kill_holder(tree: Path, *knobs: str) -> None:
 
 def refused(tree: Path, *knobs: str, sudo: str = "no", **environment: str) -> str:
     """What is said where nothing can be set."""
-    command = [sys.executable, str(TUNE), str(tree), sudo, "yes", *knobs]
+    command = [sys.executable, str(MACHINE), "set", str(tree), sudo, "yes", *knobs]
     ended = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, check=False)
     assert (ended.returncode, ended.stdout) == (1, "")
     return ended.stderr.strip()
 
 
 def left_in(tree: Path) -> list[list[str]]:
-    done = subprocess.run([sys.executable, str(TUNE), "left", str(tree)], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, str(MACHINE), "left", str(tree)], capture_output=True, text=True, check=True)
     found: list[list[str]] = json.loads(done.stdout)
     return found
 
@@ -174,11 +174,11 @@ def test_a_virtual_machine_keeps_its_memory_while_the_run_lasts(
 @pytest.mark.parametrize(
     ("reports_from", "said"), [("9", "on"), ("11", "off"), ("4294967295", "off"), ("-1", "off"), ("", "not exposed")]
 )
-def test_memory_is_given_back_only_where_a_hypervisor_asks_for_it(reports_from: str, said: str) -> None:
-    page_reporting = runpy.run_path(str(remote_program("hosts", "gather_facts.py")))["page_reporting"]
-    files = {str(REPORTS_FROM): reports_from, "/proc/buddyinfo": f"Node 0, zone DMA {'0 ' * 11}\n"}
-    page_reporting.__globals__["text"] = files.__getitem__
-    assert page_reporting() == said
+def test_memory_is_given_back_only_where_a_hypervisor_asks_for_it(tree: Path, reports_from: str, said: str) -> None:
+    write(tree, {"proc/buddyinfo": f"Node 0, zone DMA {'0 ' * 11}\n"})
+    if reports_from:
+        write(tree, {str(REPORTS_FROM).strip("/"): reports_from})
+    assert machine.page_reporting(str(tree)) == said
 
 
 def test_a_cpu_that_is_gone_at_the_end_keeps_no_other_from_what_it_had(tree: Path) -> None:
@@ -199,10 +199,9 @@ def test_no_more_memory_is_used_than_a_container_has(tree: Path) -> None:
     limit = "sys/fs/cgroup/memory.max"
     old = {"sys/fs/cgroup/memory/memory.limit_in_bytes": "max\n", "proc/meminfo": "MemAvailable:  99999999 kB\n"}
     write(tree, {**old, limit: "600000000\n"})
-    to_touch = runpy.run_path(str(TUNE))["to_touch"]
-    assert to_touch(str(tree)) == 200_000_000
+    assert machine.to_touch(str(tree)) == 200_000_000
     write(tree, {limit: "max\n"})
-    assert to_touch(str(tree)) == 4 << 30
+    assert machine.to_touch(str(tree)) == 4 << 30
 
 
 def test_what_two_labs_of_a_machine_set_is_put_back_by_the_last(tree: Path) -> None:
@@ -312,7 +311,7 @@ def test_a_driver_that_is_gone_leaves_no_setting_behind(lab_home: Home, lab: Inv
         for process in lab_home.processes("agent.py", "tune-"):
             process.kill()
         until(lambda: SWAPPINESS.read_text().strip() == lively, "what was there before is back")
-        until(lambda: not lab_home.processes("tune.py"), "nothing holds it any more")
+        until(lambda: not lab_home.processes("machine.py"), "nothing holds it any more")
 
 
 @pytest.mark.real
@@ -323,7 +322,7 @@ def test_what_is_put_back_in_mid_run_spoils_the_trial_and_is_set_again(
     with Session(allowing(lab, "swappiness"), lab.hosts) as session:
         tune(session)
         reach_again(session)
-        assert len(lab_home.processes("tune.py", "hold")) == 1, "what holds is left alone"
+        assert len(lab_home.processes("machine.py", "hold")) == 1, "what holds is left alone"
         with pytest.raises(SettingsLost, match="the settings of db1 was killed"), watching(session, []):  # noqa: PT012
             # A host does so too whose driver was asleep, or cut off, for longer than its lease.
             for process in lab_home.processes("agent.py", "tune-"):

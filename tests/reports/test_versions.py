@@ -102,7 +102,7 @@ def test_it_has_the_ports_and_settings_of_its_system_unless_it_has_its_own(home:
     found = load_inventory(str(home.write("mine.yaml", inventory("127.0.90", systems=own))))
     assert [found.settings(name).user for name in ("tidb", *PAIR)] == ["a", "a", "b"]
     assert [found.port(name) for name in (*PAIR, "tidb:9")] == [4001] * 3
-    assert found.status_port("tidb:7.1") == 10080
+    assert found.port("tidb:7.1", "status_port") == 10080
 
 
 def test_its_data_lies_in_a_folder_of_its_own_and_its_page_names_it(home: Home) -> None:

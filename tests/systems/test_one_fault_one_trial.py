@@ -16,8 +16,7 @@ from benchbook.hosts.host import Host
 from benchbook.hosts.host_facts import preflight
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.preflight import NO_SPACE
-from benchbook.hosts.reservation import Lease, Reservation
-from benchbook.hosts.session import Session
+from benchbook.hosts.session import Lease, Session
 from benchbook.reports.load.load_kind import LoadParameters
 from benchbook.systems import server
 
@@ -103,13 +102,13 @@ def test_connections_that_break_cost_nothing_within_the_lease_and_one_trial_beyo
 def test_connections_that_break_while_a_session_begins_cost_nothing(
     victims: Victims, short: Inventory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    take = Reservation.take
+    reserve = Session._reserve
 
-    def after_a_cut(reservation: Reservation) -> None:
+    def after_a_cut(session: Session) -> None:
         victims.cut()
-        take(reservation)
+        reserve(session)
 
-    monkeypatch.setattr(Reservation, "take", after_a_cut)
+    monkeypatch.setattr(Session, "_reserve", after_a_cut)
     with Session(short, ["executor", "db1"]) as session:
         victims.cut()
         facts, _ = preflight(session, disk_bytes=0)

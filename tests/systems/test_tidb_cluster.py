@@ -85,9 +85,9 @@ def test_ports_and_folders_of_a_topology_are_those_that_tiup_would_take(home: Ho
         "pd1": ("pd", "tidb"),
     }
     assert (found.hosts["pd1"].user, found.hosts["pd1"].workdir) == (None, "/opt/pd/data/benchbook")
-    assert (found.port("pd"), found.peer_port("pd")) == (3379, 3380)
-    assert (found.port("tidb_cluster"), found.status_port("tidb_cluster")) == (5000, 11080)
-    assert (found.port("tikv"), found.status_port("tikv")) == (21160, 20180)
+    assert (found.port("pd"), found.port("pd", "peer_port")) == (3379, 3380)
+    assert (found.port("tidb_cluster"), found.port("tidb_cluster", "status_port")) == (5000, 11080)
+    assert (found.port("tikv"), found.port("tikv", "status_port")) == (21160, 20180)
     assert found.settings("pd").binary == "/opt/pd/bin/pd-server"
     assert found.settings("tidb_cluster").binary == "/home/tidb/sql/bin/tidb-server", "TiUP's TestRelativePath"
     assert found.settings("tikv").binary == "/home/tidb/deploy/tikv-21160/bin/tikv-server"
@@ -230,7 +230,11 @@ def test_what_says_the_same_in_other_words_is_no_difference(home: Home) -> None:
         ],
     }  # fmt: skip
     found = read(home, topology)
-    assert (found.port("tikv"), found.status_port("tikv"), found.status_port("tidb_cluster")) == (20160, 20180, 10080)
+    assert (found.port("tikv"), found.port("tikv", "status_port"), found.port("tidb_cluster", "status_port")) == (
+        20160,
+        20180,
+        10080,
+    )
     assert found.settings("tikv").settings == {"log.level": "info"}
     assert found.hosts["tidb1"].workdir is None
     assert found.hosts["tikv1"].workdir == "/home/tidb/deploy/tikv-20160/data/benchbook"

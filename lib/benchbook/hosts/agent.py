@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchbook.errors import ConnectionLost, HostUnreachable, RemoteFailed
-from benchbook.hosts.host import Host, host_retrying, with_retry
+from benchbook.hosts.host import Host, retrying
 from benchbook.hosts.preflight import NO_SPACE, READ_ONLY
 from benchbook.hosts.timeouts import ENDED_WITHIN_S, LIVENESS_EVERY_S, STARTED_WITHIN_S
 
@@ -114,7 +114,7 @@ class Job:
 
         Raise ReservationLost when the host is another driver's.
         """
-        agent = with_retry(agent_on)(host)
+        agent = retrying(host)(agent_on, host)
         folder = host.path("jobs", f"{name}-{uuid.uuid4().hex[:8]}")
         job = {
             "argv": [str(word).replace("{job}", folder) for word in command.argv],
@@ -131,7 +131,7 @@ class Job:
         request = json.dumps({"job": job, "secrets": dict(command.secrets)})
         try:
             # It may have begun although the connection broke: asked again, the host starts nothing twice.
-            said = host_retrying(host)(_begin, host, agent, folder, request)
+            said = retrying(host)(_begin, host, agent, folder, request)
         except RemoteFailed:
             # It may begin later, beside another trial: it is not to. What keeps a host from starting a job may keep it
             # from this as well; the failed start is told.
@@ -205,15 +205,15 @@ class Job:
         offset, began, alive = 0, time.monotonic(), time.monotonic()
         while True:
             # Status first: what is printed before the end is then surely in the output that is read after it.
-            ended = host_retrying(self.host)(lambda _: self._recorded(), None)
-            fresh = host_retrying(self.host)(self.stdout, offset)
+            ended = retrying(self.host)(self._recorded)
+            fresh = retrying(self.host)(self.stdout, offset)
             if fresh:
                 offset, alive = offset + len(fresh), time.monotonic()
                 on_output(fresh)
             if ended:
                 return ended
             if time.monotonic() - alive > LIVENESS_EVERY_S:
-                ended, alive = host_retrying(self.host)(lambda _: self.status(), None), time.monotonic()
+                ended, alive = retrying(self.host)(self.status), time.monotonic()
                 if ended and ended.reason in (NO_SPACE, READ_ONLY, UNSUPERVISED):
                     return ended
             on_look()
@@ -226,7 +226,7 @@ class Job:
         `within_s`: what it writes at its end is wanted, and may take so long where that is longer than its grace.
         """
         words = ["kill", self.folder] if at_once else ["stop", self.folder, within_s]
-        host_retrying(self.host)(
+        retrying(self.host)(
             self.host.run, [*self._agent, *words], timeout=max(within_s, self._grace_s) + ENDED_WITHIN_S
         )
         return self.status()

@@ -12,7 +12,7 @@ from benchbook.hosts.host import Host, with_retry
 from benchbook.hosts.host_facts import gather
 from benchbook.hosts.host_models import HostFacts
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.remote.gather_facts import page_reporting
+from benchbook.hosts.remote.machine import page_reporting
 
 LOAD = "client"
 # The processors that a host's programs are bound to; none: all.

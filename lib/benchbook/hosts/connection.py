@@ -348,7 +348,9 @@ def _login_refused(
 def open_connection(inventory: Inventory, name: str, route: Route, trusted: HostKey) -> fabric.Connection:
     """Return an open connection to a host. Raise HostUnusable where it refuses, or shows another key than `trusted`."""
     ssh = inventory.ssh
-    own_key = _held_key(inventory, route)
+    # Else paramiko asks that of SSH_AUTH_SOCK, whatever IdentityAgent and IdentitiesOnly say.
+    agent = _Agent(route) if route.agent else None
+    _check_key(inventory, agent)
     # What may not be read is passed over, as by OpenSSH.
     keys = [key for key in route.keys if os.access(key, os.R_OK) and key.is_file() and not is_public_key(key)]
     connection = fabric.Connection(
@@ -361,8 +363,7 @@ def open_connection(inventory: Inventory, name: str, route: Route, trusted: Host
         config=fabric.Config(ssh_config=paramiko.SSHConfig(), overrides={"runners": {"remote": _Runner}}),
         connect_kwargs={
             "key_filename": [str(key) for key in keys],
-            **own_key,
-            "allow_agent": bool(route.agent),
+            "allow_agent": agent is not None,
             "look_for_keys": False,
             "banner_timeout": ssh.connect_timeout_s,
             "auth_timeout": ssh.connect_timeout_s,
@@ -371,8 +372,7 @@ def open_connection(inventory: Inventory, name: str, route: Route, trusted: Host
         },
     )
     connection.client.set_missing_host_key_policy(_Trusted(trusted))
-    # Else paramiko asks that of SSH_AUTH_SOCK, whatever IdentityAgent and IdentitiesOnly say.
-    agent = connection.client._agent = _Agent(route) if route.agent else None
+    connection.client._agent = agent
     try:
         inside = lab_host(inventory, name)
         if inventory.lab and not route.gateway and inside.enter():
@@ -449,16 +449,13 @@ _LOAD_IT = (
 )
 
 
-def _held_key(inventory: Inventory, route: Route) -> dict[str, Any]:
-    """Return the inventory's key where an agent holds it. Raise BadInput for a file that cannot be read without one."""
-    ssh = inventory.ssh
-    if not ssh.key:
-        return {}
-    path = resolve(ssh.key)
-    fingerprint = _fingerprint(path)
-    held = [key for key in _Agent(route).get_keys() if key.fingerprint == fingerprint] if route.agent else []
-    if held:
-        return {"pkey": held[0]}
+def _check_key(inventory: Inventory, agent: _Agent | None) -> None:
+    """Raise BadInput for the inventory's own key where no agent holds it, and its file cannot be read without one."""
+    if not inventory.ssh.key:
+        return
+    path = resolve(inventory.ssh.key)
+    if agent and _fingerprint(path) in [key.fingerprint for key in agent.get_keys()]:
+        return
     if is_public_key(path):
         raise _no_key(inventory, path, "this is a public key, and no agent holds its private half")
     try:
@@ -472,7 +469,6 @@ def _held_key(inventory: Inventory, route: Route) -> dict[str, Any]:
         ) from problem
     except (ValueError, paramiko.SSHException, UnknownKeyType) as problem:
         raise _no_key(inventory, path, f"this is no private key that the kit can read ({problem})") from problem
-    return {}
 
 
 def _no_key(inventory: Inventory, path: Path, problem: str, fix: str = _LOAD_IT) -> BadInput:

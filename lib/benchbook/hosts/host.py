@@ -11,7 +11,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import wraps
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, TypeVar
 
@@ -135,9 +134,8 @@ class Host:
             return self._login()
         if self._away_since is None:
             self._away_since = time.monotonic()
-        lease_s = self.inventory.ssh.lease_s
-        left_s = max(0.0, lease_s - (time.monotonic() - self._away_since))
-        opened = retrying(self.name, lease_s, left_s=left_s, again=HostUnusable, attempts=1)(self._login)
+        left_s = max(0.0, self.inventory.ssh.lease_s - (time.monotonic() - self._away_since))
+        opened = retrying(self, left_s=left_s, again=HostUnusable, attempts=1)(self._login)
         self._away_since = None
         return opened
 
@@ -163,15 +161,8 @@ class Host:
     def _see_shell(self, opened: fabric.Connection) -> None:
         """That the login shell runs commands at all: one that waits is left before it is asked for anything else."""
         seconds = self.inventory.ssh.connect_timeout_s
-        began = time.monotonic()
-        try:
-            result = opened.run(login_line("true"), hide=True, warn=True, in_stream=False, timeout=seconds)
-        except CommandTimedOut as problem:
-            result = problem.result
-        except LOST as problem:
-            raise self._session_problem(opened, "true", problem) from problem
-        # Fabric may hand back the result of a command that it has just left, in place of saying so.
-        if time.monotonic() - began >= seconds:
+        result, is_late = self._sent(opened, "true", seconds)
+        if is_late:
             # At the end of its input, when it is left, the shell may run the command all the same.
             printed = (login_output(result.stdout) + login_output(result.stderr)).strip().splitlines()
             within = f"{seconds:g} s" + (f"; it says: {printed[-1][:200]}" if printed else "")
@@ -282,7 +273,19 @@ class Host:
         return result
 
     def _run(self, opened: fabric.Connection, line: str, timeout: float, keep: Sequence[str] = ()) -> Result:
-        """By Fabric, without the login shell's own words.
+        """Return what a command's own part of the output is, and how it ended. Raise RemoteFailed, ConnectionLost."""
+        result, is_late = self._sent(opened, line, timeout, keep)
+        if is_late:
+            raise RemoteFailed(self.name, line, None, f"no end within {timeout:g} s")
+        if result.exited < 0 and _is_over(opened):
+            raise ConnectionLost(f"{self.name}: the connection broke during `{line}`")
+        result.stdout, result.stderr = own_output(result.stdout), own_output(result.stderr)
+        return result
+
+    def _sent(
+        self, opened: fabric.Connection, line: str, timeout: float, keep: Sequence[str] = ()
+    ) -> tuple[Result, bool]:
+        """Return what Fabric returns of a command, and whether it was left because its time was over.
 
         Nothing is sent to its stdin, and not its end either: sshd hangs up the whole connection where that comes for a
         channel that it has closed, as it may have of a command as short as mkdir.
@@ -294,19 +297,12 @@ class Host:
                     login_line(line, keep), hide=True, warn=True, in_stream=False, timeout=timeout, encoding="utf-8"
                 )
         except CommandTimedOut as problem:
-            raise self._out_of_time(line, timeout) from problem
+            left: Any = problem.result
+            return left, True
         except LOST as problem:
             raise self._session_problem(opened, line, problem) from problem
-        if result.exited < 0 and time.monotonic() - began >= timeout:
-            # Fabric has closed the channel, and does not know yet that it was itself.
-            raise self._out_of_time(line, timeout)
-        if result.exited < 0 and _is_over(opened):
-            raise ConnectionLost(f"{self.name}: the connection broke during `{line}`")
-        result.stdout, result.stderr = own_output(result.stdout), own_output(result.stderr)
-        return result
-
-    def _out_of_time(self, line: str, timeout: float) -> RemoteFailed:
-        return RemoteFailed(self.name, line, None, f"no end within {timeout:g} s")
+        # Fabric may have closed the channel, and not know yet that it was itself.
+        return result, result.exited < 0 and time.monotonic() - began >= timeout
 
     def _session_problem(self, opened: fabric.Connection, line: str, problem: BaseException) -> BenchbookError:
         if isinstance(problem, paramiko.ChannelException) and opened.is_connected:
@@ -416,8 +412,7 @@ class Host:
             self.mkdir(folder)
             self.put(local, target, mode=0o700 if executable else 0o600)
         except RemoteFailed as problem:
-            if what := self.disk_refuses(self.root):
-                said = f"its disk is {'full' if what == NO_SPACE else 'read-only'}"
+            if said := self.disk_problem():
                 fix = "free space there, or mount it for writing; or set workdir to a folder on another disk"
                 raise self.inventory.unusable(self.name, said, key="workdir", value=self.root, fix=fix) from problem
             raise
@@ -492,10 +487,7 @@ class Host:
 
         No port of this machine leads there, by which another user would come to a server that asks for no login.
         """
-        try:
-            channel = _channel(self.connect().transport, address, port)
-        except LOST as problem:
-            raise self._unreached(address, port, problem) from problem
+        channel = self._channel(address, port)
         mine, theirs = socket.socketpair()
         over = threading.Event()
         Tunnel(channel=channel, sock=theirs, finished=over).start()
@@ -513,8 +505,7 @@ class Host:
         there. Fabric's own `forward_local` wants a port that is free, listens some time later, and leaves a client
         waiting where nothing listens there: its Tunnel is used, and the rest done here.
         """
-        transport = self.connect().transport
-        over, refused = threading.Event(), list[Exception]()
+        over, refused = threading.Event(), list[BenchbookError]()
 
         def serve(listener: socket.socket) -> None:
             with suppress(OSError):
@@ -526,8 +517,8 @@ class Host:
                         continue
                     client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                     try:
-                        channel = _channel(transport, address, port)
-                    except LOST as problem:
+                        channel = self._channel(address, port)
+                    except BenchbookError as problem:
                         refused.append(problem)
                         client.close()
                     else:
@@ -539,7 +530,7 @@ class Host:
                 yield listener.getsockname()
             except Exception as problem:
                 if refused:
-                    raise self._unreached(address, port, refused[-1]) from problem
+                    raise refused[-1] from problem
                 raise
             finally:
                 over.set()
@@ -548,13 +539,15 @@ class Host:
 
     def check_port(self, address: str, port: int) -> None:
         """Raise ConnectionLost where nothing listens at `address:port`, as seen from this host."""
-        try:
-            _channel(self.connect().transport, address, port).close()
-        except LOST as problem:
-            raise self._unreached(address, port, problem) from problem
+        self._channel(address, port).close()
 
-    def _unreached(self, address: str, port: int, problem: BaseException) -> ConnectionLost:
-        return ConnectionLost(f"{self.name}: no connection to {at(address, port)}: {problem}")
+    def _channel(self, address: str, port: int) -> paramiko.Channel:
+        try:
+            there, here = (address, port), ("127.0.0.1", 0)
+            transport: paramiko.Transport = self.connect().transport
+            return transport.open_channel("direct-tcpip", there, here, timeout=FORWARD_S)
+        except LOST as problem:
+            raise ConnectionLost(f"{self.name}: no connection to {at(address, port)}: {problem}") from problem
 
     # -- reservation --------------------------------------------------------------------------------------------
 
@@ -564,7 +557,7 @@ class Host:
         Raise ConnectionLost when a host does not say so.
         """
         if self.lease:
-            self.lease.reservation.verify()
+            self.lease.session.verify()
 
     def renew_lease(self, file: str, session: str) -> bool:
         """Touch the reservation of this host; return False where it is not this session's any more.
@@ -576,22 +569,18 @@ class Host:
 
 
 def retrying(
-    name: str,
-    lease_s: float,
-    *,
-    left_s: float | None = None,
-    again: type[BenchbookError] = ConnectionLost,
-    attempts: int = 2,
+    host: Host, *, left_s: float | None = None, again: type[BenchbookError] = ConnectionLost, attempts: int = 2
 ) -> Retrying:
-    """Return what calls a step, and calls it again where it raises `again`: what may be done twice, within the lease.
+    """Return what calls a step again where it raises `again`: what may be done twice, within the host's lease.
 
     Raise HostUnreachable after the lease, or what is left of it.
     """
+    lease_s = host.inventory.ssh.lease_s
 
     def give_up(state: RetryCallState) -> NoReturn:
         problem = state.outcome.exception() if state.outcome else None
         raise HostUnreachable(
-            f"host {name} is unreachable, for longer than its lease of {lease_s:g} s: {problem}"
+            f"host {host.name} is unreachable, for longer than its lease of {lease_s:g} s: {problem}"
         ) from problem
 
     return Retrying(
@@ -605,18 +594,7 @@ def retrying(
 
 def with_retry(step: Callable[[Host], T]) -> Callable[[Host], T]:
     """Return the step on a host, done again where the connection broke. Raise HostUnreachable after the lease."""
-
-    @wraps(step)
-    def again(host: Host) -> T:
-        done: T = host_retrying(host)(step, host)
-        return done
-
-    return again
-
-
-def host_retrying(host: Host) -> Retrying:
-    """Return what calls a step again where the connection to this host broke, within its lease."""
-    return retrying(host.name, host.inventory.ssh.lease_s)
+    return lambda host: retrying(host)(step, host)
 
 
 @contextmanager
@@ -629,10 +607,6 @@ def blaming_disks(hosts: Iterable[Host]) -> Iterator[None]:
             if disk := host.disk_problem():
                 raise WorkloadFailed(f"{disk}: {problem}", output=problem.output) from problem
         raise
-
-
-def _channel(transport: paramiko.Transport, address: str, port: int) -> paramiko.Channel:
-    return transport.open_channel("direct-tcpip", (address, port), ("127.0.0.1", 0), timeout=FORWARD_S)
 
 
 def _close(connection: fabric.Connection | None) -> None:

@@ -32,9 +32,9 @@ DRIVING_BYTES = 10**9
 
 def gather(host: Host) -> HostFacts:
     """Facts of one host, with `clock_offset_s` (host minus driver, good to half the round trip, `clock_error_s`)."""
-    program = program_on(host, "hosts", "gather_facts.py")
+    program = program_on(host, "hosts", "machine.py")
     before = time.time()
-    facts = json.loads(host.run([*program, host.root], timeout=FACTS_S).stdout)
+    facts = json.loads(host.run([*program, "facts", host.root], timeout=FACTS_S).stdout)
     offset, error = clock_offset(host)
     asked = {"address": host.address, "roles": list(host.host.roles), "asked_at": before}
     return HostFacts(**facts, **asked, clock_offset_s=offset, clock_error_s=error)
@@ -85,7 +85,7 @@ def check_address(host: Host) -> None:
     """Raise HostUnusable where servers are to bind to what is no address of their host: an alias, or that of a NAT."""
     if not set(host.host.roles) - {"client", *open_ports.EVERYWHERE}:
         return
-    why = host.run([*program_on(host, "hosts", "can_bind.py"), host.address]).stdout.strip()
+    why = host.run([*program_on(host, "hosts", "machine.py"), "can-bind", host.address]).stdout.strip()
     if not why:
         return
     own, ssh_address = host.probe().own_address, host.host.ssh_address or host.address

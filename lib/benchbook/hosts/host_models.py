@@ -37,7 +37,7 @@ _KEPT_SHARE = 0.01
 
 
 class HostFacts(OpenModel):
-    """What a host is (`gather_facts.py` says it, there); sizes in bytes, times in seconds, text where it is a setting.
+    """What a host is (`remote/machine.py` says it); sizes in bytes, times in seconds, text where it is a setting.
 
     "not exposed" stands for what a host does not tell. `clock_offset_s` is host minus driver, good to `clock_error_s`.
     """

@@ -8,7 +8,7 @@ import re
 import ssl
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Literal, Protocol, cast
+from typing import Annotated, Literal, Protocol, cast, get_args
 
 from pydantic import Field, StrictBool, model_validator
 
@@ -70,6 +70,10 @@ _PROGRAMS = (
 )
 
 
+PortKind = Literal["port", "status_port", "peer_port"]
+PORT_KINDS: tuple[PortKind, ...] = get_args(PortKind)
+
+
 class Declared(Protocol):
     """What an inventory asks of the class of a server (entry point `benchbook.systems`)."""
 
@@ -120,8 +124,8 @@ class Host(Strict):
 
     With `ssh.config`, a host without `address` is one that the ssh_config knows by name, and its HostName the address.
 
-    `tune` lists what the kit may set on it for the time of a run (hosts/remote/tune.py says to what); it needs root, or
-    `sudo -n`. In a lab, which is whatever machine somebody has, it is set where it can be. `cpus` are the processors
+    `tune` lists what the kit may set on it for the time of a run (hosts/remote/machine.py says to what); it needs root,
+    or `sudo -n`. In a lab, which is whatever machine somebody has, it is set where it can be. `cpus` are the processors
     that what the kit starts there is bound to (by affinity); without any, all. It keeps the load and the servers of a
     lab, whose hosts share a machine, apart where there are enough of them.
     """
@@ -271,13 +275,9 @@ class Inventory(Strict):
         for name, host in self.hosts.items():
             address, port = listener = host.ssh_address or host.address, host.ssh_port or self.ssh.port
             if listener in listeners:
-                raise BadInput(
-                    f"two hosts on one SSH address and port: {listeners[listener]} and {name}",
-                    file=self.file,
-                    key=f"hosts.{name}.address",
-                    value=f"{address}:{port}",
-                    fix="give each host its own address or ssh_port, or merge their roles into one host",
-                )
+                said = f"two hosts on one SSH address and port: {listeners[listener]} and {name}"
+                fix = "give each host its own address or ssh_port, or merge their roles into one host"
+                raise self.unusable(name, said, key="address", value=f"{address}:{port}", fix=fix)
             listeners[listener] = name
 
     def _no_name_is_a_slip(self) -> None:
@@ -309,13 +309,10 @@ class Inventory(Strict):
             heeded = getattr(declared(system), "takes", ("binary", "settings"))
             for key, value in (("binary", settings.binary), ("settings", settings.settings)):
                 if value and key not in heeded:
-                    raise BadInput(
-                        f"{system} takes no `{key}` from an inventory",
-                        file=self.file,
-                        key=f"systems.{system}.{key}",
-                        value=sorted(value) if isinstance(value, dict) else value,
-                        fix="remove it; a server that you have set up yourself is measured as one of `endpoints`",
-                    )
+                    said = f"{system} takes no `{key}` from an inventory"
+                    fix = "remove it; a server that you have set up yourself is measured as one of `endpoints`"
+                    named = sorted(value) if isinstance(value, dict) else value
+                    raise BadInput(said, file=self.file, key=f"systems.{system}.{key}", value=named, fix=fix)
 
     def _one_system_per_port(self) -> None:
         taken: dict[tuple[str, int], tuple[str, str]] = {}
@@ -345,7 +342,7 @@ class Inventory(Strict):
         """Return names of the hosts that a server of this name may run on, each with every port of it, and its key."""
         first, above = self.port(system) or 0, getattr(declared(system), "ports_above", 0)
         ports = [("port", port) for port in range(first, first + above + 1)]
-        ports += [("status_port", self.status_port(system) or 0), ("peer_port", self.peer_port(system) or 0)]
+        ports += [(kind, self.port(system, kind) or 0) for kind in PORT_KINDS if kind != "port"]
         hosts = self.with_role(role_of(system))
         return [(host, f"systems.{system}.{key}", port) for host in hosts for key, port in ports if port]
 
@@ -355,7 +352,7 @@ class Inventory(Strict):
                 if not _is_loopback(address):
                     said = "a lab host must have a loopback address"
                     fix = "use an address in 127.0.0.0/8, or set `lab: false` for real hosts"
-                    raise BadInput(said, file=self.file, key=f"hosts.{name}.{key}", value=address, fix=fix)
+                    raise self.unusable(name, said, key=key, value=address, fix=fix)
 
     def unusable(self, host: str, problem: str, *, value: object, fix: str, key: str = "") -> HostUnusable:
         """Return the error that a host, or what stands under its `key`, cannot be used."""
@@ -382,20 +379,14 @@ class Inventory(Strict):
             raise BadInput(said, file=self.file, key=f"role {role}", value=names, fix="give the role to one host")
         return names[0]
 
-    def port(self, system: str) -> int | None:
-        """Return where the server of this name listens: as the inventory says, else as it declares itself."""
-        known = declared(system)
-        return self.settings(system).port or (known.default_port if known else UNDECLARED_PORTS.get(system))
+    def port(self, system: str, kind: PortKind = "port") -> int | None:
+        """Return where the server of this name listens: as the inventory says, else as it declares itself.
 
-    def status_port(self, system: str) -> int | None:
-        """Return where it answers about itself, for a server that has a port for that."""
+        `kind`: `port`, or the one where it answers about itself, or where its servers talk to each other.
+        """
         known = declared(system)
-        return self.settings(system).status_port or (known.default_status_port if known else None)
-
-    def peer_port(self, system: str) -> int | None:
-        """Return where its servers talk to each other, for one that has a port for that."""
-        known = declared(system)
-        return self.settings(system).peer_port or (known.default_peer_port if known else None)
+        undeclared = UNDECLARED_PORTS.get(system) if kind == "port" else None
+        return getattr(self.settings(system), kind) or (getattr(known, f"default_{kind}") if known else undeclared)
 
     def settings(self, system: str) -> SystemSettings:
         """Return those of its section, over those of the system that it is a version or a variant of.

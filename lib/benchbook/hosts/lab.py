@@ -1,7 +1,7 @@
 """The local lab: one unprivileged sshd per host of an inventory, on its own loopback address.
 
 Everything else treats a lab host like any other host: there is no local mode. State is kept below `.lab/`:
-the client's key, the hosts' keys, known_hosts, a password for the databases, and a folder per host.
+the client's key, the key of all hosts and known_hosts, a password for the databases, and a folder per host.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import psutil
-from tenacity import retry, retry_if_exception_type, retry_if_result, stop_after_delay, wait_fixed
+from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from benchbook import paths
 from benchbook.errors import BadInput, BenchbookError, HostReserved, HostUnusable, writing
@@ -43,12 +43,13 @@ from benchbook.hosts.lab_host import (
 )
 from benchbook.hosts.remote import agent
 from benchbook.hosts.reservation import check_lab_free, release_dead
-from benchbook.hosts.timeouts import ANOTHER_ENDS_WITHIN_S, CHANGED_WITHIN_S, SSHD_GREETS_S, SSHD_WITHIN_S
+from benchbook.hosts.timeouts import ANOTHER_ENDS_WITHIN_S, CHANGED_WITHIN_S, SSHD_GREETS_S, SSHD_WITHIN_S, until
+from benchbook.user_input.atomic_file import replace_text
 
 _SSHD_CONFIG = """\
 ListenAddress {address}:{port}
-HostKey "{folder}/host_key"
-AuthorizedKeysFile "{tokens}/authorized_keys"
+HostKey "{keys}/host"
+AuthorizedKeysFile "{tokens}/client.pub"
 PidFile "{folder}/sshd.pid"
 PasswordAuthentication no
 KbdInteractiveAuthentication no
@@ -113,12 +114,7 @@ def _changing() -> Iterator[None]:
         # Not handed on to the hosts that are started meanwhile (PEP 446).
         handle = os.open(place / "labs", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        if not retry(
-            retry=retry_if_result(lambda locked: not locked),
-            stop=stop_after_delay(CHANGED_WITHIN_S),
-            wait=wait_fixed(0.05),
-            retry_error_callback=lambda state: False,
-        )(_flocked)(handle, fcntl.LOCK_EX):
+        if not until(lambda: _flocked(handle, fcntl.LOCK_EX), CHANGED_WITHIN_S):
             raise LabLocked(
                 f"another driver has been starting or stopping a lab for {CHANGED_WITHIN_S:g} s. "
                 "Fix: end it (`benchbook lab status` says whose labs run), and run the same again"
@@ -248,7 +244,6 @@ def _up(inventory: Inventory, *, by_hand: bool, own_network: bool) -> list[LabHo
                     named = bool(inventory.hosts[host.name].workdir)
                     _give(lab, host, Path(inventory.workdir(host.name)), named=named)
                 _start(sshd, host, lab, way)
-            _write_known_hosts(lab, hosts)
             if by_hand:
                 _by_hand(inventory).touch()
         except BaseException:
@@ -336,9 +331,14 @@ def _by_hand(inventory: Inventory) -> Path:
 
 
 def _make_keys(lab: Path) -> None:
-    for folder in (lab / "keys", lab / "secrets"):
-        folder.mkdir(exist_ok=True, mode=0o700)
-    _keygen(lab / "keys" / "client", "benchbook lab client")
+    # The account that logs in comes to its public key.
+    for folder, mode in ((lab / "keys", 0o711), (lab / "secrets", 0o700)):
+        folder.mkdir(exist_ok=True, mode=mode)
+        folder.chmod(mode)
+    client, host = (_keygen(lab / "keys" / name, f"benchbook lab {name}") for name in ("client", "host"))
+    client.chmod(0o644)
+    # Whatever its address: nobody else has this key.
+    replace_text(lab / "known_hosts", f"* {host.read_text()}")
     password = lab / "secrets" / "database"
     if not _holds_something(password):
         partial = password.with_name(f"{password.name}.partial")
@@ -352,12 +352,12 @@ def _holds_something(path: Path) -> bool:
     return path.is_file() and path.stat().st_size > 0
 
 
-def _keygen(path: Path, comment: str) -> None:
-    """Make a pair of keys at `path` and `path`.pub, unless it is there. Raise OSError."""
+def _keygen(path: Path, comment: str) -> Path:
+    """Make a pair of keys at `path` and `path`.pub, unless it is there; return its public half. Raise OSError."""
     # ssh-keygen writes the .pub after the key: where both are there, both are whole.
     pair = (path, path.with_name(f"{path.name}.pub"))
     if all(map(_holds_something, pair)):
-        return
+        return pair[1]
     for left in pair:
         left.unlink(missing_ok=True)
     words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", str(path)]
@@ -365,6 +365,7 @@ def _keygen(path: Path, comment: str) -> None:
     if ran.returncode != 0:
         pair[1].unlink(missing_ok=True)
         raise OSError(" ".join((ran.stderr or ran.stdout).split()) or f"ssh-keygen ended with {ran.returncode}")
+    return pair[1]
 
 
 def _start(sshd: str, host: LabHost, lab: Path, way: Sequence[str]) -> None:
@@ -376,21 +377,17 @@ def _start(sshd: str, host: LabHost, lab: Path, way: Sequence[str]) -> None:
             f"{host.address}:{host.port} (lab host {host.name}) is taken by {who}. "
             "Fix: stop it (another project's lab? `benchbook lab down` there), or change ssh.port of the inventory"
         )
-    _keygen(host.folder / "host_key", f"benchbook lab host {host.name}")
     if os.geteuid() == 0:
         # sshd that is started by root insists on its privilege separation folder.
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
-    config = host.folder / "sshd_config"
-    keys = host.folder / "authorized_keys"
-    keys.write_text((lab / "keys" / "client.pub").read_text())
-    keys.chmod(0o644)
+    config, keys = host.folder / "sshd_config", lab / "keys"
     # In the path of the keys sshd takes %u and the like for names of the login.
-    tokens, users = str(host.folder).replace("%", "%%"), f"{ACCOUNT} root" if has_account() else getpass.getuser()
-    about = {"address": host.address, "port": host.port, "folder": host.folder, "tokens": tokens, "users": users}
-    config.write_text(_SSHD_CONFIG.format(**about, path=_path()))
+    tokens, users = str(keys).replace("%", "%%"), f"{ACCOUNT} root" if has_account() else getpass.getuser()
+    about = {"address": host.address, "port": host.port, "folder": host.folder, "keys": keys, "tokens": tokens}
+    config.write_text(_SSHD_CONFIG.format(**about, users=users, path=_path()))
     log = host.folder / "sshd.log"
     subprocess.run([*way, sshd, "-f", str(config), "-E", str(log)], check=False, env={"PATH": os.environ["PATH"]})
-    if not _comes_up(host):
+    if not until(lambda: host.pid is not None and _answers(host), SSHD_WITHIN_S):
         tail = log.read_text(errors="replace").splitlines()[-3:] if log.exists() else []
         files = [file for file in (log, host.folder / "sshd.pid") if file.exists() and not _holds_something(file)]
         tail += [f"{file.name} is empty: is there room on the disk?" for file in files[:1]]
@@ -435,35 +432,6 @@ def _answers(host: LabHost) -> bool:
         return False
 
 
-@retry(
-    retry=retry_if_result(lambda up: not up),
-    stop=stop_after_delay(SSHD_WITHIN_S),
-    wait=wait_fixed(0.05),
-    retry_error_callback=lambda state: False,
-)
-def _comes_up(host: LabHost) -> bool:
-    return host.pid is not None and _answers(host)
-
-
-def _write_known_hosts(lab: Path, mine: Sequence[LabHost]) -> None:
-    """One key per address, of every inventory's lab, so that several labs may run side by side.
-
-    Two inventories may have the same addresses (a copy with a change); then those that come up now have them.
-    """
-    folders = sorted({config.parent for config in lab.glob("*/*/sshd_config")} - {host.folder for host in mine})
-    lines = dict(_known_host(folder) for folder in [*folders, *(host.folder for host in mine)])
-    partial = lab / f"known_hosts.{os.getpid()}"
-    partial.write_text("".join(f"{where} {key}\n" for where, key in lines.items()))
-    partial.rename(lab / "known_hosts")
-
-
-def _known_host(folder: Path) -> tuple[str, str]:
-    """(address, key) of a lab host, as known_hosts writes them."""
-    address, port = (folder / "sshd_config").read_text().splitlines()[0].split()[1].rsplit(":", 1)
-    key = (folder / "host_key.pub").read_text().split()[:2]
-    return address if port == "22" else f"[{address}]:{port}", " ".join(key)
-
-
 def _stop_jobs(host: LabHost) -> None:
     """End what a killed run left on the host, by the host's own agent."""
     ask_agent("reap", "", str(host.folder / "work" / "jobs"))
@@ -477,7 +445,7 @@ def _terminate(pids: Sequence[int]) -> None:
     for process in family:
         with suppress(psutil.NoSuchProcess):
             process.send_signal(signal.SIGTERM)
-    _await_end(family)
+    until(lambda: all(map(_is_over, family)), SSHD_WITHIN_S)
     for process in family:
         with suppress(psutil.NoSuchProcess):
             process.kill()
@@ -490,16 +458,6 @@ def _family(pid: int) -> list[psutil.Process]:
         return [first, *first.children(recursive=True)]
     except psutil.NoSuchProcess:
         return []
-
-
-@retry(
-    retry=retry_if_result(lambda over: not over),
-    stop=stop_after_delay(SSHD_WITHIN_S),
-    wait=wait_fixed(0.02),
-    retry_error_callback=lambda state: False,
-)
-def _await_end(processes: Sequence[psutil.Process]) -> bool:
-    return all(map(_is_over, processes))
 
 
 def _is_over(process: psutil.Process) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from benchbook import plugins
 from benchbook.hosts.host_models import HostFinding
-from benchbook.hosts.inventory import UNDECLARED_PORTS, Inventory, declared, role_of
+from benchbook.hosts.inventory import PORT_KINDS, UNDECLARED_PORTS, Inventory, declared, role_of
 from benchbook.hosts.lab_host import has_own_network
 
 # The sides of a transfer.
@@ -46,12 +46,8 @@ def _open(inventory: Inventory, role: str) -> Iterator[int]:
             continue
         login = inventory.settings(system)
         blank = not (login.password_env or login.password_file) and getattr(known, "protocol", "") in _WITH_ACCOUNTS
-        ports = {
-            "port": inventory.port(system),
-            "status_port": inventory.status_port(system),
-            "peer_port": inventory.peer_port(system),
-        }
-        for kind, port in ports.items():
+        for kind in PORT_KINDS:
+            port = inventory.port(system, kind)
             # A plugin's class may lack these attributes.
             if port and (kind in getattr(known, "ports_without_login", ()) or (blank and kind == "port")):
                 yield from range(port, port + 1 + (getattr(known, "ports_above", 0) if kind == "port" else 0))

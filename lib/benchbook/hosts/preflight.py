@@ -11,12 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 
+from benchbook.errors import HostUnusable
 from benchbook.hosts.inventory import Inventory
 
 OLDEST_PYTHON = (3, 7)
 # What a disk may lack, and the words by which programs say so.
 NO_SPACE, READ_ONLY = "no space", "read-only"
 _DISK_WORDS = {"No space left": NO_SPACE, "quota": NO_SPACE, "Read-only": READ_ONLY}
+_DISKS = {NO_SPACE: ("full", "free space there"), READ_ONLY: ("read-only", "mount it for writing")}
 
 # What a step of the folder is, and what to do where it fails.
 _STEPS = {
@@ -85,10 +87,14 @@ def script(root: str, *, shared: bool) -> str:
 
 def check(inventory: Inventory, name: str, probe: HostProbe) -> None:
     """Raise HostUnusable for the first thing that is missing."""
-    for problem in (_python(probe), _folder(probe, name), _logout(probe)):
-        if problem:
-            said, key, value, fix = problem
-            raise inventory.unusable(name, said, key=key, value=value, fix=fix)
+    _check_python(inventory, name, probe)
+    if probe.step != "good":
+        raise _no_folder(inventory, name, probe)
+    if kills_at_logout(probe.logind, probe.user):
+        said = "this host ends what a login leaves running, so no job would live"
+        file, restart = "/etc/systemd/logind.conf", "sudo systemctl restart systemd-logind"
+        fix = f"put `KillExcludeUsers=root {probe.user}` into its {file}, and: {restart}"
+        raise inventory.unusable(name, said, value="KillUserProcesses=yes", fix=fix)
 
 
 def disk_refusal(words: str) -> str | None:
@@ -127,52 +133,34 @@ REFUSALS = {
 }
 
 
-Problem = tuple[str, str, str, str]
-
-
-def _python(probe: HostProbe) -> Problem | None:
+def _check_python(inventory: Inventory, name: str, probe: HostProbe) -> None:
     version = re.fullmatch(r"(\d+)\.(\d+)", probe.python)
     oldest = ".".join(map(str, OLDEST_PYTHON))
     if version is None:
-        said = "there is no python3, by which jobs are supervised"
-        return said, "", probe.python, "on that host: sudo apt-get install python3"
-    if tuple(map(int, version.groups())) < OLDEST_PYTHON:
-        return f"python3 is older than {oldest}", "", probe.python, f"install Python {oldest} or newer as python3"
-    return None
+        said, fix = "there is no python3, by which jobs are supervised", "on that host: sudo apt-get install python3"
+    elif tuple(map(int, version.groups())) < OLDEST_PYTHON:
+        said, fix = f"python3 is older than {oldest}", f"install Python {oldest} or newer as python3"
+    else:
+        return
+    raise inventory.unusable(name, said, value=probe.python, fix=fix)
 
 
-def _folder(probe: HostProbe, name: str) -> Problem | None:
-    if probe.step == "good":
-        return None
+def _no_folder(inventory: Inventory, name: str, probe: HostProbe) -> HostUnusable:
+    # The operating system's own words stand last: `mkdir: cannot create directory 'x': Permission denied`.
+    said, value = _STEPS[probe.step], f"{probe.root}: {probe.folder.rpartition(': ')[2].strip()}"
+    fix = f"set hosts.{name}.workdir to a folder that {probe.user} may write to"
+    disk = disk_refusal(probe.folder)
     if probe.step == "ours":
+        value = probe.root
         fix = (
             f"set hosts.{name}.workdir to an empty or new folder; one that the kit made before holds a file .benchbook"
         )
-        return _STEPS[probe.step], "workdir", probe.root, fix
-    value = f"{probe.root}: {_reason(probe.folder)}"
-    elsewhere = f"set hosts.{name}.workdir to a folder that {probe.user} may write to"
-    disk = disk_refusal(probe.folder)
-    if disk == NO_SPACE:
-        return f"{_STEPS[probe.step]}: its disk is full", "workdir", value, f"free space there, or {elsewhere}"
-    if disk == READ_ONLY:
-        fix = f"mount it for writing, or {elsewhere}"
-        return f"{_STEPS[probe.step]}: its disk is read-only", "workdir", value, fix
-    if probe.step == "run":
-        return _STEPS[probe.step], "workdir", value, f"mount it without noexec, or {elsewhere}"
-    return _STEPS[probe.step], "workdir", value, elsewhere
-
-
-def _reason(folder: str) -> str:
-    """The operating system's own words, which stand last: `mkdir: cannot create directory 'x': Permission denied`."""
-    return folder.rpartition(": ")[2].strip()
-
-
-def _logout(probe: HostProbe) -> Problem | None:
-    if not kills_at_logout(probe.logind, probe.user):
-        return None
-    file, restart = "/etc/systemd/logind.conf", "sudo systemctl restart systemd-logind"
-    fix = f"put `KillExcludeUsers=root {probe.user}` into its {file}, and: {restart}"
-    return "this host ends what a login leaves running, so no job would live", "", "KillUserProcesses=yes", fix
+    elif disk:
+        full, mended = _DISKS[disk]
+        said, fix = f"{said}: its disk is {full}", f"{mended}, or {fix}"
+    elif probe.step == "run":
+        fix = f"mount it without noexec, or {fix}"
+    return inventory.unusable(name, said, key="workdir", value=value, fix=fix)
 
 
 def kills_at_logout(logind: Mapping[str, str], user: str) -> bool:

@@ -11,7 +11,6 @@ import getpass
 import json
 import os
 import socket
-import threading
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping
@@ -22,10 +21,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from benchbook import paths
-from benchbook.errors import ConnectionLost, HostReserved, HostUnusable, ReservationLost
+from benchbook.errors import HostReserved, HostUnusable
 from benchbook.hosts.agent import agent_on, utc
-from benchbook.hosts.fanout import Outcomes, on_each, try_on_each
-from benchbook.hosts.heartbeat import monotonic_s
+from benchbook.hosts.fanout import on_each
 from benchbook.hosts.host import Host, with_retry
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.lab_host import ask_agent
@@ -36,6 +34,8 @@ from benchbook.hosts.timeouts import ANSWERS_WITHIN_S, ASKS_EVERY_S, WATCH_S
 MACHINE = "machine"
 
 Said = dict[str, Any]
+# Who only asks takes nothing.
+_ASKS: Said = {"take": False, "session": ""}
 # Runs the agent of a host with a verb and a request, and returns its answer.
 Ask = Callable[[str, Mapping[str, Any]], Said]
 
@@ -88,119 +88,21 @@ def boot_id() -> str:
     return ""
 
 
-class Lease:
-    """One reserved host. The host asks `guard` before anything is done on it, the session's thread renews it."""
+def reserve(host: Host, session: str) -> Said:
+    """Take a host for a session; return the `file` of its reservation, and the folders of jobs of those `displaced`.
 
-    def __init__(self, reservation: Reservation, host: Host, file: str) -> None:
-        self.reservation, self.host, self.file, self.lost = reservation, host, file, False
-        self._renewed, self._renewing = monotonic_s(), threading.local()
-
-    def guard(self) -> None:
-        """Raise ReservationLost. After more than a lease without a sign of life, the host is asked first."""
-        if self.lost or not self.reservation.leaving:
-            self.reservation.check()
-        if monotonic_s() - self._renewed > self.host.inventory.ssh.lease_s and not getattr(
-            self._renewing, "now", False
-        ):
-            self.renew()
-
-    def renew(self) -> None:
-        """Give a sign of life. Raise ReservationLost when the host is another's by now."""
-        began, self._renewing.now = monotonic_s(), True
-        try:
-            if not self.host.renew_lease(self.file, self.reservation.session):
-                self.lost = True
-                self.reservation.lose(
-                    f"lost its reservation of {self.host.name} to {self._taker()}. This driver had given no sign of "
-                    f"life for longer than its lease of {self.host.inventory.ssh.lease_s:g} s (stopped, or cut off), "
-                    "so the host has ended what it ran there"
-                )
-        finally:
-            self._renewing.now = False
-        self._renewed = began
-
-    def _taker(self) -> str:
-        held = self.host.read(self.file)
-        return _in_words(json.loads(held)) if held else "another driver, which has ended by now"
-
-    def end_with_boot(self) -> None:
-        """Raise ReservationLost, for the host was started anew, with which every reservation there ends.
-
-        What `tune` had set is gone as well: what is measured from here on would not compare with what was before.
-        """
-        self.lost = True
-        self.reservation.lose(
-            f"host {self.host.name} was started anew (rebooted) during the run: all that ran there is gone, and what "
-            "was set there for the run. Run the same again: only what is missing is run"
-        )
-
-
-class Reservation:
-    """The hosts of a session: all of them reserved, or none.
-
-    Taken one by one, in an order that is the same for every driver: of two that want the same hosts, one gets all.
+    Raise HostReserved, naming who holds it, and HostUnusable where nothing can be reserved.
     """
-
-    def __init__(self, session: str, inventory: Inventory, hosts: Collection[Host]) -> None:
-        self.session, self.inventory, self._hosts = session, inventory, hosts
-        # Per host, folders of jobs of drivers that are gone.
-        self.displaced: dict[str, list[str]] = {}
-        self.leaving = False
-        self._lost = ""
-
-    def take(self) -> None:
-        """Raise HostReserved, naming who holds a host, and HostUnusable where nothing can be reserved."""
-        on_each("looking at what hosts they are", self._hosts, with_retry(Host.probe))
-        for host in sorted(self._hosts, key=lambda host: (host.probe().place, host.probe().sshd_address)):
-            own = {"session": self.session, "jobs": host.path("jobs"), "holder": this_driver().model_dump()}
-            request = {**own, "lease_s": self.inventory.ssh.lease_s, "take": True}
-            taken = _settle(self.inventory, host.name, host.probe().sshd_address, _on(host), request)
-            host.lease = Lease(self, host, taken["file"])
-            self.displaced[host.name] = taken["displaced"]
-
-    def renew(self, *, timeout: float) -> Outcomes[None]:
-        """Give a sign of life on every host that is held; one that does not answer is asked again the next time."""
-        held = {host.name: host.lease for host in self._hosts if host.lease}
-        return try_on_each(
-            [lease.host for lease in held.values()], lambda host: held[host.name].renew(), timeout=timeout
-        )
-
-    def verify(self) -> None:
-        """Raise ReservationLost where a host of the session is another's, ConnectionLost where one does not say."""
-        if self.leaving:
-            return
-        failed = self.renew(timeout=ANSWERS_WITHIN_S).failed
-        self.check()
-        for name, problem in failed.items():
-            raise ConnectionLost(f"{name}: it does not say whether it is still reserved for this driver: {problem}")
-
-    def lose(self, why: str) -> None:
-        """Raise ReservationLost; from here on, every host of the session does."""
-        self._lost = why
-        self.check()
-
-    def check(self) -> None:
-        """Raise ReservationLost once a host of the session is another's."""
-        if self._lost:
-            raise ReservationLost(self._lost)
-
-    def release(self, *, but: Collection[str] = ()) -> None:
-        """Give the hosts back, except where something of ours may still run: its lease ends that, and this with it."""
-        busy = {host.probe().place for host in self._hosts if host.name in but}
-        free = {host.probe().place: host for host in self._hosts if host.lease and not host.lease.lost}
-        there = [host for place, host in free.items() if place not in busy]
-        try_on_each(there, lambda host: host.run([*agent_on(host), "release", self.session]), timeout=ANSWERS_WITHIN_S)
-        for host in self._hosts:
-            host.lease = None
+    own = {"session": session, "jobs": host.path("jobs"), "holder": this_driver().model_dump()}
+    request = {**own, "lease_s": host.inventory.ssh.lease_s, "take": True}
+    return _settle(host.inventory, host.name, host.probe().sshd_address, _on(host), request)
 
 
 def check_free(inventory: Inventory, hosts: Collection[Host], *, wait_s: float = 0.0) -> None:
     """Raise HostReserved when another driver holds one of these hosts, and still does after `wait_s`."""
     on_each("looking at what hosts they are", hosts, with_retry(Host.probe))
     for host in hosts:
-        _settle(
-            inventory, host.name, host.probe().sshd_address, _on(host), {"take": False, "session": ""}, wait_s=wait_s
-        )
+        _settle(inventory, host.name, host.probe().sshd_address, _on(host), _ASKS, wait_s=wait_s)
 
 
 def check_lab_free(
@@ -210,9 +112,8 @@ def check_lab_free(
 
     Who gives no sign is watched for `watch_s` before it is said to live.
     """
-    request = {"take": False, "session": ""}
     for sshd_address, name in sshd_addresses.items():
-        _settle(inventory, name, sshd_address, _ask_here, request, wait_s=wait_s, watch_s=watch_s)
+        _settle(inventory, name, sshd_address, _ask_here, _ASKS, wait_s=wait_s, watch_s=watch_s)
 
 
 def release_dead(inventory: Inventory, sshd_addresses: Mapping[str, str]) -> None:
@@ -253,8 +154,8 @@ def _settle(
     """
     key = sshd_address if inventory.lab else MACHINE
     request = {**request, "key": key, "lab": inventory.lab, "gone": {}}
-    marks: dict[str, int] = {}
-    silent_since: dict[str, float] = {}
+    # Of each session its last touch, and since when it has been silent.
+    seen: dict[str, tuple[int, float]] = {}
     seen_alive: set[str] = set()
     began = time.monotonic()
     while True:
@@ -265,23 +166,23 @@ def _settle(
             raise HostUnusable(what, file=inventory.file, key=f"hosts.{name}", fix=fix)
         if not said.get("held"):
             return said
-        now = time.monotonic()
+        now, live = time.monotonic(), []
         for one in said["held"]:
             session, mark = one["session"], one["mark"]
-            if marks.get(session) != mark:
-                if session in marks:
-                    seen_alive.add(session)
-                marks[session] = mark
-                silent_since[session] = now - one["silent_s"]
-            if Holder(**one["holder"]).has_died_here() or now - silent_since[session] > one["lease_s"]:
+            if session in seen and seen[session][0] != mark:
+                seen_alive.add(session)
+            if session not in seen or seen[session][0] != mark:
+                seen[session] = mark, now - one["silent_s"]
+            if Holder(**one["holder"]).has_died_here() or now - seen[session][1] > one["lease_s"]:
                 request["gone"][session] = mark
-        live = [one for one in said["held"] if request["gone"].get(one["session"]) != one["mark"]]
+            if request["gone"].get(session) != mark:
+                live.append(one)
         if not live:
             continue
         known = any(one["session"] in seen_alive for one in live) or now - began >= watch_s
         if known and now - began >= wait_s:
             refused = HostReserved(
-                f"{HostReserved.WORDS} {_in_words(live[0])}: two loads on one host measure neither",
+                f"{HostReserved.WORDS} {in_words(live[0])}: two loads on one host measure neither",
                 file=inventory.file,
                 key=f"hosts.{name}",
                 fix="wait for its end (`benchbook report --wait` does), or stop it there",
@@ -291,16 +192,16 @@ def _settle(
         time.sleep(ASKS_EVERY_S)
 
 
-def _in_words(reservation: Said) -> str:
+def in_words(reservation: Said) -> str:
+    """Return who holds a host, and since when."""
     return f"{Holder(**reservation['holder'])} since {utc(reservation['since'])}"
 
 
 def _on(host: Host) -> Ask:
     def ask(verb: str, request: Mapping[str, Any]) -> Said:
         # To have the agent there is a part of asking: the connection may break meanwhile.
-        said: Said = json.loads(
-            with_retry(lambda one: one.run([*agent_on(one), verb, json.dumps(request)]).stdout)(host)
-        )
+        answer = with_retry(lambda one: one.run([*agent_on(one), verb, json.dumps(request)]).stdout)(host)
+        said: Said = json.loads(answer)
         return said
 
     # By a thread, for Fabric keeps Ctrl-C from the one that waits for a command.

@@ -12,13 +12,15 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, TypeVar
 
-from benchbook.errors import BenchbookError, HostUnusable, ReservationLost
+from benchbook.errors import BenchbookError, ConnectionLost, HostUnusable, ReservationLost
 from benchbook.hosts.agent import Command, Ended, Job, agent_on
-from benchbook.hosts.fanout import on_each, try_on_each
+from benchbook.hosts.fanout import Outcomes, on_each, try_on_each
+from benchbook.hosts.heartbeat import monotonic_s
 from benchbook.hosts.host import Host, with_retry
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.reservation import Lease, Reservation, check_free
+from benchbook.hosts.reservation import check_free, in_words, reserve
 from benchbook.hosts.timeouts import (
+    ANSWERS_WITHIN_S,
     CLOSED_S,
     COMMAND_S,
     REAPED_S,
@@ -62,8 +64,55 @@ def check_reachable(inventory: Inventory, names: Iterable[str], *, wait_s: float
         try_on_each(hosts, lambda host: host.close())
 
 
+class Lease:
+    """One reserved host. The host asks `guard` before anything is done on it, the session's thread renews it."""
+
+    def __init__(self, session: Session, host: Host, file: str) -> None:
+        self.session, self.host, self.file, self.lost = session, host, file, False
+        self._renewed, self._renewing = monotonic_s(), threading.local()
+
+    def guard(self) -> None:
+        """Raise ReservationLost. After more than a lease without a sign of life, the host is asked first."""
+        if self.lost or not self.session.leaving:
+            self.session.check()
+        silent_s = monotonic_s() - self._renewed
+        if silent_s > self.session.inventory.ssh.lease_s and not getattr(self._renewing, "now", False):
+            self.renew()
+
+    def renew(self) -> None:
+        """Give a sign of life. Raise ReservationLost when the host is another's by now."""
+        began, self._renewing.now = monotonic_s(), True
+        try:
+            if not self.host.renew_lease(self.file, self.session.id):
+                self.lost = True
+                held = self.host.read(self.file)
+                taker = in_words(json.loads(held)) if held else "another driver, which has ended by now"
+                self.session.lose(
+                    f"lost its reservation of {self.host.name} to {taker}. This driver had given no sign of life for "
+                    f"longer than its lease of {self.session.inventory.ssh.lease_s:g} s (stopped, or cut off), so the "
+                    "host has ended what it ran there"
+                )
+        finally:
+            self._renewing.now = False
+        self._renewed = began
+
+    def end_with_boot(self) -> None:
+        """Raise ReservationLost, for the host was started anew, with which every reservation there ends.
+
+        What `tune` had set is gone as well: what is measured from here on would not compare with what was before.
+        """
+        self.lost = True
+        self.session.lose(
+            f"host {self.host.name} was started anew (rebooted) during the run: all that ran there is gone, and what "
+            "was set there for the run. Run the same again: only what is missing is run"
+        )
+
+
 class Session:
     """Use as a context manager: entering connects to the hosts that are asked for and reserves them, leaving ends all.
+
+    They are reserved one by one, in an order that is the same for every driver: of two that want the same hosts, one
+    gets all.
 
     Raise HostReserved on entering when another driver holds one of them; from then on ReservationLost when one has
     taken a host over, which it can after `lease_s` without a sign of life from here.
@@ -81,7 +130,10 @@ class Session:
         self.reaped: dict[str, list[str]] = {}
         self._jobs: list[Job] = []
         self._left: list[Job] = []
-        self._reservation = Reservation(self.id, inventory, self.hosts.values())
+        # Per host, folders of jobs of drivers that are gone.
+        self._displaced: dict[str, list[str]] = {}
+        self.leaving = False
+        self._lost = ""
         self._over = threading.Event()
         self._renewer = threading.Thread(target=self._renew, name="lease", daemon=True)
 
@@ -96,7 +148,7 @@ class Session:
     def _enter(self) -> None:
         self.each("connecting", with_retry(Host.connect))
         self._renewer.start()
-        self._reservation.take()
+        self._reserve()
         patience_s = self.inventory.ssh.lease_s + REAPED_S + COMMAND_S
         reaped = self.each("ending what drivers that are gone left", with_retry(self._reap), timeout=patience_s)
         self.reaped = {name: ended for name, ended in reaped.items() if ended}
@@ -105,13 +157,55 @@ class Session:
         self._leave()
 
     def _leave(self) -> None:
-        self._reservation.leaving = True
+        self.leaving = True
         left = [job.host.name for job in reversed(self._jobs) if not self._end(job)]
         self._over.set()
         if self._renewer.is_alive():
             self._renewer.join(timeout=RENEWER_ENDED_S)
-        self._reservation.release(but=left)
+        self._release(but=left)
         try_on_each(self.hosts.values(), lambda host: host.close(), timeout=CLOSED_S)
+
+    def _reserve(self) -> None:
+        self.each("looking at what hosts they are", with_retry(Host.probe))
+        for host in sorted(self.hosts.values(), key=lambda host: (host.probe().place, host.probe().sshd_address)):
+            taken = reserve(host, self.id)
+            host.lease = Lease(self, host, taken["file"])
+            self._displaced[host.name] = taken["displaced"]
+
+    def _release(self, *, but: Iterable[str]) -> None:
+        """Give the hosts back, except where something of ours may still run: its lease ends that, and this with it."""
+        hosts = self.hosts.values()
+        busy = {self.hosts[name].probe().place for name in but}
+        held = {host.probe().place: host for host in hosts if host.lease and not host.lease.lost}
+        free = [host for place, host in held.items() if place not in busy]
+        try_on_each(free, lambda host: host.run([*agent_on(host), "release", self.id]), timeout=ANSWERS_WITHIN_S)
+        for host in hosts:
+            host.lease = None
+
+    def renew(self, *, timeout: float) -> Outcomes[None]:
+        """Give a sign of life on every host that is held; one that does not answer is asked again the next time."""
+        held = {host.name: host.lease for host in self.hosts.values() if host.lease}
+        hosts = [self.hosts[name] for name in held]
+        return try_on_each(hosts, lambda host: held[host.name].renew(), timeout=timeout)
+
+    def verify(self) -> None:
+        """Raise ReservationLost where a host of the session is another's, ConnectionLost where one does not say."""
+        if self.leaving:
+            return
+        failed = self.renew(timeout=ANSWERS_WITHIN_S).failed
+        self.check()
+        for name, problem in failed.items():
+            raise ConnectionLost(f"{name}: it does not say whether it is still reserved for this driver: {problem}")
+
+    def lose(self, why: str) -> None:
+        """Raise ReservationLost; from here on, every host of the session does."""
+        self._lost = why
+        self.check()
+
+    def check(self) -> None:
+        """Raise ReservationLost once a host of the session is another's."""
+        if self._lost:
+            raise ReservationLost(self._lost)
 
     def reach(self) -> None:
         """Return once every host of the session is connected, within the lease. Raise HostUnreachable."""
@@ -129,7 +223,9 @@ class Session:
         """Start a long job on a host; it ends with the session at the latest."""
         for left in [job for job in self._left if job.host is host]:
             self.end(left)
-        job = Job.start(host, name, command, self.id, self._held(host).file)
+        if host.lease is None:
+            raise HostUnusable("nothing is started on a host that is not reserved", key=f"hosts.{host.name}")
+        job = Job.start(host, name, command, self.id, host.lease.file)
         self._jobs.append(job)
         return job
 
@@ -169,14 +265,8 @@ class Session:
         """Names of the folders of the jobs that have been started and neither ended nor forgotten."""
         return {job.folder.rpartition("/")[2] for job in self._jobs}
 
-    def _held(self, host: Host) -> Lease:
-        if host.lease is None:
-            raise HostUnusable("nothing is started on a host that is not reserved", key=f"hosts.{host.name}")
-        lease: Lease = host.lease
-        return lease
-
     def _reap(self, host: Host) -> list[str]:
-        folders = dict.fromkeys([host.path("jobs"), *self._reservation.displaced.get(host.name, [])])
+        folders = dict.fromkeys([host.path("jobs"), *self._displaced.get(host.name, [])])
         words = [*agent_on(host), "reap", self.id, *folders]
         ended: list[str] = json.loads(host.run(words, timeout=self.inventory.ssh.lease_s + REAPED_S).stdout)
         return ended
@@ -203,4 +293,4 @@ class Session:
     def _renew(self) -> None:
         every_s = min(RENEW_EVERY_S, RENEW_SHARE * self.inventory.ssh.lease_s)
         while not self._over.wait(every_s):
-            self._reservation.renew(timeout=every_s * 2)
+            self.renew(timeout=every_s * 2)

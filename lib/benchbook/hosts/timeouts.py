@@ -6,6 +6,13 @@ restore, a sum of files) says at the call how long it may take.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
+from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
+
+T = TypeVar("T")
+
 # -- connections ----------------------------------------------------------------------------------------------------
 # A short command, a step on each of several hosts, or a request by HTTP, unless its caller says how long it may take.
 COMMAND_S = 60.0
@@ -62,3 +69,13 @@ SSHD_GREETS_S = 2.0
 def silence_s(lease_s: float) -> float:
     """Return the time after which a silent host is given up: half a lease, so that the other half is left to return."""
     return max(SILENCE_S, lease_s / 2)
+
+
+def until(look: Callable[[], T], within_s: float, *, every_s: float = 0.05) -> T:
+    """Return what `look` returns once that is true, or, after `within_s`, what it returned last."""
+    return Retrying(
+        retry=retry_if_result(lambda found: not found),
+        stop=stop_after_delay(within_s),
+        wait=wait_fixed(every_s),
+        retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
+    )(look)

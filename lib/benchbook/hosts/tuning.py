@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterable
 
 from benchbook.errors import SettingsLost
@@ -12,7 +11,7 @@ from benchbook.hosts.fanout import on_each
 from benchbook.hosts.host import Host, with_retry
 from benchbook.hosts.host_models import Tuned
 from benchbook.hosts.session import Session
-from benchbook.hosts.timeouts import LONGEST_S, SET_WITHIN_S
+from benchbook.hosts.timeouts import LONGEST_S, SET_WITHIN_S, until
 
 
 def tune(session: Session) -> dict[str, Tuned]:
@@ -32,7 +31,7 @@ def left_behind(hosts: Iterable[Host]) -> dict[str, list[tuple[str, str, str]]]:
 
 
 def _left(host: Host) -> list[tuple[str, str, str]]:
-    said = host.run([*program_on(host, "hosts", "tune.py"), "left", "/"]).stdout
+    said = host.run([*program_on(host, "hosts", "machine.py"), "left", "/"]).stdout
     return [(str(file), str(now), str(before)) for file, now, before in json.loads(said)]
 
 
@@ -70,12 +69,12 @@ def _lost(session: Session) -> dict[str, Ended]:
 
 def _tune(session: Session, host: Host) -> Tuned:
     host = host.by_root
-    program = program_on(host, "hosts", "tune.py")
+    program = program_on(host, "hosts", "machine.py")
     is_root = host.is_root
     lab = session.inventory.lab
-    argv = [*program, "/", "no" if is_root else "yes", "no" if lab else "yes", *host.host.tune]
+    argv = [*program, "set", "/", "no" if is_root else "yes", "no" if lab else "yes", *host.host.tune]
     job = session.start(host, "tune", Command(argv, timeout_s=LONGEST_S, grace_s=10))
-    said, ended = _answer(job)
+    ended, said = until(lambda: _answer(job), SET_WITHIN_S) or (None, b"")
     if ended and lab and host.name not in session.tuning:
         return {}
     if ended or not said:
@@ -87,12 +86,7 @@ def _tune(session: Session, host: Host) -> Tuned:
     return tuned
 
 
-def _answer(job: Job) -> tuple[bytes, Ended | None]:
-    """Return what it printed once that is a whole line, or how it ended without one."""
-    until = time.monotonic() + SET_WITHIN_S
-    while True:
-        ended = job.status()
-        said = job.stdout()
-        if said.endswith(b"\n") or ended or time.monotonic() > until:
-            return (said if said.endswith(b"\n") else b""), ended
-        time.sleep(0.05)
+def _answer(job: Job) -> tuple[Ended | None, bytes] | None:
+    """Return how it ended, and what it printed; None while it runs and has not printed a whole line."""
+    ended, said = job.status(), job.stdout()
+    return (ended, said) if ended or said.endswith(b"\n") else None

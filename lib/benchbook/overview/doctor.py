@@ -24,7 +24,7 @@ from benchbook.hosts import lab, reservation
 from benchbook.hosts.fanout import FanOutFailed
 from benchbook.hosts.host_facts import check_addresses, preflight
 from benchbook.hosts.inventory import Inventory, load_inventory
-from benchbook.hosts.remote import tune
+from benchbook.hosts.remote import machine
 from benchbook.hosts.session import Session
 from benchbook.overview.lists import print_table
 from benchbook.user_input import user_file
@@ -122,7 +122,7 @@ def _cores() -> DoctorCheck:
 
 def _settings() -> Iterator[DoctorCheck]:
     """Yield what a lab's run that was killed has left set; only root is told."""
-    for file, now, before in tune.left("/") if os.geteuid() == 0 else []:
+    for file, now, before in machine.left("/") if os.geteuid() == 0 else []:
         found = f"{now}, left by a run that was killed; it was {before}"
         yield DoctorCheck(file, found, f"echo {before} > {file}", needed=False)
     for file, holder in reservation.left_reservations():

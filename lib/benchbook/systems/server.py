@@ -120,11 +120,11 @@ class Service(ABC):
     @property
     def status_port(self) -> int:
         """Where it answers about itself; 0 for a server that has no port for that."""
-        return int(self.session.inventory.status_port(self.name) or 0)
+        return int(self.session.inventory.port(self.name, "status_port") or 0)
 
     def peer(self, host: Host) -> str:
         """Return the URL by which others of its kind reach the one on this host, where there is a port for that."""
-        return f"http://{at(host.address, self.session.inventory.peer_port(self.name))}"
+        return f"http://{at(host.address, self.session.inventory.port(self.name, 'peer_port'))}"
 
     def data(self, host: Host) -> str:
         """Return the path of its data folder on this host."""

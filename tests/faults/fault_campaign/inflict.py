@@ -115,13 +115,11 @@ class Inflictor:
 
     def _key(self) -> bool:
         """Logins that are open stay; new ones meet an sshd with another key."""
-        home, place = self.signs.home, self.planned.place
-        folder = victims.swap_key(home, place)
         try:
-            self._restart()
-            self._meet()
+            with victims.another_key(self.signs.home, self.planned.place):
+                self._restart()
+                self._meet()
         finally:
-            victims.swap_back(folder)
             self._restart()
         return True
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -87,20 +89,18 @@ def is_in_our_network(home: RoundHome, place: str) -> bool:
     return Path(f"/proc/{listener(home, place)}/ns/net").samefile("/proc/self/ns/net")
 
 
-def swap_key(home: RoundHome, place: str) -> Path:
-    """Give a host another key than the one that is known of it; returns the folder that holds the old one aside."""
+@contextmanager
+def another_key(home: RoundHome, place: str) -> Iterator[None]:
+    """Give a host another key than the lab's, which its sshd reads when it starts."""
     folder = home.host(_HOST[place])
-    (folder / "host_key").rename(folder / "host_key.aside")
-    subprocess.run(
-        ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "other_key")],
-        check=True,
-        capture_output=True,
-    )
-    (folder / "other_key").rename(folder / "host_key")
-    return folder
-
-
-def swap_back(folder: Path) -> None:
-    """The host has its own key again."""
-    (folder / "host_key.aside").replace(folder / "host_key")
-    (folder / "other_key.pub").unlink(missing_ok=True)
+    config, other = folder / "sshd_config", folder / "other_key"
+    words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(other)]
+    subprocess.run(words, check=True, capture_output=True)
+    before = config.read_text()
+    config.write_text(before.replace(f'HostKey "{home.lab}/keys/host"', f'HostKey "{other}"'))
+    try:
+        yield
+    finally:
+        config.write_text(before)
+        for file in (other, other.with_name("other_key.pub")):
+            file.unlink()

@@ -12,9 +12,14 @@ END = {"host": "127.0.90.30", "port": 3306}
 # -- inventories ----------------------------------------------------------------------------------------------------
 
 ADDRESSES = ["", "-oProxyCommand=x", "a b", "db1\n", "ü.example", "a" * 300, "$(id)", 5, ["127.0.0.1"]]
+NO_ADDRESSES = ["10.0.0.1:22", "me@db1", "ssh://db1", "[::1]", "256.1.1.1", "10.0.0", "2001:db8::g", "a..b", "-x", "*"]
 WORKDIRS = ["~", "~/", "/", "//", "/.", "/etc", "/usr/", "..", "../x", ".", "", "a\nb", "-x", "\0", 7]
 HOSTS = [
     *(Row(f"address {str(a)[:20]!r}", with_host(address=a), ("hosts.db1.address: ", "Fix: ")) for a in ADDRESSES),
+    *(
+        Row(f"address {a}", with_host(address=a), ("hosts.db1.address: must be a host name, or the IP address of one",))
+        for a in [*NO_ADDRESSES, "0.0.0.0", "::"]
+    ),
     *(Row(f"workdir {w!r}", with_host(workdir=w), ("hosts.db1.workdir: ", "Fix: ")) for w in WORKDIRS),
     Row("an SSH address that is an option", with_host(ssh_address="-x"), ("hosts.db1.ssh_address: ", "(got '-x')")),
     Row("a login that is an option", with_host(user="-lroot"), ("hosts.db1.user: ", "(got '-lroot')")),
@@ -122,6 +127,9 @@ SIZES: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
     ("cache without end", {"transfer": {"cache_gb": float("inf")}}, ("transfer.cache_gb: ",)),
     ("a probe that nobody knows", {"probes": ["../../x"]}, ("probes: no such probe", "(got '../../x')")),
     ("probes that are a word", {"probes": "own"}, ("probes: ", "(got 'own')")),
+    ("a reset that there is not", {"reset": "sometimes"}, ("reset: ", "(got 'sometimes')")),
+    ("no disk", {"disk_gb": 0}, ("disk_gb: ", "(got 0)")),
+    ("a slip in a key", sysbench(tabels=3), ("sysbench.tabels: ", "tables")),
     ("a section that is a list", {"sysbench": []}, ("sysbench: ", "(got [])")),
     ("a key of 100,000 letters", {"x" * 100_000: 1}, ("there is no such key", "...")),
     ("a value of 100,000 letters", {"reset": "x" * 100_000}, ("reset: ", "...")),

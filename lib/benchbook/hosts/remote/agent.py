@@ -32,6 +32,7 @@ import errno
 import fcntl
 import json
 import os
+import shutil
 import signal
 import stat
 import sys
@@ -456,8 +457,8 @@ def start(job_dir):
 
 
 def ask(pids):
-    """Ask a job's supervisor to end it; return False where that was killed."""
-    if not alive(pids, "supervisor"):
+    """Ask a job's supervisor to end it; return False where that was killed, or the job does not run."""
+    if not (pids and alive(pids, "supervisor")):
         return False
     # One that was suspended would never hear it.
     for number in (signal.SIGTERM, signal.SIGCONT):
@@ -492,86 +493,56 @@ def stop(job_dir, grace_s=0.0, at_once=False):
 
 def reap(session, folders):
     """End what other sessions left in these folders, whose host is this session's now, and remove it."""
-    ended, asked = [], set()
-    folders = [folder for folder in folders if os.path.isdir(folder)]
-    for path in [os.path.join(folder, name) for folder in folders for name in os.listdir(folder)]:
-        job, pids = read_json(os.path.join(path, "job.json")), running(path)
-        # All at once, for each may take its grace.
-        if job and job["session"] != session and pids and ask(pids):
-            asked.add(path)
-    for folder in folders:
+    ended, left = [], []
+    for folder in filter(os.path.isdir, folders):
         for name in sorted(os.listdir(folder)):
             path = os.path.join(folder, name)
-            if os.path.isfile(path):
-                if name != session + ".stops":
-                    os.unlink(path)
-                continue
-            job = read_json(os.path.join(path, "job.json"))
-            if job and job["session"] == session:
-                continue
-            if job and (
-                stop(path)
-                or path in asked
-                or (read_json(os.path.join(path, "status.json")) or {}).get("reason") == "reservation"
-            ):
-                ended.append(name)
-            remove(path)
+            if os.path.isdir(path):
+                job = read_json(os.path.join(path, "job.json"))
+                if not job or job["session"] != session:
+                    left.append(path)
+            elif name != session + ".stops":
+                os.unlink(path)
+    # All at once, for each may take its grace.
+    asked = [path for path in left if ask(running(path))]
+    for path in left:
+        job, status = (read_json(os.path.join(path, name)) or {} for name in ("job.json", "status.json"))
+        if job and (stop(path) or path in asked or status.get("reason") == "reservation"):
+            ended.append(os.path.basename(path))
+        shutil.rmtree(path, ignore_errors=True)
     return ended
 
 
-def remove(folder):
-    """Remove what can be removed of a folder. (To import `shutil` takes as long as to start a job.)"""
-    for above, folders, files in os.walk(folder, topdown=False):
-        for name in folders + files:
-            path = os.path.join(above, name)
-            with contextlib.suppress(OSError):
-                os.rmdir(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
-    with contextlib.suppress(OSError):
-        os.rmdir(folder)
+VERBS = {
+    "reserve": lambda request: json.dumps(reserve(json.loads(request))),
+    "release": release,
+    "start": lambda job_dir: start(job_dir).decode(),
+    "stop": lambda job_dir, *grace_s: stop(job_dir, *map(float, grace_s)),
+    "kill": lambda job_dir: stop(job_dir, at_once=True),
+    "reap": lambda session, *folders: json.dumps(reap(session, folders)),
+}
 
 
-def answer(verb, words):
-    """Do what is asked for; return what is printed."""
-    if verb == "start":
-        return start(words[0]).decode()
-    if verb == "reserve":
-        return json.dumps(reserve(json.loads(words[0])))
-    if verb == "release":
-        release(words[0])
-    elif verb == "stop":
-        stop(words[0], *map(float, words[1:]))
-    elif verb == "kill":
-        stop(words[0], at_once=True)
-    elif verb == "reap":
-        return json.dumps(reap(words[0], words[1:]))
-    else:
-        raise ValueError("unknown verb %s" % verb)
-    return ""
-
-
-def main(argv):
+def main(verb="", *words):
+    if verb not in VERBS:
+        sys.exit(__doc__)
     try:
-        said = answer(argv[0], argv[1:])
+        said = VERBS[verb](*words)
     except Trouble as problem:
         said = json.dumps({"trouble": str(problem)})
-    except (IndexError, ValueError) as problem:
-        sys.stderr.write("agent.py: %s\n%s" % (problem, __doc__))
-        return 2
     except OSError as problem:
-        if argv[0] in ("reserve", "release"):
-            said = json.dumps({"trouble": "%s: %s" % (PLACE, problem.strerror)})
-        else:
-            sys.stderr.write("agent.py: %s\n" % problem)
-            return 1
+        if verb not in ("reserve", "release"):
+            sys.exit("agent.py: %s" % problem)
+        said = json.dumps({"trouble": "%s: %s" % (PLACE, problem.strerror)})
     try:
-        sys.stdout.write(said)
+        sys.stdout.write(said if isinstance(said, str) else "")
         sys.stdout.flush()
     except BrokenPipeError:
         # Who asked has gone meanwhile; a host that was taken for them ends with its lease.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    return 0 if said or argv[0] != "start" else 1
+    return 0 if said or verb != "start" else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(*sys.argv[1:]))

@@ -123,7 +123,7 @@ class LoadTrials:
         Memory that a virtual machine uses for the first time comes page by page from its host: 15 to 20 us each, where
         memory that it has used before takes 4 (two virtual cores, Linux 6.18). TiDB took up 3 GB within 15 s of load,
         and did half to two thirds meanwhile of what it did later. The machine has it from then on, and the servers of
-        later blocks find it. A machine that keeps its memory (hosts/remote/tune.py) needs no such loads.
+        later blocks find it. A machine that keeps its memory (hosts/remote/machine.py) needs no such loads.
         """
         system = self._systems[block[0].cell.system]
         if system.name not in self.rehearsed() or system.name in self._rehearsed:
