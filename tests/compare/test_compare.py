@@ -569,6 +569,21 @@ def test_what_cannot_matter_is_no_difference(runs: Path) -> None:
     assert compare(FIRST, SECOND).gate.differences == ()
 
 
+def test_a_setting_of_the_command_line_is_the_setting_that_the_server_tells(runs: Path) -> None:
+    """A changed setting stood there twice, as system.config and system.command: neither name alone was enough."""
+
+    def changed(about: Any) -> None:
+        config = about["systems"]["mariadb"]["config"]
+        config["command"] += " --innodb-flush-log-at-trx-commit=2"
+        config["variables"]["innodb_flush_log_at_trx_commit"] = "2"
+
+    edit(runs / SECOND / "environment.json", changed)
+    found = compare(FIRST, SECOND, subject=["system.config"])
+    assert {d.name: d.standing for d in found.gate.differences} == {
+        "system.config.innodb_flush_log_at_trx_commit": "subject"
+    }
+
+
 def test_a_declared_version_brings_its_settings_but_not_other_values(runs: Path) -> None:
     def upgrade(about: Any) -> None:
         about["systems"]["mariadb"]["version"] = "11.4.2"

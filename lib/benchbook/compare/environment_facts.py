@@ -181,10 +181,12 @@ def _system(about: SystemDescription, where: str) -> Facts:
     rest = {key: value for key, value in about.model_dump().items() if key not in {*SYSTEM_IGNORED, "config"}}
     facts = {(f"system.{name}", where): value for name, value in _flat(rest)}
     command = _options(str(config.pop("command", "")))
-    facts.update({(f"system.command.{name}", where): value for name, value in command})
-    for part in config.values():
-        facts.update({(f"system.config.{name}", where): value for name, value in _flat(part)})
-    return facts
+    settings = {name: value for part in config.values() for name, value in _flat(part)}
+    facts.update({(f"system.config.{name}", where): value for name, value in settings.items()})
+    # A setting of the command line that the server tells as well stands once, with the value in effect.
+    told = {name.replace("-", "_") for name in settings}
+    own = {f"system.command.{name}": value for name, value in command if name.replace("-", "_") not in told}
+    return {**facts, **{(name, where): value for name, value in own.items()}}
 
 
 def _replaced(about: SystemDescription, where: str) -> Facts:
