@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import openpyxl
 import pytest
@@ -58,6 +60,8 @@ NUMERALS = {
     "2 MBytes/s": [(2, "MB", 1)],
     "10 MiB per second": [(10, "MiB", 1)],
     "100 Mib/s": [],
+    "3 krows/min": [],
+    "816.60 KB/sec": [(816.6, "kB/s", 0.01)],
     "12 ktokens/s": [],
     "16 GiB": [(16, "GiB", 1)],
     "100 B": [(100, "B", 1)],
@@ -194,7 +198,7 @@ def test_a_column_has_quantity_unit_direction_and_role() -> None:
     assert (threads.role, threads.quantity) == ("level", "concurrency")
 
 
-@pytest.mark.parametrize(("heading", "unit"), [("Transactions per second", "1/s"), ("MB per second", "MB/s"), ("Orders per minute", "1/min"), ("Load time in seconds", "s"), ("fail/s", "1/s"), ("read_ops_per_sec", "1/s"), ("tx_per_s", "1/s"), ("Duration / min", "min"), ("TTFT (min) (s)", "s"), ("Load time (100 warehouses) (min)", "min"), ("CPU usage, % (1 - idle)", "%")])  # fmt: skip
+@pytest.mark.parametrize(("heading", "unit"), [("Transactions per second", "1/s"), ("MB per second", "MB/s"), ("Orders per minute", "1/min"), ("Load time in seconds", "s"), ("fail/s", "1/s"), ("read_ops_per_sec", "1/s"), ("tx_per_s", "1/s"), ("Duration / min", "min"), ("TTFT (min) (s)", "s"), ("Load time (100 warehouses) (min)", "min"), ("CPU usage, % (1 - idle)", "%"), ("ops/sec (M/s)", "1/s"), ("Traffic (M/s)", "MB/s"), ("TPS, p0.1/s", "1/s")])  # fmt: skip
 def test_a_heading_names_its_unit(heading: str, unit: str) -> None:
     assert unit_of(heading) == unit
 
@@ -250,6 +254,8 @@ def test_a_markdown_table_is_a_frame_of_cells_with_their_lines(tmp_path: Path) -
 SAME = {
     "bare.md": "Threads | TPS\n--|--\n8 | 100\n16 | 190\n",
     "drawn.md": "```\n+---------+-----+\n| Threads | TPS |\n+---------+-----+\n|       8 | 100 |\n|      16 | 190 |\n+---------+-----+\n```\n",
+    "psql.txt": " Threads | TPS \n---------+-----\n       8 | 100\n      16 | 190\n(2 rows)\n",
+    "bars.txt": "| Threads | TPS |\n| 8 | 100 |\n| 16 | 190 |\n",
     "box.txt": "┌─────────┬─────┐\n│ Threads │ TPS │\n├─────────┼─────┤\n│ 8       │ 100 │\n│ 16      │ 190 │\n└─────────┴─────┘\n",
     "a.html": "<html><body><h2>x</h2><table><tr><th>Threads<th>TPS<tr><td>8<td>100<tr><td>16<td>190</table></body></html>",
     "in.md": "text\n\n<table>\n<tr><th>Threads</th><th>TPS</th></tr>\n\n<tr><td>8</td><td>100</td></tr>\n<tr><td>16</td><td>190</td></tr>\n</table>\n",
@@ -289,6 +295,12 @@ COLUMNS = {
     "a list of pairs": ("- QPS: 145,062\n- Latency: 1.5 ms\n", ["metric throughput 1/s", "metric latency ms"], "Latency"),
     "rates that were set, and a rank that is no unit": ("| Ops | latency 99% | AVG (ms) |\n|--|--|--|\n| 1m | 0.9ms | 0.5 |\n| 1m | 1.1ms | 0.6 |\n| 5m | 2ms | 0.7 |\n", ["level throughput 1/s", "metric percentile ms", "metric mean ms"], "AVG (ms)"),
     "ranks": ("| Percentile | Latency (us) |\n|--|--|\n| 50%-tile | 187 |\n| 99%-tile | 478 |\n", ["level rank %", "metric latency us"], "Latency (us)"),
+    "units beside values": ("| Test | Value | Unit |\n|--|--|--|\n| a | 12 | ms |\n| b | 15 | ms |\n", ["level", "metric  ms", "note"], "Unit"),
+    "units beside values, on their side": ("| Metric | Value | Unit |\n|--|--|--|\n| TPS | 935.5 | tx/s |\n| Elapsed | 12 | min |\n", ["level", "metric throughput 1/s", "metric time min"], "Elapsed"),
+    "what was set": ("| Setting | Value |\n|--|--|\n| Duration | 60 s |\n| Ramp-up | 5 s |\n", ["level", "note  s"], "Value"),
+    "a clock": ("| Time (s) | TPS |\n|--|--|\n| 2 | 101 |\n| 4 | 99 |\n| 6 | 98 |\n| 8 | 97 |\n", ["level time s", "metric throughput 1/s"], "TPS"),
+    "times of uneven steps": ("| Time (s) | TPS |\n|--|--|\n| 2 | 101 |\n| 4 | 99 |\n| 6 | 98 |\n| 9 | 97 |\n", ["metric time s", "metric throughput 1/s"], "TPS"),
+    "the lowest of many rates": ("| Threads | p0.1 (req/s) | Longest request (ms) |\n|--|--|--|\n| 8 | 101 | 9 |\n| 16 | 190 | 12 |\n", ["level concurrency 1", "metric percentile 1/s", "metric max ms"], "p0.1 (req/s)"),
     "several figures in a cell": ("| Store | A |\n|--|--|\n| set | QPS: 159K, P99: 0.82ms |\n", ["level", "metric"], "A"),
     "a picture between caption and table": (
         "## Read\n\n**Bandwidth (MB/s)**\n\n![](a.png)\n\n| Clients | 1 process | 4 processes |\n|--|--|--|\n| a | 319 | 1145 |\n| b | 625 | 2237 |\n",
@@ -389,6 +401,40 @@ def test_a_spreadsheet_is_read_sheet_by_sheet(tmp_path: Path) -> None:
     book.active.append([8, 100.5])
     book.save(tmp_path / "a.xlsx")
     assert frame(reading(str(tmp_path / "a.xlsx")))["value"].tolist() == [8, 100.5]
+
+
+def test_a_sheet_holds_several_tables_each_below_rows_of_words(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    merged = [["Load", "Latency (ms)", None, None], [None, "p50", "p99", None], ["read", 1.5, 2.5, None]]
+    for row in [*merged, ["write", 3.5, 4.5], [], [None, "Threads", "TPS"], [None, 8, 100.5]]:
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    first, second = reading(str(tmp_path / "a.xlsx")).tables
+    assert [one.heading for one in first.columns] == ["Load", "Latency (ms) / p50", "Latency (ms) / p99"]
+    assert [one.heading for one in second.columns] == ["Threads", "TPS"]
+    assert [[cell.text for cell in row] for row in first.rows] == [["read", "1.5", "2.5"], ["write", "3.5", "4.5"]]
+    assert [row[0].line for row in [*first.rows, *second.rows]] == [3, 4, 7]
+
+
+def test_a_bar_before_the_first_figure_of_psql_stands_behind_an_empty_cell(tmp_path: Path) -> None:
+    text = (
+        "```\n name | calls | rows \n------+-------+------\n a    |    10 |  200\n      |    11 |  300\n(2 rows)\n```\n"
+    )
+    (table,) = read(tmp_path, "a.md", text).tables
+    assert [[cell.text for cell in row] for row in table.rows] == [["a", "10", "200"], ["", "11", "300"]]
+
+
+def test_a_pdf_whose_fonts_name_no_characters_has_no_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """pdfplumber gives (cid:12) for each of its characters."""
+    page = SimpleNamespace(
+        page_number=1,
+        extract_tables=list,
+        find_tables=list,
+        filter=lambda _: SimpleNamespace(extract_text=lambda: "(cid:12)(cid:7) 8 (cid:3)"),
+    )
+    monkeypatch.setattr("pdfplumber.open", lambda _: nullcontext(SimpleNamespace(pages=[page])))
+    with pytest.raises(BadInput, match="has no text layer"):
+        read(tmp_path, "a.pdf", b"%PDF-1.7")
 
 
 def bomb() -> bytes:

@@ -48,20 +48,20 @@ RULES = [
     Rule(r"^\W*(?:min(?:imum)?|最小值?)\W*(?:(?:ns|us|µs|ms|s)\W*)?$", "min", "Min"),
     Rule(r"^\W*(?:max(?:imum)?|最大值?)\W*(?:(?:ns|us|µs|ms|s)\W*)?$", "max", "最大值(ms)"),
     Rule(
-        r"\bmin(?:imum)?\b.*(?:latenc|time|\(?(?:ms|us|s)\)?$)|(?:latenc|response time|(?:time|duration)\b.*[(\[]).*/ ?min(?:imum)?\W*$|\blat\w* ?(?:\(?\w+\)?)? ?min",
+        r"\bmin(?:imum)?\b.*(?:latenc|time|\(?(?:ms|us|s)\)?$)|\b(?:fastest|shortest) (?:request|response)|(?:latenc|response time|(?:time|duration)\b.*[(\[]).*/ ?min(?:imum)?\W*$|\blat\w* ?(?:\(?\w+\)?)? ?min",
         "min",
         "Min latency (ms)",
         better="less",
     ),
     Rule(
-        r"\b(?:max(?:imum)?|slowest|worst)\b.*(?:latenc|time|\(?(?:ms|us|s)\)?$)|(?:latenc|response time|(?:time|duration)\b.*[(\[]).*/ ?max(?:imum)?\W*$|\blat\w* ?(?:\(?\w+\)?)? ?max",
+        r"\b(?:max(?:imum)?|slowest|longest|worst)\b.*(?:latenc|time|request|response|\(?(?:ms|us|s)\)?$)|(?:latenc|response time|(?:time|duration)\b.*[(\[]).*/ ?max(?:imum)?\W*$|\blat\w* ?(?:\(?\w+\)?)? ?max",
         "max",
         "Max latency (ms)",
         better="less",
     ),
     Rule(
         r"\b(?:99\.9+|99\.\d+|9[059]|75|50|80)(?:th|rd)?\s?(?:%|percent|分位|pct|latenc|lat|duration|(?=\W|$))|\bp\.?\s?(?:99\.?9*|95|90|75|50)\b|p99|p95|median|中位数"
-        r"|\b(?:tp|p)\d\d+|延迟分位",
+        r"|\b(?:tp|p)\d\d+|\bp0\.\d\b|延迟分位",
         "percentile",
         "95% latency (ms)",
         better="less",
@@ -98,7 +98,7 @@ RULES = [
     ),
     Rule(r"\berrors?\b|\bfails?\b|failed|failures|错误", "errors", "Errors", better="less"),
     Rule(
-        r"(?:thread|client|producers|consumers|connection|worker|concurren|线程|并发|连接|parallelism|goroutine|\bvus?\b|\busers\b|sessions?\b|terminals).{0,20}",
+        r"(?:thread|client|producers|consumers|connection|worker|concurren|线程|并发|连接|parallelism|goroutine|\bvus?\b|\busers\b|(?<!-)sessions?\b|terminals).{0,20}",
         "concurrency",
         "Threads",
         unit="1",
@@ -134,7 +134,7 @@ RULES = [
 ]
 _COMPILED = [(re.compile(rule.pattern, re.IGNORECASE), rule) for rule in RULES]
 _IN_BRACKETS = re.compile(r"[(\[（]\s*(?:in\s+)?([^)\]）(]{1,24}?)\s*[)\]）]")
-_PERCENTILE = re.compile(r"(?:^|[^\d.])p?(99\.9+|99\.\d+|99|95|90|75|50|80|999)(?!\d)", re.IGNORECASE)
+_PERCENTILE = re.compile(r"(?:^|[^\d.])p?(99\.9+|99\.\d+|99|95|90|75|50|80|999)(?!\d)|\bp(0\.\d)\b", re.IGNORECASE)
 
 
 class Column(NamedTuple):
@@ -184,7 +184,8 @@ def column(heading: str, cells: Sequence[list[Figure]], texts: Sequence[str], *,
         return Column(heading, "", unit, _direction(unit), role, sure=0.5)
     percent = percent_of(heading) if rule.quantity == "percentile" else None
     sure = 0.95 if unit or rule.unit else 0.8
-    return Column(heading, rule.quantity, unit or rule.unit, rule.better or _direction(unit), role, percent, sure)
+    better = "more" if percent and is_rate(unit) else rule.better or _direction(unit)
+    return Column(heading, rule.quantity, unit or rule.unit, better, role, percent, sure)
 
 
 def _role(rule: Rule, unit: str, cells: Sequence[list[Figure]], *, first: bool) -> Role:
@@ -225,14 +226,17 @@ def rule_of(heading: str) -> Rule | None:
     return next((rule for pattern, rule in _COMPILED if pattern.search(words)), None)
 
 
+_COUNTED = re.compile(r"\b(?:ops|op|req\w*|rows|msgs?|queries|lookups?|operations|events|records)\b", re.IGNORECASE)
+
+
 def unit_of(heading: str) -> str:
     """Return the unit that a heading names: in brackets, behind a comma, or as its last word."""
     told = _IN_BRACKETS.findall(heading)
     for words in told:
         if words == "min" and any(one in UNITS for one in told if one != "min"):
             continue  # the minimum, not minutes: "TTFT (min) (s)"
-        if words in UNITS:
-            return UNITS[words]
+        if words in UNITS:  # "ops/sec (M/s)" are millions, no megabytes
+            return "1/s" if words == "M/s" and _COUNTED.search(heading) else UNITS[words]
         if re.match(r"(?:μs|us|ms|s|MB/s|KB/s|GB/s)\b", words) and words.split()[0].rstrip(",;") in UNITS:
             return UNITS[words.split()[0].rstrip(",;")]
     if rate := re.search(r"(\w+) per (second|sec|s|minute)\b", heading.replace("_", " "), re.IGNORECASE):
@@ -243,7 +247,7 @@ def unit_of(heading: str) -> str:
     last = re.split(r"[,;_\s]\s*(?:in\s+)?", bare.strip().rstrip(":"))[-1]
     if last in UNITS and UNITS[last] != "1" and last not in {"B", "s", "h", "x", "X", "W", "V", "M/s"}:
         return UNITS[last]
-    if re.fullmatch(r"[A-Za-z]{3,}/s(?:ec)?", last):
+    if re.fullmatch(r"(?:[A-Za-z]{3,}|p[\d.]+)/s(?:ec)?", last):
         return "1/s"
     tail = re.search(
         r"(?<![A-Za-z])(?:in )?(seconds|milliseconds|microseconds|ops/sec|ops/s|MB/s|MB/sec|GB/s|KB/s|%)\s*$",
@@ -275,7 +279,7 @@ def percent_of(heading: str) -> float | None:
     found = _PERCENTILE.search(heading)
     if found is None:
         return 50.0 if re.search("median|中位数", heading, re.IGNORECASE) else None
-    return 99.9 if found[1] == "999" else float(found[1])
+    return 99.9 if found[1] == "999" else float(found[1] or found[2])
 
 
 def _mostly(figure: Figure, text: str) -> bool:

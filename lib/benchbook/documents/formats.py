@@ -152,7 +152,7 @@ def _content(source: str) -> tuple[bytes, str]:
 # -- Markdown and text ------------------------------------------------------------------------------------------------
 
 _PARSER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
-_RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$")
+_RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:[|+]\s*:?-{2,}:?\s*)*\|?\s*$")
 
 
 def markdown_blocks(text: str) -> list[Block]:  # noqa: PLR0912 - a branch for each kind of token
@@ -257,7 +257,14 @@ def _drawn(block: Block) -> Iterator[Block]:
     lines = block.text.split("\n")
     start = None
     for number, line in enumerate([*lines, ""]):
-        inside = bool(_FRAME.match(line) or len(_BARS.findall(line)) >= 2 or (start is not None and _RULE.match(line)))
+        bars = len(_BARS.findall(line))
+        # Of two columns, as psql draws them, the rule alone has a cross: "----+----" below "name | size".
+        inside = bool(
+            _FRAME.match(line)
+            or bars >= 2
+            or (start is not None and (bars or _RULE.match(line)))
+            or (bars and "+" in "".join(lines[number + 1 : number + 2]) and _RULE.match(lines[number + 1]))
+        )
         if inside and start is None:
             start = number
         elif not inside and start is not None:
@@ -270,11 +277,15 @@ def _drawn(block: Block) -> Iterator[Block]:
 def _from_drawing(lines: list[str], line: int) -> Block | None:
     frames = [number for number, text in enumerate(lines) if _FRAME.match(text) or _RULE.match(text)]
     rows = [(number, text) for number, text in enumerate(lines) if number not in frames]
-    if not frames or len(rows) < 2:
+    if len(rows) < 2:
         return None
-    cells = [[cell.strip() for cell in _BARS.split(re.sub(r"^\s*[|│║┃]|[|│║┃]\s*$", "", text))] for _, text in rows]
+    # Where the headings have no bar before them, a bar at the beginning of a row stands behind an empty cell.
+    outer = r"^\s*[|│║┃]|[|│║┃]\s*$" if _BARS.match(rows[0][1].lstrip()) else r"[|│║┃]\s*$"
+    cells = [[cell.strip() for cell in _BARS.split(re.sub(outer, "", text))] for _, text in rows]
     width = max(map(len, cells))
-    if width < 2:
+    figures = sum(cell[:1].isdigit() for row in cells[1:] for cell in row)
+    even = len(rows) > 2 and {len(row) for row in cells} == {width} and figures > width * (len(rows) - 1) / 2
+    if width < 2 or not (frames or even):
         return None
     after_header = [frame for frame in frames if frame > rows[0][0]]
     header = sum(number < after_header[0] for number, _ in rows) if after_header else 1
@@ -425,9 +436,10 @@ def _pdf(raw: bytes, source: str) -> tuple[str, list[Block]]:
         raise
     except Exception as error:  # a damaged file makes its library raise errors of any kind
         raise BadInput("is not a PDF that can be read", file=source, value=str(error), fix="save it again") from error
-    if not found:
+    text = "\n".join(block.text for block in found)
+    if not found or len(re.sub(r"\ufffd|\(cid:\d+\)", "", text)) < 0.8 * len(text):  # fonts that name no characters
         raise BadInput("has no text layer", file=source, fix="run text recognition (OCR) over it first")
-    return "\n".join(block.text for block in found), found
+    return text, found
 
 
 def _outside(boxes: list[tuple[float, float, float, float]]) -> Callable[[dict[str, float]], bool]:
@@ -450,13 +462,15 @@ def _spreadsheet(raw: bytes, source: str) -> tuple[str, list[Block]]:
         if sum(part.file_size for part in zipfile.ZipFile(io.BytesIO(raw)).infolist()) > MOST_UNPACKED:
             raise BadInput("is too large once it is unpacked", file=source, fix="save the tables of the report as CSV")
         for sheet in openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True).worksheets:
-            rows: dict[int, list[str]] = {}
-            for number, row in enumerate(sheet.iter_rows(values_only=True, max_row=20_000), start=1):
-                cells = ["" if one is None else f"{one:.15g}" if isinstance(one, float) else str(one) for one in row]
-                if any(cells):
-                    rows[number] = cells[:MOST_COLUMNS]
-            if len(rows) > 1:
-                found += [Block("heading", sheet.title, 1, 2), table_block([*rows.values()], [*rows])]
+            rows = [
+                [
+                    "" if one is None else f"{one:.15g}" if isinstance(one, float) else str(one)
+                    for one in row[:MOST_COLUMNS]
+                ]
+                for row in sheet.iter_rows(values_only=True, max_row=20_000)
+            ]
+            if tables := list(_of_sheet(rows)):
+                found += [Block("heading", sheet.title, 1, 2), *tables]
     except BadInput:
         raise
     except Exception as error:  # a damaged file makes its library raise errors of any kind
@@ -466,6 +480,34 @@ def _spreadsheet(raw: bytes, source: str) -> tuple[str, list[Block]]:
     if not found:
         raise BadInput("has no table", file=source, fix="save the sheet that has one as CSV")
     return "\n".join("\t".join(row) for block in found for row in block.rows), found
+
+
+def _of_sheet(rows: list[list[str]]) -> Iterator[Block]:
+    """Yield the tables of a sheet, each below rows of words alone: behind a blank row such words begin another one.
+
+    Above other headings a cell that is merged is printed once, and blank in all other columns that it spans.
+    """
+    groups: list[dict[int, list[str]]] = [{}]
+    words = [not any(re.match(r"[^\w\s]{0,2}\d+(?![\d]|th\b)", cell) for cell in row) for row in rows]
+    for number, row in enumerate(rows):
+        if groups[-1] and number and not any(rows[number - 1]) and any(row) and words[number]:
+            groups.append({})
+        if any(row):
+            groups[-1][number + 1] = row
+    for group in groups:
+        lines = list(group)
+        header = next((place for place, line in enumerate(lines) if not words[line - 1]), 1)
+        places = [
+            place
+            for place in range(max(map(len, group.values()), default=0))
+            if any(row[place] for row in group.values())
+        ]
+        cells = [[row[place] for place in places] for row in group.values()]
+        for upper in cells[: header - 1]:
+            for place in range(1, len(upper)):
+                upper[place] = upper[place] or (upper[place - 1] if sum(map(bool, upper)) > 1 else "")
+        if len(cells) > 1 and len(places) > 1:
+            yield table_block(cells, lines, min(max(header, 1), 4, len(cells) - 1))
 
 
 def _separated(text: str, source: str) -> list[Block]:

@@ -102,7 +102,7 @@ def _pattern(style: Style, prefix: str = "") -> str:
     numeral = rf"{lakhs}|{groups}(?:{decimal}\d+)?(?!\d)|\d*{decimal}\d+|\d+"
     return (
         rf"(?P<{prefix}numeral>{numeral})(?P<{prefix}exponent>[eE][+-]?\d{{1,3}}|{_POWER})?"
-        rf"(?:\s?(?P<{prefix}magnitude>{_MAGNITUDE})(?![A-Za-z])|\s?(?P<{prefix}glued>[kKM])(?=(?:{_KNOWN})(?![A-Za-z])))?"
+        rf"(?:\s?(?P<{prefix}magnitude>{_MAGNITUDE})(?![A-Za-z])|\s?(?P<{prefix}glued>[kKM])(?=(?:{_KNOWN})(?![A-Za-z/])))?"
         rf"(?P<{prefix}gap>\s{{0,2}})(?:(?P<{prefix}unit>{_UNIT})(?![A-Za-z]))?"
     )
 

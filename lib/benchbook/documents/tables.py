@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise, product
 
 from benchbook.documents.columns import Better, Column, Role, column, rule_of, scale_of, unit_of
 from benchbook.documents.formats import MOST_CELLS, Block, pipes, read, table_block
@@ -207,17 +208,25 @@ def _table(block: Block, id: str, section: str, caption: str, style: Style) -> T
         return None
     width = max(len(row) for row in [*header, *(row for row, _ in kept)])
     heads = _headings(header, width)
-    rows = [[*row, *[""] * (width - len(row))] for row, _ in kept]
-    if _on_its_side(heads, rows):
-        heads, rows = (
-            [heads[0], *(row[0] for row in rows)],
-            [list(cells) for cells in zip(*[heads[1:], *(row[1:] for row in rows)], strict=True)],
-        )
-        kept = [([], kept[0][1])] * len(rows)
     cells = [
-        [Cell(text, [] if is_empty(text) else figures(text, style), line) for text in row]
-        for row, (_, line) in zip(rows, kept, strict=True)
+        [
+            Cell(text, [] if is_empty(text) else figures(text, style), line)
+            for text in [*row, *[""] * (width - len(row))]
+        ]
+        for row, line in kept
     ]
+    units = [place for place, heading in enumerate(heads) if place and _UNITS_BESIDE.fullmatch(heading)]
+    for row, place in product(cells, units):  # "Value | Unit"
+        unit = UNITS.get(row[place].text, UNITS.get(row[place].text.lower(), ""))
+        told = [one if one.unit else one._replace(unit=unit) for one in row[place - 1].figures]
+        row[place - 1] = replace(row[place - 1], figures=told)
+    if _on_its_side(heads, cells):
+        sides = [place for place in range(1, width) if place not in units]
+        cells = [
+            [Cell(heads[place], figures(heads[place], style), block.line), *(row[place] for row in cells)]
+            for place in sides
+        ]
+        heads = [heads[0], *(row[0] for row, _ in kept)]
     columns: list[Column] = []
     # Columns that stand for levels, "1 process", "4 processes": what is below is measured.
     series = Counter(_LEVEL.sub("", heading) for heading in heads if re.search(r"\d", heading))
@@ -237,7 +246,32 @@ def _table(block: Block, id: str, section: str, caption: str, style: Style) -> T
                 ]
                 row[place] = replace(row[place], figures=told)
     about = f"{caption} {section.rpartition(' > ')[2]}"
-    return Table(id, section, caption, block.line, _of_caption(_bare_ranks(columns), about), cells)
+    columns = _of_caption(_bare_ranks(columns), about)
+    return Table(id, section, caption, block.line, _settings_and_clocks(columns, cells), cells)
+
+
+_UNITS_BESIDE = re.compile(r"\W*(?:units?|单位)\W*", re.IGNORECASE)
+
+
+def _settings_and_clocks(columns: list[Column], rows: list[list[Cell]]) -> list[Column]:
+    """Tell what was set, "Setting | Value", and the seconds of a run, 1, 2, 3, from what was measured."""
+    first = columns[0]
+    told = r"\W*(?:settings?|parameters?|config\w*|options?|参数|配置)\W*"
+    if len(columns) == 2 and any(re.fullmatch(told, one.heading, re.IGNORECASE) for one in columns):
+        return [first, columns[1]._replace(quantity="", better="", role="note")]
+    values = [row[0].figure.value for row in rows if row[0].figure]
+    steps = {after - before for before, after in pairwise(values)}
+    if len(values) == len(rows) >= CLOCK and len(steps) == 1 and min(steps) > 0 and first.quantity in {"", "time"}:
+        return [first._replace(role="level"), *columns[1:]]
+    return columns
+
+
+CLOCK = 4
+"""So many rows of a first column that go up by even steps are no measurement.
+
+Of four whole numbers up to 100 that go up, 0.04% do so by chance (1,617 of 3,921,225); of three, 1.5%. In 240 public
+documents all 8 such columns of times are clocks.
+"""
 
 
 def _bare_ranks(columns: list[Column]) -> list[Column]:
@@ -273,14 +307,14 @@ def _headings(header: Sequence[Sequence[str]], width: int) -> list[str]:
     return heads
 
 
-def _on_its_side(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+def _on_its_side(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> bool:
     """Return whether quantities stand in the first column, and not in the header."""
-    down = [rule_of(row[0]) for row in rows]
+    down = [rule_of(row[0].text) for row in rows]
     known = [rule for rule in down if rule and rule.role == "metric"]
     said = bool(re.fullmatch(r"\W*(?:metrics?|measurements?|指标)\W*", heads[0], re.IGNORECASE))
     quantities = {(rule.quantity, rule.unit) for rule in down if rule and (said or rule in known)}
     across = [rule_of(head) for head in heads[1:]]
-    units = {unit_of(row[0]) for row in rows} - {""}
+    units = {unit_of(row[0].text) for row in rows} - {""}
     if any(rule and rule.role in {"metric", "delta"} for rule in across) or len(rows) > 60:
         return False
     enough = len(known) >= 0.3 * len(rows) if said else len(known) >= max(2, 0.6 * len(rows))
@@ -289,7 +323,7 @@ def _on_its_side(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
 
 def _of_caption(columns: list[Column], about: str) -> list[Column]:
     """Give columns headed by products or levels the quantity that the first heading, the caption or the section names."""
-    told = re.search(r"\b(?:in|unit:?) \(?(milliseconds?|microseconds?|seconds|ms|us|µs)\b", about, re.IGNORECASE)
+    told = re.search(r"\b(?i:in|unit:?) \(?((?i:milliseconds?|microseconds?|seconds)|ms|us|µs)\b", about)
     if told:
         unit = UNITS[told[1].lower()]
         columns = [one._replace(unit=unit) if one.quantity in _TIMES and not one.unit else one for one in columns]
@@ -380,7 +414,7 @@ def _unread(table: Table) -> list[str]:
         f"line {cell.line}: {cell.text!r} in column {column.heading!r} was not read as a figure"
         for row in table.rows
         for column, cell in zip(table.columns, row, strict=True)
-        if column.role in {"metric", "delta"}
+        if (column.role in {"metric", "delta"} or (column.better and column.role == "note"))
         and not cell.figures
         and not is_empty(cell.text)
         and re.search(r"\d", cell.text)

@@ -169,6 +169,7 @@ def _under(head: str, line: str, rows: list[list[str]]) -> list[str]:
         figures = [bool(re.match(r"[+-]?\d", cell)) for cell in cells]
         if (
             1 < len(words) == len(cells)
+            and "|" not in head  # it is drawn
             and not any(re.match(r"[+-]?\d", word) for word in words)
             and figures[-1]
             and sum(figures) >= len(cells) / 2
