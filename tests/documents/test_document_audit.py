@@ -530,6 +530,8 @@ def test_changes_beside_the_cells_and_sections_by_name_bind_a_sentence(tmp_path:
 NOTHING_WRONG = {
     "a return code": "| Code | Success |\n|--|--|\n| a | 200 (OK) |\n| b | 404 |\n",
     "numbered parts": "| Batch | All (s) |\n|--|--|\n| 1 | 94.0 |\n| 2 | 74.7 |\n| 3 | 28.7 |\n| 4 | 74.3 |\n| 5 | 85.6 |\n",
+    # 1,916 / 5 is 383; 5 may be 4.5 to 5.5, by a fifth more or less.
+    "few allocations": "| Test | Bytes/op | allocs/op |\n|--|--|--|\n| a | 80,000 | 100 |\n| b | 120,000 | 150 |\n| c | 160,000 | 200 |\n| d | 200,000 | 250 |\n| e | 240,000 | 300 |\n| f | 1,916 | 5 |\n",
     "times of day": "| Day | min(time) | max(time) |\n|--|--|--|\n| 1 | 2020-03-11 23:35:20.908574 | 2020-03-11 23:36:00.229035 |\n",
     "files, and how many": "| Path | Size (KiB) | Dirs |\n|--|--|--|\n| a | 412 | 1 |\n| b | 206 | 2 |\n| c | 103 | 4 |\n| d | 137.3 | 3 |\n| e | 82.4 | 5 |\n| f | 32 | 1 |\n",
     "machines for sale": "| Instance | vCPU | RAM (GB) |\n|--|--|--|\n| a | 4 | 30.5 |\n| b | 8 | 61 |\n| c | 16 | 122 |\n| d | 32 | 244 |\n| e | 64 | 488 |\n| f | 36 | 244 |\n",
@@ -659,6 +661,12 @@ def test_rows_that_two_tables_share_are_one_note(tmp_path: Path) -> None:
     (note,) = audited(tmp_path, f"## A\n\n{table}\n## B\n\n{table}").findings
     assert note.severity == "note"
     assert note.sentence.endswith("The same holds for 2 rows in all.")
+
+
+@pytest.mark.parametrize("heads", ["Sent (MB) | WAL (MB)", "TPS | Requests/s"])
+def test_sizes_and_one_figure_under_two_headings_are_no_repeats(tmp_path: Path, heads: str) -> None:
+    table = f"| Threads | {heads} |\n|--|--|--|\n| 8 | 12045 | {12045 if 'TPS' in heads else 2307} |\n"
+    assert audited(tmp_path, f"## A\n\n{table}\n## B\n\n{table}").findings == []
 
 
 def test_of_two_columns_of_one_heading_the_cell_is_told_that_is_printed_twice(tmp_path: Path) -> None:
