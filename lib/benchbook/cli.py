@@ -658,10 +658,16 @@ def new(
     if paths.notebook(name) in written:
         console.print(f"run it: benchbook report {name}" + ("" if source else "    then replace what says PLACEHOLDER"))
     else:
+        console.print("nothing here can run it yet:", markup=False)
+        for guess in guesses:
+            if guess.guess.startswith("not run: "):
+                console.print(
+                    f"  {guess.key}: {guess.guess.removeprefix('not run: ')} (line {guess.line})", markup=False
+                )
         console.print(
-            "nothing here can run it yet: no command of sysbench, pgbench or go-tpc was found for a table of "
-            "threads and throughput. Give report.yaml a `design` and `restaged_by`; until then it is there to be read "
-            f"and audited: benchbook audit {name}"
+            "give report.yaml a `design` and `restaged_by`; until then it is there to be read and audited: "
+            f"benchbook audit {name}",
+            markup=False,
         )
 
 

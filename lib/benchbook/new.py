@@ -198,6 +198,11 @@ def _drafted(name: str, source: str) -> dict[Path, str]:
         made.guesses.append(
             Guess(file=f"notebooks/{name}.ipynb", key=SYSTEM, guess=system, line=line, sure=0.3, printed=product)
         )
+    systems = _SIDE_BY_SIDE.get(made.load, [])[: made.versions]
+    runs = bool(made.load) and len(systems) == made.versions
+    if made.load and not runs:
+        words = f"not run: it compares {made.versions}; {', '.join(systems)} could take their places, and no other"
+        made.guesses.append(Guess(file="report.yaml", key="restaged_by", guess=words, line=1, sure=0.3))
     guesses = [guess.model_dump() for guess in sorted(made.guesses, key=lambda one: one.sure)]
     head = f"# Read from {Path(source).name} by `benchbook new`. Each guess stands in {GUESSES}, with its line.\n"
     contents = {
@@ -209,9 +214,8 @@ def _drafted(name: str, source: str) -> dict[Path, str]:
         + as_yaml({"guesses": guesses}),
         **{published / file: text for file, text in made.tables.items()},
     }
-    systems = _SIDE_BY_SIDE.get(made.load, [])[: made.versions]
-    if not made.load or len(systems) < made.versions:
-        return contents  # its tables and claims are read and audited; nothing here takes all of its places
+    if not runs:
+        return contents  # its tables and claims are read and audited
     layout = LAYOUTS["versions" if made.versions else "sysbench"]
     # The title goes into a cell of Markdown, inside JSON.
     title = json.dumps(re.sub(r"[<>`\[\]]", "", made.report["title"]), ensure_ascii=False)[1:-1]

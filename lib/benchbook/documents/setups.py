@@ -107,14 +107,16 @@ def commands(read: Reading) -> list[Command]:
             continue
         joined = re.sub(r"\\\s*\n\s*", lambda m: " " * len(m[0]), block.text)
         for match in re.finditer(
-            r"(?:^|;|&&|\bdo\b)[ \t$#>]*(?:\w+=\S*\s+|sudo\s+|time\s+)*"
-            r"((?:\S*/)?(?:sysbench|pgbench|go-tpc|redis-benchmark|ycsb|go-ycsb|benchmark|fio|db_bench)\s(?:(?!;|&&|\s[>|])[^\n])*)",
+            r"(?:^|;|&&|\bdo\b)[ \t$#>]*(?:\w+=\S*\s+)*"
+            # What starts it on another host, in a container, on some cores: docker exec db, kubectl exec db --, taskset -c 0-3.
+            r"(?:(?:sudo|time|docker|podman|kubectl|ssh|taskset|numactl|nohup|exec|env)\s(?:(?!;|&&)[^\n])*?[\s'\"])?"
+            r"((?:\S*/)?(?:sysbench|pgbench|go-tpc|redis-benchmark|ycsb|go-ycsb|benchmark|fio|db_bench)\s(?:(?!;|&&|\s[>|#])[^\n])*)",
             joined,
             re.MULTILINE,
         ):
             command = " ".join(match[1].split())
-            # In a paragraph a line may begin with the program's name and be a sentence.
-            if block.kind == "code" or re.search(r"\s--?\s?[a-zA-Z]", command):
+            # A sentence may begin with the program's name, and so does what it prints.
+            if re.search(r"\s--?\s?[a-zA-Z]", command):
                 line = block.line + block.text.count("\n", 0, match.start())
                 found.append(Command(command, line, _loops(joined[: match.start(1)])))
     return found

@@ -59,27 +59,20 @@ def hosts_of(read: Reading, guesses: Guesses) -> list[dict[str, Any]]:
         fields = host_attributes(table)
         if not fields:
             continue
-        across = fields == [host_field(column.heading) for column in table.columns]
-        of_parts = [one for one in table.columns[1:] if one.quantity != "cost" and not _NOTES.match(one.heading)]
-        alone = of_parts[0] if len(of_parts) == 1 else None
-        called = table.caption.strip("*:：_ \n") or table.heading or "host"
-        records = (
-            [([(name, cell.text) for name, cell in zip(fields, row, strict=True)], row[0].line) for row in table.rows]
-            if across
-            else [
-                (
-                    [
-                        ("name", called if _NO_HOST.match(column.heading) else column.heading),
-                        *((name, row[place].text) for name, row in zip(fields, table.rows, strict=True)),
-                    ],
-                    table.line,
-                )
+        if fields == [host_field(column.heading) for column in table.columns]:
+            records = [(row[0].line, list(zip(fields, row, strict=True)), "") for row in table.rows]
+        else:
+            parts = [one for one in table.columns[1:] if one.quantity != "cost" and not _NOTES.match(one.heading)]
+            called = table.caption.strip("*:：_ \n") or table.heading or "host"
+            records = [
+                (table.line, [(name, row[place]) for name, row in zip(fields, table.rows, strict=True)],
+                 called if _NO_HOST.match(column.heading) else column.heading)
                 for place, column in enumerate(table.columns)
-                if place and column.quantity != "cost" and (not _NO_HOST.match(column.heading) or alone == column)
-            ]
-        )
-        for said, line in records:
-            _host(found, [(name, text.strip()) for name, text in said if name and not is_empty(text)], line, guesses)
+                if column in parts and (parts == [column] or not _NO_HOST.match(column.heading))
+            ]  # fmt: skip
+        for line, cells, name in records:
+            said = [(name, cell.text.strip()) for name, cell in cells if name and not is_empty(cell.text)]
+            _host(found, [*([("name", name)] if name else []), *said], line, guesses)
     return list(found.values())
 
 

@@ -11,9 +11,9 @@ import pandas as pd
 
 from benchbook.documents.columns import AT_LEVEL, Column, concurrency_of
 from benchbook.documents.numerals import Figure, is_empty
-from benchbook.documents.tables import Cell, Reading, Table
+from benchbook.documents.tables import Cell, Reading, Table, table_in_sentences
 from benchbook.documents.units import factor
-from benchbook.drafting.commands import WORKLOADS, called_workload
+from benchbook.drafting.commands import called_workload
 from benchbook.drafting.guesses import SYSTEM, Guesses
 from benchbook.drafting.hosts import MEASURED, host_attributes
 
@@ -42,26 +42,18 @@ def column_name(column: Column, own: str) -> str:
     unit = _SUFFIX.get(
         column.unit, slug(column.unit.replace("/", "_")) if column.unit not in {"", "1", "1/s", "1/min"} else ""
     )
-    heading = column.heading.lower()
     if column.quantity == "concurrency":
         return "threads"
-    heading = AT_LEVEL.sub("", heading)
+    heading = AT_LEVEL.sub("", column.heading.lower())
     rate = next((word for word in ("tpmc", "tps", "qps", "rps", "iops", "ops") if word in heading), "")
-    base = (
-        f"p{column.percent:g}".replace(".", "_")
-        if column.quantity == "percentile" and column.percent
-        else rate
-        if rate and column.quantity in {"throughput", ""} and not unit
-        else "tps"
-        if column.unit == "1/s" and not re.search("[a-z]{3}", slug(column.heading))
-        else {
-            "throughput": "speed" if unit else "throughput",
-            "mean": "mean",
-            "min": "min",
-            "max": "max",
-            "latency": "latency",
-        }.get(column.quantity, "")
-    )
+    base = column.quantity if column.quantity in {"throughput", "mean", "min", "max", "latency"} else ""
+    base = "speed" if base == "throughput" and unit else base
+    if column.quantity == "percentile" and column.percent:
+        base = f"p{column.percent:g}".replace(".", "_")
+    elif rate and column.quantity in {"throughput", ""} and not unit:
+        base = rate
+    elif column.unit == "1/s" and not re.search("[a-z]{3}", slug(column.heading)):
+        base = "tps"
     base = base or (slug(column.heading) if not own else "") or column.quantity or "value"
     return f"{base}_{unit}" if unit and not base.endswith(f"_{unit}") else base
 
@@ -69,16 +61,6 @@ def column_name(column: Column, own: str) -> str:
 # What a report's own systems are called in a table: `system` is the one that runs here, in every frame.
 SERVER = "server"
 _LABELLED = re.compile(r"([A-Za-z][A-Za-z/ ]*?)\s*[:：]?\s*$|(\d\d(?:\.\d+)?)%\s*[:：]\s*$")
-
-
-def measured_tables(read: Reading) -> list[Table]:
-    """Return the tables that have measured figures."""
-    return [
-        table
-        for table in read.tables
-        if not host_attributes(table)
-        and any(table.columns[place].quantity in MEASURED and table.numbers(place) for place in table.places("metric"))
-    ]
 
 
 @dataclass
@@ -102,7 +84,6 @@ class _Column:
             "title": self.heading or self.name,
             "unit": self.unit,
             "role": self.role,
-            **({"heading": self.heading} if self.heading else {}),
             "constraints": limits,
         }
 
@@ -136,18 +117,24 @@ class LongTable:
         ]
         return {
             "name": self.name,
-            "path": f"{self.name}.csv",
             "title": self.source.heading or self.source.caption or self.name,
             "where": f"{self.source.section}, line {self.source.line}".lstrip(", "),
             "fixed": self.fixed,
-            "schema": {"fields": fields, "primaryKey": self.level_names, "missingValues": [""]},
+            "schema": {"fields": fields, "primaryKey": self.level_names},
         }
 
     def text(self) -> str:
         return pd.DataFrame(self.rows, columns=self.names).to_csv(index=False)
 
+    def rename(self, old: str, new: str) -> None:
+        """Give a column another name."""
+        for column in self.columns:
+            column.name = new if column.name == old else column.name
+        for row in self.rows:
+            row[new] = row.pop(old, "")
 
-def joined(tables: list[Table]) -> list[Table]:
+
+def _joined(tables: list[Table]) -> list[Table]:
     """Return the tables, those of one row under the same headings joined in one."""
     found: list[Table] = []
     for table in tables:
@@ -156,7 +143,7 @@ def joined(tables: list[Table]) -> list[Table]:
         if same and len(table.rows) == 1:
             same.rows.extend(table.rows)
         else:
-            found.append(Table(table.id, table.section, table.caption, table.line, table.columns, list(table.rows)))
+            found.append(replace(table, rows=[*table.rows]))
     return found
 
 
@@ -176,7 +163,7 @@ def _products(table: Table) -> dict[int, str]:
     return own
 
 
-def long_table(table: Table) -> LongTable | None:
+def _long_table(table: Table) -> LongTable | None:
     """Return a printed table as a drafted one; None where it has no metric."""
     made = LongTable("", table, [], [{} for _ in table.rows])
     products = _products(table)
@@ -212,14 +199,12 @@ def long_table(table: Table) -> LongTable | None:
     return made
 
 
-def by_workload(table: LongTable, loads: set[str]) -> list[LongTable]:
+def _by_workload(table: LongTable, loads: set[str]) -> list[LongTable]:
     """Return a table for each workload, where a column has them: each is a load of its own."""
     for of in [one for one in table.levels if one.type == "string" and one.name not in {"version", SERVER}]:
         names = list(dict.fromkeys(row[of.name] for row in table.rows))
-        called = {name: {called_workload(load, name) for load in loads & set(WORKLOADS)} for name in names}
-        if all(len(one) == 1 and ("", "") not in one for one in called.values()) and len(
-            set().union(*called.values())
-        ) == len(names):
+        called = {name: {called_workload(load, name) for load in loads} - {("", "")} for name in names}
+        if all(len(one) == 1 for one in called.values()) and len(set().union(*called.values())) == len(names):
             break
     else:
         return [table]
@@ -255,11 +240,7 @@ def _setting(made: LongTable, column: Column, cells: Sequence[Cell]) -> None:
     role, needed = ("level", not empty) if column.role == "level" else ("note", False)
     made.columns.append(_Column(name, kind, unit, role, column.heading, column.sure or 0.5, needed=needed))
     texts = [
-        (str(int(one.value)) if whole else _digits(one))
-        if one and numeric
-        else ""
-        if is_empty(cell.text)
-        else cell.text
+        "" if is_empty(cell.text) else _digits(one) if one and numeric else cell.text
         for one, cell in zip(numbers, cells, strict=True)
     ]
     for number, row in enumerate(made.rows):
@@ -334,19 +315,33 @@ def _column(made: LongTable, name: str, unit: str, role: str, source: Column | N
         known.heading += f", {source.heading}"
 
 
-def name_tables(tables: list[LongTable]) -> None:
-    """Give each table a name of its own: its workload's, else that of its section, else a number."""
+def drafted_tables(read: Reading, loads: set[str]) -> list[LongTable]:
+    """Return the tables that have measured figures as drafted ones, each with a name of its own."""
+    measured = [
+        table
+        for table in read.tables
+        if not host_attributes(table)
+        and any(table.columns[place].quantity in MEASURED and table.numbers(place) for place in table.places("metric"))
+    ]
+    printed = [*_joined(measured), *filter(None, [table_in_sentences(read)])]
+    tables = [part for each in printed if (table := _long_table(each)) for part in _by_workload(table, loads)]
+    taken = set[str]()
     for number, table in enumerate(tables, start=1):
-        words = re.search(r"\boltp_[a-z_]{1,40}", f"{table.source.caption} {table.source.section}")
-        table.name = words[0] if words else slug(table.source.heading) or f"table_{number}"
-        if not re.match("[a-z]", table.name) or table.name in {one.name for one in tables[: number - 1]}:
-            table.name = f"table_{number}" if not re.match("[a-z]", table.name) else f"{table.name}_{number}"
+        sections = table.source.section.split(" > ")
+        script = re.search(r"\boltp_[a-z_]{1,40}", f"{table.source.caption} {table.source.section}")
+        called = script[0] if script else slug(table.source.heading)
+        tries = [called, slug(" ".join(sections[-2:])), f"{called}_{number}", f"table_{number}"]
+        table.name = next(one for one in tries if re.match("[a-z]", one) and one not in taken)
+        taken.add(table.name)
+    return tables
 
 
-def guess_columns(table: LongTable, guesses: Guesses) -> None:
-    """Note what was guessed of each column: its role, type and unit."""
+def guess_columns(table: LongTable, where: str, guesses: Guesses) -> None:
+    """Note what was guessed of each column: its role, type and unit, and the names of what stands side by side."""
     for column in table.columns:
         if column.heading or column.name == "row":
             said = f"{column.role}, {column.type}" + (f", in {column.unit}" if column.unit not in {"", "1"} else "")
-            key = f"{table.name}.{column.name}"
+            if column.name == "version":
+                said += f": {', '.join(dict.fromkeys(row['version'] for row in table.rows))}"
+            key = f"{where}.{column.name}"
             guesses.add("datapackage.json", key, said, table.source.line, round(column.sure, 2), column.heading)
