@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 import pandas as pd
@@ -14,13 +14,11 @@ from benchbook import paths, plots, published
 from benchbook.analysis import checks, cpu_use, summary
 from benchbook.analysis.recorded import Recorded
 from benchbook.analysis.results import JudgedClaim
-from benchbook.analysis.samples import distinct_by, series_of, shown, spread
 from benchbook.audit.report_audit import audit
 from benchbook.campaign import max_rate, repetitions, run, store
 from benchbook.campaign.design import PlannedFrom, RunForecast
 from benchbook.campaign.max_rate import KneeSearch
 from benchbook.campaign.progress import Listener, listeners, tell_command_line
-from benchbook.campaign.record import Record
 from benchbook.campaign.repetitions import OpenClaim
 from benchbook.campaign.run import GO_ON, RunInterrupted, are_left
 from benchbook.campaign.scaled_levels import trials_as_published
@@ -283,45 +281,17 @@ class Report(Recorded):
     def save_figure(self, drawn: Figure | Grid, name: str, alt: str = "", caption: str = "") -> Figure:
         """Save what seaborn or `plots` drew as figures/<name>.png and .svg of the campaign; return its figure.
 
-        `alt` says what a figure of your own shows, to who cannot see it. Raise NotWritten.
+        `alt` says what a figure of your own shows, to who cannot see it. Names of the report's tables and columns, such
+        as `job_tps`, become the words that the report has for them. Raise NotWritten.
         """
         figure = plots.described(drawn, alt, caption) if alt else drawn if isinstance(drawn, Figure) else drawn.figure
+        output.reword(figure, self.published.titles)
         output.save(figure, self.figure_file(name))
         return figure
 
     def captioned(self, frame: pd.DataFrame, caption: str) -> HTML:
         """Return a frame as pandas shows it, with a caption; a page calls one without a caption after its section."""
         return show.captioned(frame, caption)
-
-    def trial_series(self, metric: str, *, source: str, row: str, column: str, label: str) -> HTML:
-        """The series of every trial as small multiples, a figure per system; `metric` of "cpu" = cores in use."""
-        parts = [
-            self._trial_series(system, metric, source, row, column, label)
-            for system in sorted({r.system for r in self.records})
-        ]
-        return show.stack(parts)
-
-    def _trial_series(self, system: str, metric: str, source: str, row: str, column: str, label: str) -> HTML:
-        order = {table: index for index, table in enumerate(self.published.tables)}
-        mine = sorted((r for r in self.records if r.system == system), key=lambda r: order.get(r.table, len(order)))
-        mine = distinct_by(mine, row=row, column=column)
-        mine, left_out = shown(mine, row=row, column=column, rate=lambda r: checks.speed(self.published, r))
-        if metric != "cpu":
-            self._check_sampled(mine, metric, source)
-        frame = series_of(mine, self.campaign.series, self.environment, metric, source, [row, column])
-        drawn = plots.time_series(frame, row=row, column=column, label=label)
-        alt = f"{label} over time in every trial on {system}: {spread(frame, [row, column])}"
-        said = f"{system}: {label}, one line per repetition. {left_out}".strip()
-        return output.picture(self.save_figure(drawn, f"{system}-{metric}-series", alt, said))
-
-    def _check_sampled(self, records: Sequence[Record], metric: str, source: str) -> None:
-        """Raise BadInput where no trial has a sample of it; one that was over too soon may have none."""
-        for record in records:
-            sampled = self.campaign.series(record.id)
-            if ((sampled.source == source) & (sampled.metric == metric)).any():
-                return
-        one_of(source, sorted(sampled.source.unique()), "source")
-        one_of(metric, sorted({"cpu", *sampled.metric[sampled.source == source]}), "metric")
 
     def claims(self) -> list[JudgedClaim]:
         """Return every claim of the report's ledger on every system, with its verdict."""

@@ -170,7 +170,6 @@ def test_ratios_are_of_the_latest_two(runs: Path) -> None:
         (lambda report: report.histograms(["r09"]), "no such trial"),
         (lambda report: benchbook.open_campaign("tibd"), "no such recorded campaign"),
         (lambda report: plots.repetitions(report.trials(), "tps", x="workload", panel="table"), "needs numbers"),
-        (lambda report: plots.relation(report.trials(), "client", "tps"), r"numbers.* \(got 'client'\)"),
         (lambda report: plots.levels(report.beside_frame(), "tps", x="workload", panel="table"), "needs numbers"),
         (lambda report: plots.measures(report.beside_frame(), ["tps"], x="workload"), "needs numbers"),
         (

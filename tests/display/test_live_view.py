@@ -156,6 +156,6 @@ def test_a_typo_in_a_metric_says_which_there_are(runs: Path) -> None:
     with pytest.raises(BadInput, match="did you mean tps"):
         plots.levels(report.beside_frame(), "tsp", x="threads", panel="workload")
     with pytest.raises(BadInput, match="did you mean tps"):
-        report.trial_series("tsp", source="sysbench", row="workload", column="threads", label="")
+        report.seconds("tsp", source="sysbench")
     with pytest.raises(BadInput, match=r"no such source \(got 'sysbensh'\)\. Fix: did you mean sysbench"):
-        report.trial_series("tps", source="sysbensh", row="workload", column="threads", label="")
+        report.seconds("tps", source="sysbensh")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -179,18 +179,44 @@ def test_latency_is_drawn_by_percentile_over_all_trials_of_a_line() -> None:
     assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["p50", "p90", "p99"]
 
 
-def seconds(*trials: tuple[str, str | None, float | None]) -> pd.DataFrame:
-    about = {"metric": "tps", "unit": "1/s", "source": "s", "host": "h", "repetition": 1}
-    return pd.DataFrame(
-        {"trial": trial, "mode": mode, "threads": threads, "t": 100.0 + t, "since_s": t, "value": 5.0, **about}
-        for trial, mode, threads in trials
-        for t in (1.0, 2.0)
-    )
+def seconds(cells: Iterable[tuple[object, ...]], names: str = "trial mode threads repetition") -> pd.DataFrame:
+    """A frame like `report.seconds()`: two samples of each trial, whose rate falls with its repetition."""
+    frame = pd.DataFrame(cells, columns=names.split()).assign(metric="tps", unit="1/s", source="s", host="h")
+    frame["value"] = 1000.0 - frame.repetition
+    return pd.concat([frame.assign(since_s=t) for t in (1.0, 2.0)], ignore_index=True)
+
+
+def drawn_over_time(frame: pd.DataFrame) -> dict[str, list[float]]:
+    """The rates of the lines of each panel."""
+    panels = plots.over_time(frame, row="mode", column="threads").axes
+    return {axes.get_title(): [points[0][1] for points in lines_of(axes)] for axes in panels}
 
 
 def test_a_line_that_would_mix_trials_is_refused() -> None:
     with pytest.raises(BadInput, match="a line would mix values of trial"):
-        plots.over_time(seconds(("r01-a", "dtm", 2.0), ("r01-b", "dtm", 2.0)), row="mode", column="threads")
+        drawn_over_time(seconds([("r01-a", "dtm", 2, 1), ("r01-b", "dtm", 2, 1)]))
+
+
+def test_levels_that_a_line_would_mix_have_rows_of_their_own() -> None:
+    """Trials of 64 and of 8192 bytes were joined to one line of their repetition."""
+    names = "trial mode threads repetition bytes"
+    trials = [("a", "w", 2, 1, None), ("b", "w", 2, 1, 64.0), ("c", "v", 2, 1, None), ("d", "v", 2, 2, None)]
+    assert drawn_over_time(seconds(trials, names)) == {
+        "w, bytes -, threads 2": [999.0],
+        "w, bytes 64.0, threads 2": [999.0],
+        "v, bytes -, threads 2": [999.0, 998.0],
+    }
+    assert list(drawn_over_time(seconds(trials[2:], names))) == ["v, threads 2"]
+
+
+def test_of_many_trials_the_slowest_and_the_fastest_are_shown_and_the_caption_says_so() -> None:
+    frame = seconds((f"{t}-{n}", "a", t, n) for t in range(1, 101) for n in range(1, 31))
+    shown = drawn_over_time(frame)
+    assert list(shown) == [f"a, threads {threads}" for threads in (1, 26, 51, 75, 100)]
+    rates = sorted(shown["a, threads 1"])
+    assert (len(rates), rates[0], rates[-1]) == (7, 970.0, 999.0)
+    said = output.words(plots.over_time(frame, row="mode", column="threads"))[1]
+    assert "Shown are 35 of 3,000 trials: at most 7 repetitions of a cell" in said
 
 
 # -- forest --------------------------------------------------------------------------------------------------------

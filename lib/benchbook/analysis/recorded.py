@@ -125,8 +125,7 @@ class Recorded(ABC):
         says so in a sentence. `attrs["titles"]` has what each metric is called.
         """
         found = self._labelled(self.beside())
-        tables = self.published.tables.values()
-        found.attrs["titles"] = {name: field.title for table in tables for name, field in table.fields.items()}
+        found.attrs["titles"] = self.published.titles
         if scaling := self.campaign.scaling:
             found.attrs["scaled"] = scaling.of_tables_in(self.records).sentence()
             for level in sorted({name for levels in scaling.levels.values() for name in levels} & set(found.columns)):

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 
-from benchbook.analysis import cpu_use, formatting
+from benchbook.analysis import cpu_use
 from benchbook.analysis.schema import CPU, DISTURBANCES, HISTOGRAMS, PERCENTILES, SECONDS, as_level, typed
-from benchbook.campaign.environment import Environment
 from benchbook.campaign.record import Record
 from benchbook.campaign.store import Campaign
-from benchbook.grouping import grouped
 from benchbook.stats.latency import percentile
 from benchbook.user_input.choices import one_of
 
@@ -162,10 +160,6 @@ def some(records: Sequence[Record], only: Chosen) -> list[Record]:
     return [record for record in records if record.id in wanted]
 
 
-# Lines in a panel, panels in a row, and rows: as many as can be read.
-MOST_LINES, MOST_ACROSS, MOST_DOWN = 7, 5, 12
-# Where there are more lines, no two of those that are chosen share a colour.
-CHOSEN_LINES = 5
 Item = TypeVar("Item")
 
 
@@ -174,98 +168,3 @@ def evenly(items: Sequence[Item], most: int) -> list[Item]:
     if len(items) <= most:
         return list(items)
     return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)]
-
-
-def distinct_by(records: Sequence[Record], *, row: str, column: str) -> list[Record]:
-    """Return records with a `row` of its own for each cell, where a panel would hold several: "mixed, value_bytes 64".
-
-    Lines of one repetition in one panel would pass for one trial.
-    """
-    panels = grouped(records, lambda r: (r.levels[row], r.levels[column]))
-    named = {name for r in records for name in ("table", *r.levels)} - {row, column}
-    varied = [n for n in sorted(named) if any(len({_level(r, n) for r in mine}) > 1 for mine in panels.values())]
-
-    def labelled(record: Record) -> Record:
-        also = ", ".join(f"{name} {_level(record, name)}" for name in varied)
-        return record.model_copy(update={"levels": {**record.levels, row: f"{record.levels[row]}, {also}"}})
-
-    return [labelled(record) for record in records] if varied else list(records)
-
-
-def _level(record: Record, name: str) -> object:
-    return record.table if name == "table" else record.levels.get(name, "-")
-
-
-def shown(
-    records: Sequence[Record], *, row: str, column: str, rate: Callable[[Record], float]
-) -> tuple[list[Record], str]:
-    """Return the records that a figure with a panel per level `row` and `column` shows, and a sentence on the others.
-
-    Of too many repetitions: by their `rate` the lowest, the highest, and those at even ranks between.
-    """
-    rows = evenly(list(dict.fromkeys(r.levels[row] for r in records)), MOST_DOWN)
-    kept: set[str] = set()
-    for value in rows:
-        panels = grouped((r for r in records if r.levels[row] == value), lambda r: r.levels[column])
-        # Levels of one column are of one kind: all numbers, or all text.
-        for level in evenly(sorted(panels, key=lambda level: (isinstance(level, str), level)), MOST_ACROSS):
-            lines = sorted(panels[level], key=rate)
-            kept |= {r.id for r in (lines if len(lines) <= MOST_LINES else evenly(lines, CHOSEN_LINES))}
-    chosen = [r for r in records if r.id in kept]
-    if len(chosen) == len(records):
-        return chosen, ""
-    which = f"{CHOSEN_LINES} repetitions of a cell with more than {MOST_LINES} (slowest, fastest, even ranks between)"
-    cells = f"{MOST_ACROSS} values of {column} and {MOST_DOWN} of {row}"
-    return chosen, f"Shown are {len(chosen):,} of {len(records):,} trials: {which}; at most {cells}."
-
-
-def series_of(
-    records: Sequence[Record],
-    series: Callable[[str], pd.DataFrame],
-    environment: Environment,
-    metric: str,
-    source: str,
-    levels: Sequence[str],
-) -> pd.DataFrame:
-    """Return [t (s since the load began), value, repetition, *levels] of every trial; metric "cpu" = cores in use.
-
-    `series` gives the long table of a trial by its id, as `Campaign.series`.
-    """
-    parts = []
-    for record in records:
-        rows = series(record.id)
-        if metric == "cpu":
-            found = _cores(record, cpu_use.over_time(rows), environment)
-        else:
-            found = _rows(rows, record, [metric], source, load_only=False)
-        if len(found):
-            inside = found[found.t.between(*record.load_window)][["t", "value"]]
-            about = {"repetition": record.repetition, **{name: record.levels[name] for name in levels}}
-            parts.append(inside.assign(t=inside.t - record.load_began, **about))
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
-
-
-def _cores(record: Record, use: pd.DataFrame, environment: Environment) -> pd.DataFrame:
-    """Return [t, value]: cores in use, summed over the machines: of hosts that share one, each has seen all of it.
-
-    At the moments of one of them: machines are sampled at moments of their own, in short loads twice a second.
-    """
-    # Where its client runs, the client speaks for the machine: the last one to be named does.
-    named = sorted(use.host.unique(), key=lambda host: bool(host == record.client))
-    machines = {environment.machine_of(host): use[use.host == host] for host in named}
-    if not machines:
-        return pd.DataFrame()
-    *others, last = machines.values()
-    elsewhere = [np.interp(last.t, other.t, other.busy) for other in others]
-    return pd.DataFrame({"t": last.t, "value": np.sum([last.busy, *elsewhere], axis=0)})
-
-
-def spread(frame: pd.DataFrame, levels: Sequence[str]) -> str:
-    """Return the mean of each panel, in words, for a figure's alt text."""
-    if frame.empty:
-        return "no samples"
-    means = frame.groupby(list(levels), sort=False).value.mean().reset_index()
-    return "; ".join(
-        f"{', '.join(str(row[name]) for name in levels)}: mean {formatting.number(row['value'])}"
-        for _, row in means.iterrows()
-    )

@@ -10,7 +10,6 @@ For a notebook's cells, from the frames of docs/frames.md:
     plots.claims(report.claims_frame())                                          effects against claimed ranges
     plots.ratios(benchbook.ratios(a, b))                                         two campaigns
     plots.repetitions(report.trials(), "tps")                                    a mark per trial
-    plots.relation(frame, "busy_cores", "tps")                                   one measure against another
     plots.ecdf(report.histograms())                                              latency by percentile
     plots.over_time(report.seconds("tps", source="sysbench"))                    every second
     plots.knee(searches)                                                         latency against offered rate
@@ -25,7 +24,7 @@ from benchbook.plots.forest import claims, ratios
 from benchbook.plots.output import described, nothing
 from benchbook.plots.published import heat, levels, measures
 from benchbook.plots.style import interval, set_theme
-from benchbook.plots.trials import ecdf, knee, over_time, relation, repetitions, time_series
+from benchbook.plots.trials import ecdf, knee, over_time, repetitions
 
 __all__ = [
     "claims",
@@ -39,8 +38,6 @@ __all__ = [
     "nothing",
     "over_time",
     "ratios",
-    "relation",
     "repetitions",
     "set_theme",
-    "time_series",
 ]

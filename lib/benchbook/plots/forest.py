@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import Locator, LogLocator, MaxNLocator, MultipleLocator, NullLocator, StrMethodFormatter
 
 from benchbook.analysis.formatting import number
 from benchbook.plots.output import described, nothing
@@ -36,7 +36,7 @@ class Scale:
 
     label: str
     limits: tuple[float, float]
-    ticks: Locator | None = None
+    ticks: ticker.Locator | None = None
     log: bool = True
     at: float = 1.0
     band: tuple[float, float] | None = None
@@ -99,12 +99,15 @@ def claims(frame: pd.DataFrame, *, smoke: bool = False) -> Figure:
 def _claim_scale(unit: str, part: pd.DataFrame) -> Scale:
     """Return a scale wide enough for effects, claimed ranges and published values; intervals may end in an arrow."""
     if unit == "tau":
-        quarters = MultipleLocator(0.25)
+        quarters = ticker.MultipleLocator(0.25)
         return Scale("Kendall's tau (1: the same order)", (-1.05, 1.05), quarters, log=False, at=0.0)
     known = part[["value", "printed", "claimed_low", "claimed_high"]].to_numpy(float)
     known = known[np.isfinite(known) & (known > 0)]
     low, high = max(_LEAST, min([0.5, *known / 2])), min(_MOST, max([2.0, *known * 2]))
-    return Scale("effect (ratio, log scale)", (low, high), LogLocator(base=2, numticks=_MOST_TICKS))
+    # Of many powers of two every second one, or third, counted from 1: the line of no effect has a tick.
+    step = math.ceil(math.log2(high / low) / _MOST_TICKS)
+    powers = [2.0**power for power in range(-10, 11) if power % step == 0]
+    return Scale("effect (ratio, log scale)", (low, high), ticker.FixedLocator(powers))
 
 
 def ratios(frame: pd.DataFrame, *, margin: float = 0.05) -> Figure:
@@ -133,7 +136,7 @@ def _ratio_scale(part: pd.DataFrame, margin: float) -> Scale:
     reach = min(max(wide, part.high.max(), 1 / part.low.min()) if part.low.notna().any() else wide, 4 * wide)
     low, high = max(0.1, 1 / (1.05 * reach)), min(10.0, 1.05 * reach)
     # On a short log scale no power of ten has a place. 1 is a multiple of each of these steps: it has a tick.
-    ticks = LogLocator(subs=(1, 2, 5)) if high / low > 10 else MaxNLocator(8, steps=(1, 2, 2.5, 5, 10))
+    ticks = ticker.LogLocator(subs=(1, 2, 5)) if high / low > 10 else ticker.MaxNLocator(8, steps=(1, 2, 2.5, 5, 10))
     band, title = (1 - margin, 1 / (1 - margin)), str(part.panel.iloc[0])
     return Scale("ratio B / A, log scale", (low, high), ticks, band=band, title=title)
 
@@ -210,11 +213,11 @@ def _heights(part: pd.DataFrame, names: Sequence[str]) -> pd.Series[float]:
 def _scale(axis: Axes, scale: Scale) -> None:
     if scale.log:
         axis.set_xscale("log")
-        axis.xaxis.set_minor_locator(NullLocator())
+        axis.xaxis.set_minor_locator(ticker.NullLocator())
     axis.set_xlim(*scale.limits)
     if scale.ticks is not None:
         axis.xaxis.set_major_locator(scale.ticks)
-    axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:g}"))
     axis.axvline(scale.at, color="#888888", linewidth=0.9, zorder=1)
     if scale.band:
         axis.axvspan(*scale.band, color=PUBLISHED, alpha=0.15, linewidth=0)

@@ -9,8 +9,10 @@ import html
 import io
 import json
 import pickle
+import re
 import warnings
 from base64 import b64encode
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
@@ -21,6 +23,7 @@ from IPython.core.getipython import get_ipython
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
+from matplotlib.text import Text
 from matplotlib_inline.config import InlineBackend
 from seaborn.axisgrid import Grid
 
@@ -34,6 +37,7 @@ MOST_SVG = 250_000
 # Inches: a phone shows a figure of this width at its own size. From so many panels on, two stand side by side.
 PHONE, SMALL_PANELS = 3.7, 7
 Bundle = dict[str, Any]
+_IDENTIFIER = re.compile(r"[A-Za-z]\w*_\w+")
 
 _words: WeakKeyDictionary[Figure, tuple[str, str]] = WeakKeyDictionary()
 # Under which name a figure was saved: a page links to its files.
@@ -67,6 +71,20 @@ def words(figure: Figure) -> tuple[str, str]:
     """Return alt text and caption of a figure; of one that nobody described, its titles."""
     titles = [axis.get_title() or axis.get_title(loc="left") for axis in figure.axes]
     return _words.get(figure, (f"Figure: {'; '.join(filter(None, titles)) or 'without a title'}", ""))
+
+
+def reword(figure: Figure, titles: Mapping[str, str]) -> None:
+    """Put titles in the place of names that have an underscore, in all words of a figure and of its absolute one."""
+
+    def said(text: str) -> str:
+        return _IDENTIFIER.sub(lambda name: titles.get(name[0], name[0]), text)
+
+    for drawn in filter(None, (figure, _absolute.get(figure))):
+        for text in drawn.findobj(Text):
+            text.set_text(said(text.get_text()))
+        if drawn in _words:
+            alt, caption = _words[drawn]
+            _words[drawn] = said(alt), said(caption)
 
 
 def bundle(figure: Figure) -> tuple[Bundle, Bundle]:

@@ -17,7 +17,7 @@ from benchbook.analysis.formatting import number
 from benchbook.analysis.schema import check_numbers
 from benchbook.errors import BadInput
 from benchbook.plots.output import described, nothing
-from benchbook.plots.style import facets, legend_below, looks, short_numbers, styled
+from benchbook.plots.style import facets, legend_below, looks, short_numbers, styled, titled
 from benchbook.plots.values import NO_VALUE
 from benchbook.user_input.choices import one_of
 
@@ -45,23 +45,21 @@ def levels(beside: pd.DataFrame, metric: str, *, x: str, panel: str, normalised:
     if frame.empty:
         return nothing(f"No {metric} was measured.")
     points, left_out = few_points(_points(frame.assign(panel=frame[panel].astype(str)), x), x)
+    gains = _gains(points).groupby("who", sort=False).gain.agg(["min", "max"])
+    found = [f"{who} {_times(low)} to {_times(high)}" for who, low, high in gains.itertuples()]
+    title = f"{metric}, highest over lowest {x.replace('_', ' ')}: {', '.join(found)}"
+    title = title if points.panel.nunique() > 1 and 0 < len(found) < 4 else ""
     label = metric if frame.unit.iloc[0] in ("", "1") else f"{metric} ({frame.unit.iloc[0]})"
     what = f"Dashed: published. Solid: measured, mean with 95% interval over repetitions. {left_out}"
     what = f"{what} {_levels_here(beside, x)}".strip()
-    absolute = described(
-        _lines(points, x=x, label=label, log=True),
-        f"{label} against {x} (absolute, log scale). {in_words(points, x, ends=True)}.",
-        f"{label} against {x}, absolute, log scale. {what}",
-    )
-    if not normalised:
-        return absolute
-    points = normalise(points, x)
-    return described(
-        _lines(points, x=x, label=f"{metric}, relative", log=False),
-        f"{label} against {x} (relative to the value at the lowest {x}). {in_words(points, x, ends=True)}.",
-        f"{label} against {x}, each curve relative to its value at the lowest {x}. {what}",
-        absolute=absolute,
-    )
+
+    def drawn(points: pd.DataFrame, name: str, how: str, absolute: Figure | None = None) -> Figure:
+        lines, said = _lines(points, x=x, label=name, log=absolute is None, title=title), f"{label} against {x}, {how}."
+        return described(lines, f"{said} {in_words(points, x, ends=True)}.", f"{said} {what}", absolute=absolute)
+
+    absolute = drawn(points, label, "absolute, log scale")
+    how = f"each curve relative to its value at the lowest {x}"
+    return drawn(normalise(points, x), f"{metric}, relative", how, absolute) if normalised else absolute
 
 
 def measures(beside: pd.DataFrame, metrics: Sequence[str], *, x: str) -> Figure:
@@ -108,33 +106,36 @@ def _points(frame: pd.DataFrame, x: str) -> pd.DataFrame:
 
 
 @styled()
-def _lines(points: pd.DataFrame, *, x: str, label: str, log: bool) -> sns.FacetGrid:
+def _lines(points: pd.DataFrame, *, x: str, label: str, log: bool, title: str = "") -> sns.FacetGrid:
     names = sorted(set(points.who), key=lambda who: (who != "published", who))
     panels = list(dict.fromkeys(points.panel))
     grid = sns.relplot(
         points, kind="line", x=x, y="value", hue="who", style="who", col="panel", col_order=panels, errorbar=None,
         legend=len(names) > 1, **looks(names), **facets(len(panels)),
     )  # fmt: skip
-    colours = looks(names)["palette"]
+    colours, gains = looks(names)["palette"], _gains(points)
     for name, axis in grid.axes_dict.items():
         part = points[points.panel == name]
         _value_axis(axis, part, log=log)
         _intervals(axis, part, x, colours)
         _level_axis(axis, part, x)
-        axis.set_title(f"{name}\n{_gain(part, x)}".strip())
-    grid.set_axis_labels(x.replace("_", " "), label).tight_layout()
+        mine = gains[gains.panel == name]
+        said = [f"{who} {_times(gain)}" for who, gain in zip(mine.who, mine.gain, strict=True)]
+        axis.set_title(f"{name}\n{', '.join(said) if len(said) < 4 else ''}".strip())
+    titled(grid.set_axis_labels(x.replace("_", " "), label), title)
     legend_below(grid)
     return grid
 
 
-def _gain(part: pd.DataFrame, x: str) -> str:
-    """Say what came of the most over the fewest, by whom: "published ×3.3, tidb ×2.3"."""
-    said = []
-    for who, line in part.groupby("who", sort=False):
-        ends = line.sort_values(x).value.to_numpy()
-        if len(ends) > 1 and ends[0] > 0:
-            said.append(f"{who} ×{ends[-1] / ends[0]:.2g}")
-    return ", ".join(said) if len(said) < 4 else ""
+def _gains(points: pd.DataFrame) -> pd.DataFrame:
+    """Return [panel, who, gain]: the last value of each curve over its first, what came of the most over the fewest."""
+    ends = points.groupby(["panel", "who"], sort=False).value.agg(["first", "last", "size"]).reset_index()
+    ends = ends[(ends["size"] > 1) & (ends["first"] > 0)]
+    return ends.assign(gain=ends["last"] / ends["first"])[["panel", "who", "gain"]]
+
+
+def _times(ratio: float) -> str:
+    return f"×{ratio:.2g}"
 
 
 def normalise(points: pd.DataFrame, x: str) -> pd.DataFrame:

@@ -91,6 +91,13 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     return about.low, about.high
 
 
+def titled(grid: sns.FacetGrid, title: str) -> None:
+    """Set what a figure shows above its panels, and lay it out."""
+    if title:
+        grid.figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold", wrap=True)
+    grid.tight_layout()
+
+
 def legend_below(grid: sns.FacetGrid, title: str | None = None) -> None:
     """Move the grid's legend, where it has one, below its panels; `title` says what numbers in it are."""
     if grid.legend is not None:
@@ -101,5 +108,5 @@ def legend_below(grid: sns.FacetGrid, title: str | None = None) -> None:
 def short_numbers(axis: Axes) -> None:
     """Write 12k for 12000 on an axis; values below 1 stay: nobody reads 500m as a half."""
     for one, limits in ((axis.xaxis, axis.get_xlim()), (axis.yaxis, axis.get_ylim())):
-        if max(map(abs, limits)) >= 10_000 or (one is axis.yaxis and max(map(abs, limits)) >= 1000):
+        if max(map(abs, limits)) >= 10_000:
             one.set_major_formatter(EngFormatter(sep=""))

@@ -1,4 +1,4 @@
-"""Trials as figures: repetitions, one measure against another, latency, series over time, scalability, rates."""
+"""Trials as figures: repetitions, latency, series over time, rates."""
 
 from __future__ import annotations
 
@@ -6,24 +6,30 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator, NullLocator, StrMethodFormatter
 
+from benchbook.analysis.samples import evenly
 from benchbook.analysis.schema import check_numbers
 from benchbook.campaign.max_rate import Searched, by_rate, excess
-from benchbook.errors import BadInput, counted
+from benchbook.errors import BadInput
 from benchbook.plots.output import described, nothing
 from benchbook.plots.published import doubling
-from benchbook.plots.style import PUBLISHED, SEQUENCE, facets, legend_below, looks, short_numbers, styled
+from benchbook.plots.style import PUBLISHED, SEQUENCE, facets, legend_below, looks, short_numbers, styled, titled
 from benchbook.plots.values import NO_VALUE
 from benchbook.user_input.choices import one_of
 
 # More panels are not read: filter the frame.
 MOST_PANELS = 24
+# Of series, rows of panels, panels in a row, and lines in a panel.
+MOST_DOWN, MOST_ACROSS, MOST_LINES = 12, 5, 7
+_FEW = (
+    f"Shown are {{:,}} of {{:,}} trials: at most {MOST_LINES} repetitions of a cell (slowest, fastest, even ranks "
+    f"between), {MOST_ACROSS} panels in a row, and {MOST_DOWN} rows."
+)
 # Names that are told apart by colour and mark; numbers beyond these have shades.
 _TOLD_APART = 10
 _PERCENTILES = {0.5: "p50", 0.1: "p90", 0.01: "p99", 0.001: "p99.9", 0.0001: "p99.99"}
@@ -57,45 +63,6 @@ def repetitions(trials: pd.DataFrame, y: str, *, x: str = "threads", panel: str 
 
 
 @styled()
-def relation(frame: pd.DataFrame, x: str, y: str, *, colour: str = "threads", panel: str = "workload") -> Figure:
-    """Draw one measure against another, a dot per row; colour tells the values of `colour`, a panel per `panel`."""
-    one_of(colour, frame.columns, "column")
-    check_numbers(frame, x, y)
-    # A ratio to what was counted 0 times is infinite, and has no place on an axis.
-    drawn = np.isfinite(frame[x].astype(float)) & np.isfinite(frame[y].astype(float))
-    data = _paneled(frame.loc[drawn].dropna(subset=[colour]), panel)
-    if data.empty:
-        return nothing(f"No row has both {x} and {y}.")
-    grid = sns.relplot(
-        data, kind="scatter", x=x, y=y, s=42, col="panel", **_by(data, colour), **facets(data.panel.nunique())
-    )
-    for name, axis in grid.axes_dict.items():
-        axis.set_xlim(0, 1.06 * max(data[data.panel == name][x].max(), 1e-9))
-    parts = "; ".join(f"{name}: {_ranks(part, x, y)}" for name, part in data.groupby("panel", sort=False))
-    across, up = _with_unit(frame, x), _with_unit(frame, y)
-    return described(
-        _finished(grid, across, up, colour),
-        f"{y} against {x}, {counted(len(data), 'point')}. {parts}.",
-        f"{up} against {across}. {frame.attrs.get('scaled', '')}".strip(),
-    )
-
-
-def _by(data: pd.DataFrame, colour: str) -> dict[str, Any]:
-    """Return seaborn's arguments that tell the values of a column apart: marks too, where they are few."""
-    names = sorted(data[colour].unique().tolist(), key=lambda value: (isinstance(value, str), value))
-    if len(names) > _TOLD_APART:
-        return {"hue": colour, "palette": SEQUENCE}
-    return {"hue": colour, "style": colour, "legend": len(names) > 1, **looks(names, lines=False)}
-
-
-def _ranks(part: pd.DataFrame, x: str, y: str) -> str:
-    """Say Spearman's rank correlation; of two points, or of one value, it says nothing."""
-    varies = len(part) > 2 and part[x].nunique() > 1 and part[y].nunique() > 1
-    rho = part[x].corr(part[y], method="spearman") if varies else math.nan
-    return counted(len(part), "point") if math.isnan(rho) else f"rank correlation {rho:.2f}"
-
-
-@styled()
 def ecdf(histograms: pd.DataFrame, *, colour: str = "threads", panel: str = "workload") -> Figure:
     """Draw latency by percentile, both on log scales: a line per value of `colour`, a panel per `panel`.
 
@@ -122,15 +89,18 @@ def ecdf(histograms: pd.DataFrame, *, colour: str = "threads", panel: str = "wor
         axis.set_xticks(ticks, [_PERCENTILES[share] for share in ticks])
         axis.xaxis.set_minor_locator(NullLocator())
         axis.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    grid.set_titles("{col_name}").set_axis_labels("percentile of requests", "latency (ms)").tight_layout()
+    found = {
+        f"{name}, {colour} {value}": _percentile(part, 0.95)
+        for (name, value), part in data.groupby(["panel", colour], sort=False, observed=True)
+    }
+    ends = dict.fromkeys(f"{end:.3g}" for end in (min(found.values()), max(found.values())))
+    grid.set_titles("{col_name}").set_axis_labels("percentile of requests", "latency (ms)")
+    titled(grid, f"95% of the requests took at most {' to '.join(ends)} ms")
     legend_below(grid, colour.replace("_", " "))
-    parts = [
-        f"{name}, {colour} {value}: {_percentile(part, 0.95):.3g} ms"
-        for (name, value), part in data.groupby(["panel", colour], observed=True)
-    ]
+    parts = "; ".join(f"{cell}: {value:.3g} ms" for cell, value in found.items())
     return described(
         grid,
-        f"Latency by percentile. 95% of the requests took at most: {'; '.join(parts)}.",
+        f"Latency by percentile. 95% of the requests took at most: {parts}.",
         "Latency against percentile: a step far to the right is a stall. Counts of all trials of a line are added.",
     )
 
@@ -141,53 +111,67 @@ def _percentile(part: pd.DataFrame, share: float) -> float:
     return float(ordered.latency_ms[reached].iloc[0])
 
 
+@styled()
 def over_time(seconds: pd.DataFrame, *, row: str = "workload", column: str = "threads", label: str = "") -> Figure:
     """Draw series of trials: a panel per `row` and `column`, a line per repetition, time since the load began.
 
-    `seconds`: as `report.seconds()`, of one metric. Raise BadInput where a line would be of several trials or hosts:
-    filter the frame, or make it a row or a column of panels. Trials without a `row` or a `column` are left out.
+    `seconds`: as `report.seconds()`, of one metric. Systems, tables and levels that a line would mix have rows of their
+    own. Of more panels and lines than can be read, those evenly among them are shown, and the caption says so. Trials
+    without a `row` or a `column` are left out. Raise BadInput where a line would mix trials, sources or hosts.
     """
     for name in (row, column, "since_s", "value"):
         one_of(name, seconds.columns, "column")
-    seconds = seconds.dropna(subset=[row, column])
-    if seconds.empty:
+    data = seconds[seconds.since_s >= 0].dropna(subset=[row, column])
+    if data.empty:
         return nothing(f"No samples of trials with {row} and {column}.")
-    for other in {"metric", "source", "host", "trial"} - {row, column}:
-        if (seconds.groupby([row, column, "repetition"], observed=True)[other].nunique() > 1).any():
-            names = [str(value) for value in seconds[other].unique()[:4]]
-            fix = f"filter it (`frame[frame.{other} == {names[0]!r}]`), or give it as row or column"
-            raise BadInput(f"a line would mix values of {other}", key=other, value=", ".join(names), fix=fix)
-    text = label or _named_with_unit(str(seconds.metric.iloc[0]), str(seconds.unit.iloc[0]))
-    frame = seconds[seconds.since_s >= 0].assign(t=lambda part: part.since_s)
-    means = frame.groupby([row, column], observed=True).value.mean().reset_index()
-    each = [f"{r}, {column} {c}: mean {v:.4g}" for r, c, v in zip(means[row], means[column], means.value, strict=True)]
+    data = _rows_apart(_in_order(data, row), row, column)
+    line = ["rows", column, "repetition"]
+    lines = data.groupby(line, sort=False, observed=True).value.mean().reset_index()
+    drawn = _few_lines(lines, column)
+    panels = [f"{row}, {column} {_plain(level)}" for row, level in zip(drawn.rows, drawn[column], strict=True)]
+    drawn = drawn.rename(columns={"value": "mean"}).assign(panel=panels)
+    grid = sns.relplot(
+        data.merge(drawn, on=line), kind="line", x="since_s", y="value", hue="repetition", palette=SEQUENCE, marker="o",
+        markersize=3, linewidth=1, markeredgewidth=0, estimator=None, col="panel", col_order=drawn.panel.unique(),
+        legend="brief" if drawn.repetition.nunique() > 1 else False,
+        **facets(drawn.panel.nunique(), height=1.6, aspect=1.85),
+    )  # fmt: skip
+    text = label or _named_with_unit(str(data.metric.iloc[0]), str(data.unit.iloc[0]))
+    means = drawn.groupby("panel", sort=False)["mean"].mean()
+    left_out = f" {_FEW.format(len(drawn), len(lines))}" if len(drawn) < len(lines) else ""
     return described(
-        time_series(frame, row=row, column=column, label=text),
-        f"{text} over time. {'; '.join(each)}.",
-        f"{text}, one line per repetition.",
+        _timed(grid.set_titles("{col_name}", size=8), text, "repetition"),
+        f"{text} over time. {'; '.join(f'{panel}: mean {mean:.4g}' for panel, mean in means.items())}.",
+        f"{text}, one line per repetition.{left_out}",
     )
 
 
-@styled()
-def time_series(frame: pd.DataFrame, *, row: str, column: str, label: str) -> Figure:
-    """Draw a panel per (row, column), in rows of their order of appearance, and a line per repetition.
+def _rows_apart(data: pd.DataFrame, row: str, column: str) -> pd.DataFrame:
+    """Add the column `rows`, the value of `row` and whatever else tells the lines of a panel apart."""
+    lines = data.groupby([row, column, "repetition"], observed=True)
+    single = ("trial", "metric", "source", "host")
+    told = data.columns.difference([row, column, "repetition", "t", "since_s", "value", "unit", *single], sort=False)
+    rows = data[row].astype(str)
+    for name in told:
+        if (lines[name].nunique(dropna=False) > 1).any():
+            rows = rows + f", {name} " + data[name].astype(object).fillna("-").astype(str)
+    data = data.assign(rows=rows)
+    for name in single:
+        apart = data.groupby(["rows", column, "repetition"], observed=True)[name]
+        if name not in (row, column) and (apart.nunique() > 1).any():
+            names = [str(value) for value in data[name].unique()[:4]]
+            fix = f"filter it (`frame[frame.{name} == {names[0]!r}]`), or give it as row or column"
+            raise BadInput(f"a line would mix values of {name}", key=name, value=", ".join(names), fix=fix)
+    return data
 
-    `frame`: [row, column, repetition, t (s since the load began), value].
-    """
-    panels = frame[[row, column]].drop_duplicates()
-    order = {value: place for place, value in enumerate(dict.fromkeys(frame[row]))}
-    panels = panels.assign(_row=panels[row].map(order).astype(int)).sort_values(["_row", column])
-    names = [f"{r}, {column} {_plain(c)}" for r, c in zip(panels[row], panels[column], strict=True)]
-    data = frame.merge(panels.assign(panel=names)[[row, column, "panel"]], on=[row, column])
-    several = data.repetition.nunique() > 1
-    grid = sns.relplot(
-        data, kind="line", x="t", y="value", hue="repetition", palette=SEQUENCE, marker="o", markersize=3,
-        linewidth=1, markeredgewidth=0, estimator=None, col="panel", col_order=names,
-        legend="brief" if several else False, **facets(len(names), height=1.6, aspect=1.85),
-    )  # fmt: skip
-    grid.set_titles("{col_name}", size=8)
-    figure: Figure = _timed(grid, label, "repetition").figure
-    return figure
+
+def _few_lines(lines: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return those of the lines [rows, column, repetition, value] that are shown, in the order of their panels."""
+    panels = [
+        [part for _, part in mine.groupby(column, observed=True)] for _, mine in lines.groupby("rows", sort=False)
+    ]
+    shown = [part.sort_values("value") for mine in evenly(panels, MOST_DOWN) for part in evenly(mine, MOST_ACROSS)]
+    return pd.concat([part.iloc[evenly(range(len(part)), MOST_LINES)] for part in shown])
 
 
 def _timed(grid: sns.FacetGrid, label: str, legend: str) -> sns.FacetGrid:
@@ -204,9 +188,15 @@ def _timed(grid: sns.FacetGrid, label: str, legend: str) -> sns.FacetGrid:
     return grid
 
 
+def _in_order(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Sort by the order that the names of a category have."""
+    return frame.sort_values(name, kind="stable") if isinstance(frame[name].dtype, pd.CategoricalDtype) else frame
+
+
 def _paneled(frame: pd.DataFrame, panel: str) -> pd.DataFrame:
     """Add a column `panel` of text; several systems have panels of their own."""
     one_of(panel, frame.columns, "column")
+    frame = _in_order(frame, panel)
     names = frame[panel].map(lambda value: value if isinstance(value, str) else f"{panel} {value:g}").astype(str)
     if "system" in frame and panel != "system" and frame.system.nunique() > 1:
         names = names + ", " + frame.system.astype(str)

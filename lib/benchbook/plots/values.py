@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -139,12 +140,17 @@ def _intervals(axis: Axes, drawn: Iterable[Ends], rows: bool) -> Iterator[tuple[
     """Yield the ends of each interval by colour and place: across in rows, else upright; none that the panel cuts."""
     along, place = (0, 1) if rows else (1, 0)
     edges = axis.get_xlim() if rows else axis.get_ylim()
-    for colour, points in drawn:
-        # Of an interval that is not known (NaN) no end is left.
-        if len(points) == 2 and points[0][place] == points[1][place] and np.isfinite(points).all():
-            low, high = sorted(point[along] for point in points)
-            if low not in edges and high not in edges:
-                yield (colour, float(points[0][place])), [_rounded(low), _rounded(high)]
+    # Of an interval that is not known (NaN) no end is left.
+    lines = [
+        ((colour, float(points[0][place])), sorted(point[along] for point in points))
+        for colour, points in drawn
+        if len(points) == 2 and points[0][place] == points[1][place] and np.isfinite(points).all()
+    ]
+    # Two lines at one place are no interval: a box and its whiskers, those inside of a violin too.
+    once = Counter(at for at, _ in lines)
+    for at, (low, high) in lines:
+        if once[at] == 1 and low not in edges and high not in edges:
+            yield at, [_rounded(low), _rounded(high)]
 
 
 def _bars(axis: Axes) -> Iterator[Ends]:

@@ -143,6 +143,13 @@ class Published:
         one_of(id, self.tables, "table", problem="unknown table", key=self.report.name)
         return self.tables[id]
 
+    @cached_property
+    def titles(self) -> dict[str, str]:
+        """What the report calls each column and each table."""
+        tables = self.tables.values()
+        columns = {name: field.title for table in tables for name, field in table.fields.items()}
+        return columns | {table.id: table.title for table in tables}
+
     def duration_s(self, table: str) -> float | None:
         """Return how many seconds one load of this table lasted, where the report says so of its design or table."""
         said = [e.fixed["time_s"] for e in self.report.design if e.table == table and "time_s" in e.fixed]
