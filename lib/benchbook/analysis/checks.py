@@ -217,6 +217,6 @@ def _farthest(frame: pd.DataFrame) -> str:
     apart = frame.value / frame.groupby("cell").value.transform("median") - 1
     at = int(apart.abs().to_numpy().argmax())
     return (
-        f"The largest deviation from a median, over {counted(frame.cell.nunique(), 'cell')}: {apart.iloc[at]:+.1%}, in "
-        f"repetition {frame.repetition.iloc[at]} of {frame.cell.iloc[at]}."
+        f"The repetition farthest from the median of its cell, of {counted(frame.cell.nunique(), 'cell')}: "
+        f"{apart.iloc[at]:+.1%}, repetition {frame.repetition.iloc[at]} of {frame.cell.iloc[at]}."
     )

@@ -33,8 +33,8 @@ _HOW = (
     "Intervals are widened for the number of claims: the chance of even one wrong verdict is at most {} (Holm)"
 )
 _UNLESS = (
-    ", unless repetitions miss what a cell does: one that is slow 30% of the time is fast throughout {} in {:.0%} of "
-    "campaigns"
+    ". That holds if the repetitions show all that a cell does: one that is slow 30% of the time is fast in all {} in "
+    "{:.0%} of campaigns"
 )
 
 
@@ -112,8 +112,6 @@ def _system(name: str, claims: Sequence[JudgedClaim], folder: Path, smoke: bool)
 def _row(claim: JudgedClaim, smoke: bool) -> dict[str, object]:
     sign, look = LOOKS[claim.verdict]
     judged = smoke and claim.verdict in ("holds", "fails", "open")
-    of_here = f"{claim.here} here" if claim.here and claim.here != claim.verdict else ""
-    beneath = "; ".join(filter(None, (of_here, claim.reason)))
     return {
         **rows([claim])[0],
         "id": f"claim-{claim.id}{f'-{claim.system}' if claim.system else ''}".replace(":", "_"),
@@ -121,7 +119,7 @@ def _row(claim: JudgedClaim, smoke: bool) -> dict[str, object]:
         "state": f"{claim.verdict} (smoke)" if judged else claim.verdict,
         "sign": "○" if judged else sign,
         "look": "none" if judged else look,
-        "beneath": beneath,
+        "of_here": f"{claim.here} here" if claim.here and claim.here != claim.verdict else "",
     }
 
 

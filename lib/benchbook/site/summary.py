@@ -60,13 +60,13 @@ def _counts(claims: Sequence[JudgedClaim]) -> str:
     if len(found) == 1:
         every = {1: "the one claim", 2: "both claims"}.get(len(claims), f"all {len(claims)} claims")
         return f"{every} {_DO[next(iter(found))][len(claims) > 1]}{section.here(claims)}"
-    others = [f"{found[s]} {_DO[s][0 if found[s] == 1 else 1]}" for s in section.STATES[1:] if found[s]]
-    others = [f"{said}{section.here(claims)}" if "bigger machine" in said else said for said in others]
-    if not found["holds"] and not found["fails"]:
-        # "None holds" would sound as if they failed.
-        return f"of {len(claims)} claims {_joined(others)}"
-    first = f"{found['holds'] or 'none'} of {len(claims)} claims {'holds' if found['holds'] < 2 else 'hold'}"
-    return ", ".join([first, *others])
+    several = [(state, found[state]) for state in section.STATES if found[state]]
+    said = [f"{count} {_DO[state][count > 1]}{_here(state, claims)}" for state, count in several]
+    return ", ".join([said[0].replace(" ", f" of {len(claims)} claims ", 1), *said[1:]])
+
+
+def _here(state: Verdict, claims: Sequence[JudgedClaim]) -> str:
+    return section.here(claims) if state == "needs a bigger machine" else ""
 
 
 # What one claim, and what several do.
@@ -131,7 +131,9 @@ def in_a_badge(found: Results) -> str:
 
 def trust(found: Results) -> list[str]:
     """Return how far the result can be trusted, a sentence each, the gravest first."""
-    said = [text for text in (_scaled_levels(found),) if text]
+    said = []
+    if scaled := _scaled_levels(found):
+        said = [scaled, "To test the report, run its own levels (-p levels=published) on a machine with enough cores."]
     if found.profile == "smoke":
         said.append(
             f"A smoke run shows that everything works; its loads are too short to judge a system by.{_lengths(found)}"
@@ -149,7 +151,7 @@ def trust(found: Results) -> list[str]:
 
 
 def _scaled_levels(found: Results) -> str:
-    """That levels were scaled, that these then say nothing of the report, and what would; empty where none were."""
+    """Say that levels were scaled, and what that means; empty where none were."""
     tables = {
         table: {name: pairs for name, pairs in levels.items() if any(there != str(n) for there, n in pairs.items())}
         for table, levels in found.setting.scaled.items()
@@ -157,9 +159,8 @@ def _scaled_levels(found: Results) -> str:
     if not any(tables.values()):
         return ""
     return (
-        f"Levels are scaled to the cores here: {_joined(_scaled(tables))}. What came out at these is about this "
-        "machine and says nothing of the report. To test the report, run its own levels (-p levels=published) on a "
-        "machine with the cores for them."
+        f"Levels are scaled to the cores here: {_joined(_scaled(tables))}. The results at these levels are about this "
+        "machine, not about the report."
     )
 
 
