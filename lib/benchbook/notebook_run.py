@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import shutil
@@ -159,6 +160,10 @@ def run_cells(notebook: Path, parameters: Mapping[str, object], target: Path) ->
                 progress_bar=False,
                 config=Config(config),
             )
+        except KeyboardInterrupt:
+            # Tasks of nbclient that nobody waits for any more end with errors of their own, which asyncio would print.
+            logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+            raise
         except (KeyError, ValueError) as problem:
             # What a cell raises comes as PapermillExecutionError: this is about the file, and the kernel that it names.
             key, fix = "metadata.kernelspec", "open it in Jupyter, choose the kernel `Python 3`, and save it"

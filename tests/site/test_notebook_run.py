@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
+import gc
 import io
 import json
+import logging
 import os
 import re
 import shutil
@@ -48,6 +51,32 @@ def executed(monkeypatch: pytest.MonkeyPatch, raised: Exception, *progress: str)
 
 def raising(name: str, said: str = "said") -> PapermillExecutionError:
     return PapermillExecutionError(3, 4, "report.run()", name, said, [])
+
+
+def test_what_a_task_of_nbclient_ends_with_after_a_ctrl_c_is_told_to_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """asyncio printed its traceback: "Task exception was never retrieved"."""
+
+    async def fails() -> None:
+        raise RuntimeError("of nobody")
+
+    async def begun() -> None:
+        left.append(asyncio.ensure_future(fails()))
+        await asyncio.sleep(0)
+
+    def interrupted(*_: object, **__: object) -> None:
+        asyncio.run(begun())
+        raise KeyboardInterrupt
+
+    left: list[object] = []
+    monkeypatch.setattr(notebook_run, "execute_notebook", interrupted)
+    caplog.set_level(logging.ERROR, "asyncio")
+    with pytest.raises(KeyboardInterrupt):
+        notebook_run.run_cells(tmp_path / "a.ipynb", {}, tmp_path / "b.ipynb")
+    left.clear()
+    gc.collect()
+    assert caplog.text == ""
 
 
 LOADING = json.dumps(asdict(Progress(total=4, loaded=True))) + "\n"
