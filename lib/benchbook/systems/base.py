@@ -140,10 +140,6 @@ class System(Service):
     def identity(self) -> str:
         """What its stored data depends on: a dataset is reused only by a system with the same identity."""
 
-    @abstractmethod
-    def install(self) -> None:
-        """Find its programs on its hosts, or put them there. Raise HostUnusable where one is missing."""
-
     def services(self) -> list[Service]:
         """Return the kinds of servers that it is made of, in the order in which they are started."""
         return [self]
@@ -186,6 +182,13 @@ class System(Service):
         return self.endpoints()
 
     # -- verbs --------------------------------------------------------------------------------------------------
+
+    def install(self) -> None:
+        """Find the programs of all its servers on their hosts, or put them there."""
+        for service in self.services():
+            if service is not self:
+                service.install()
+        super().install()
 
     def start(self) -> None:
         """Start its servers, each kind once the one before it serves."""

@@ -6,11 +6,8 @@ import json
 
 from benchbook.hosts.agent import Command
 from benchbook.hosts.host import Host
-from benchbook.hosts.session import Session
 from benchbook.hosts.timeouts import LONGEST_S
-from benchbook.profiles import Profile
 from benchbook.systems.base import SPARE, System
-from benchbook.systems.server import ServerProgram
 from benchbook.systems.sql import RETRIED, RETRY_NOTE, query
 from benchbook.systems.statements import literal
 
@@ -34,16 +31,9 @@ class Dolt(System):
     protocol = "mysql"
     default_port = 3306
     builds = ("dolt",)
+    file = "dolt"
     takes = ("binary", "settings")
     retried_errors = RETRIED
-
-    def __init__(self, session: Session, profile: Profile) -> None:
-        super().__init__(session, profile)
-        self.program = ServerProgram(f"systems.{self.name}.binary", "dolt", "dolt", self.settings.binary)
-
-    def install(self) -> None:
-        for host in self.own_hosts:
-            self.program.install(host)
 
     @property
     def identity(self) -> str:

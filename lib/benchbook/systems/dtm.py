@@ -52,7 +52,6 @@ class HttpService(Service):
     builds = ("dtm",)
     keeps_data = False
     title: str
-    program: str
     alive_path: str
 
     def __init__(self, session: Session, store: Endpoint) -> None:
@@ -72,10 +71,6 @@ class HttpService(Service):
     def url(self) -> str:
         return f"http://{at(self.host.address, self.port)}"
 
-    def binary(self) -> str:
-        """Return the path of its program on its host, once it is there."""
-        return self.host.push(programs.artefact("dtm") / self.program, executable=True)
-
     def knock(self, host: Host) -> str | None:
         return self.http.knock(self.alive_path)
 
@@ -91,7 +86,7 @@ class Dtm(HttpService):
 
     name = "dtm"
     title = "DTM"
-    program = "dtm"
+    file = "dtm"
     alive_path = "/api/dtmsvr/version"
     takes = ()
     default_port = 36789
@@ -116,7 +111,7 @@ class Dtm(HttpService):
             "UPDATE_BRANCH_SYNC": "0",
         }
         secret = f"export STORE_PASSWORD={shlex.quote(self.store.password)}\n"
-        argv = ["sh", "-c", '. "$0" && exec "$1"', "{job}/store.env", self.binary()]
+        argv = ["sh", "-c", '. "$0" && exec "$1"', "{job}/store.env", self.program.on(host)]
         return Command(argv, timeout_s=LONGEST_S, grace_s=3, env=env, secrets={"store.env": secret})
 
     def about(self) -> About:
@@ -155,7 +150,7 @@ class SagaService(HttpService):
 
     name = "business"
     title = "saga-bench (business service)"
-    program = "saga-bench"
+    file = "saga-bench"
     alive_path = "/healthz"
 
     def __init__(self, session: Session, store: Endpoint, dtm_api: str, accounts: int) -> None:
@@ -164,7 +159,7 @@ class SagaService(HttpService):
 
     def command(self, host: Host) -> Command:
         argv = [
-            self.binary(),
+            self.program.on(host),
             "-listen",
             at(self.host.address, self.port),
             "-dtm",

@@ -22,7 +22,6 @@ from benchbook.hosts.session import Session
 from benchbook.hosts.timeouts import LONGEST_S
 from benchbook.profiles import Profile
 from benchbook.systems.base import System
-from benchbook.systems.server import ServerProgram
 
 DURABLE = "a write is acknowledged when a quorum of the members has it on disk (fdatasync of its log), as it comes"
 # A member that has lost its leader answers once there is a new one.
@@ -40,17 +39,13 @@ class Etcd(System):
     ports_without_login = ("port", "peer_port")
     # The load generator's own tool comes with it, wherever the servers come from.
     builds = ("etcd",)
+    file = "etcd"
     watched_by = ("etcd",)
     # A snapshot is taken every 100,000 writes (--snapshot-count, as it comes): seconds to a minute of a full load.
 
     def __init__(self, session: Session, profile: Profile) -> None:
         super().__init__(session, profile)
-        self.program = ServerProgram(f"systems.{self.name}.binary", "etcd", "etcd", self.settings.binary)
         self._lost: list[str] = []
-
-    def install(self) -> None:
-        for host in self.own_hosts:
-            self.program.install(host)
 
     @property
     def identity(self) -> str:

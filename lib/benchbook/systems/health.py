@@ -1,8 +1,7 @@
-"""Whether a server lives: waiting until it answers, ending it as a crash does, why it died, and who is to blame."""
+"""Whether a server lives: waiting until it answers, why it died, and who is to blame."""
 
 from __future__ import annotations
 
-import json
 import re
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,7 +12,7 @@ from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook.errors import BadInput, BenchbookError, HostUnreachable, SystemFailed, WorkloadFailed, cut
 from benchbook.hosts import taken_port
-from benchbook.hosts.agent import WITHOUT_SITE, Ended, Job
+from benchbook.hosts.agent import Ended, Job
 
 # Of what a server printed before it died, so many characters of each end go into the record.
 _KEPT = 50_000
@@ -69,15 +68,6 @@ def check_not_killed(who: str, ended: Ended | None, *, within_s: float) -> None:
             f"{who} was killed, for it had not ended {within_s:g} s after it was asked to: its data is what a crash "
             "leaves"
         )
-
-
-def kill(job: Job) -> Ended:
-    """End a server as a crash does (SIGKILL to its process group); returns how it ended, once it has."""
-    group = json.loads(job.host.read(f"{job.folder}/pid"))["group"]
-    # Shells differ in how they spell a signal to a group.
-    killing = "import os, signal, sys; os.killpg(int(sys.argv[1]), signal.SIGKILL)"
-    job.host.run([job.host.python, WITHOUT_SITE, "-c", killing, group])
-    return job.wait(every_s=0.05)
 
 
 def last_words(said: str) -> str:

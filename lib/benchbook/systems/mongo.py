@@ -7,11 +7,9 @@ from abc import abstractmethod
 import pymongo
 from pymongo.errors import PyMongoError
 
-from benchbook.build import programs
 from benchbook.errors import BadInput, ConnectionLost, SystemFailed
 from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint, at
-from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
@@ -76,6 +74,10 @@ class MongoServer(Service):
         self.name = f"mongo:{side}"
 
     @property
+    def own_hosts(self) -> list[Host]:
+        return [self.host] if self.host else []
+
+    @property
     @abstractmethod
     def endpoint(self) -> MongoEndpoint:
         """How a client on any host of the inventory reaches it."""
@@ -87,9 +89,6 @@ class MongoServer(Service):
 
     @abstractmethod
     def about(self) -> About: ...
-
-    def install(self) -> None:
-        """Put its program on its host, where there is one to put."""
 
     def start(self, *, fresh: bool) -> None:
         """Start it and return once it serves; `fresh` = without any data."""
@@ -117,10 +116,6 @@ class OwnServer(MongoServer):
     def __init__(self, session: Session, side: str, cache_gb: float) -> None:
         super().__init__(session, side)
         self.host, self.cache_gb = session.with_role(side)[0], cache_gb
-
-    @property
-    def own_hosts(self) -> list[Host]:
-        return [self.host]
 
     @property
     def folder(self) -> str:
@@ -191,12 +186,12 @@ class Mongod(OwnServer):
     # A large cache takes minutes.
     ends_within_s = 600.0
 
-    def install(self) -> None:
-        self.program = self.host.require_program("mongod", package="mongodb-org-server")
+    def install_on(self, host: Host) -> None:
+        host.require_program("mongod", package="mongodb-org-server")
 
     def command(self, host: Host) -> Command:
         argv = [
-            self.program,
+            host.require_program("mongod", package="mongodb-org-server"),
             "--replSet",
             "benchbook",
             "--dbpath",
@@ -229,14 +224,10 @@ class Ferret(OwnServer):
     """FerretDB, which speaks MongoDB's protocol and keeps its documents in SQLite files."""
 
     kind = "ferret"
-
-    def install(self) -> None:
-        self.binary = programs.artefact("mongo") / "ferret-server"
-        self.host.push(self.binary, executable=True)
+    file = "ferret-server"
 
     def command(self, host: Host) -> Command:
-        program = self.host.push(self.binary, executable=True)
-        argv = [program, "--listen", at(self.host.address, self.port), "--dir", self.data(host)]
+        argv = [self.program.on(host), "--listen", at(self.host.address, self.port), "--dir", self.data(host)]
         return Command(argv, timeout_s=LONGEST_S, grace_s=10)
 
     def about(self) -> About:
@@ -245,7 +236,7 @@ class Ferret(OwnServer):
             "no replica set and no oplog; it has no cache size to set",
             f"it calls itself MongoDB {self.ask({'buildInfo': 1})['version']}",
         )
-        return self._about(f"1.24.0 (program {file_hash(self.binary)[:12]})", "FerretDB", PUBLISHED, notes)
+        return self._about(f"1.24.0 (program {self.program.identity()})", "FerretDB", PUBLISHED, notes)
 
 
 class ExistingServer(MongoServer):

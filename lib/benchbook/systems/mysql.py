@@ -99,7 +99,7 @@ class MysqlServer(System):
         """Return the version of the program, known before it runs."""
 
     @abstractmethod
-    def program(self, host: Host) -> list[str]:
+    def executable(self, host: Host) -> list[str]:
         """Return the server's program on this host, and the options that say where the rest of it lies."""
 
     def notes(self) -> tuple[str, ...]:
@@ -131,7 +131,7 @@ class MysqlServer(System):
 
     def command(self, host: Host) -> Command:
         argv = [
-            *self.program(host),
+            *self.executable(host),
             f"--datadir={self.data(host)}",
             f"--tmpdir={self.tmp(host)}",
             f"--bind-address={host.address}",
@@ -175,39 +175,33 @@ class MariaDB(MysqlServer):
     daemon = "mariadbd"
     flavor = "mariadb"
     redo_log = "--innodb-log-file-size=256M"
-
-    def __init__(self, session: Session, profile: Profile, purpose: Purpose = PLAIN) -> None:
-        super().__init__(session, profile, purpose)
-        self._programs: dict[str, dict[str, str]] = {}
-        self._version = ""
+    _version = ""
 
     def install(self) -> None:
-        for host in self.hosts:
-            if len(host.root.split()) > 1:
-                # mariadb-install-db takes the words of a path for several.
-                raise HostUnusable(
-                    "MariaDB cannot be set up in a folder with a space in its name",
-                    file=host.inventory.file,
-                    key=f"hosts.{host.name}.workdir",
-                    value=host.root,
-                    fix="give it a workdir without one",
-                )
-            host.mkdir(self.tmp(host))
-            # mariadb-install-db asks for it, and comes without it.
-            host.require_program("my_print_defaults", package="mariadb-client-core")
-            self._programs[host.name] = {
-                name: host.require_program(name, package="mariadb-server-core")
-                for name in ("mariadbd", "mariadb-install-db")
-            }
-        first = self.hosts[0]
-        self._version = first.run([self._programs[first.name]["mariadbd"], "--version"]).stdout.split()[2]
+        super().install()
+        self._version = self.hosts[0].run([_of_mariadb(self.hosts[0], "mariadbd"), "--version"]).stdout.split()[2]
+
+    def install_on(self, host: Host) -> None:
+        if len(host.root.split()) > 1:
+            # mariadb-install-db takes the words of a path for several.
+            raise HostUnusable(
+                "MariaDB cannot be set up in a folder with a space in its name",
+                file=host.inventory.file,
+                key=f"hosts.{host.name}.workdir",
+                value=host.root,
+                fix="give it a workdir without one",
+            )
+        host.mkdir(self.tmp(host))
+        # mariadb-install-db asks for it, and comes without it.
+        host.require_program("my_print_defaults", package="mariadb-client-core")
+        _of_mariadb(host, "mariadb-install-db")
 
     def release(self) -> str:
         return self._version
 
     def create(self, host: Host) -> None:
         argv = [
-            self._programs[host.name]["mariadb-install-db"],
+            _of_mariadb(host, "mariadb-install-db"),
             "--no-defaults",
             f"--datadir={self.data(host)}",
             f"--tmpdir={self.tmp(host)}",
@@ -223,8 +217,8 @@ class MariaDB(MysqlServer):
         ]
         host.run(argv, timeout=120)
 
-    def program(self, host: Host) -> list[str]:
-        return [self._programs[host.name]["mariadbd"], "--no-defaults"]
+    def executable(self, host: Host) -> list[str]:
+        return [_of_mariadb(host, "mariadbd"), "--no-defaults"]
 
 
 class MySQL(MysqlServer):
@@ -242,39 +236,32 @@ class MySQL(MysqlServer):
     binlog_options = ("--gtid-mode=ON", "--enforce-gtid-consistency=ON")
     own_options: ClassVar[tuple[str, ...]] = ("--log-error-verbosity=2",)
 
-    def __init__(self, session: Session, profile: Profile, purpose: Purpose = PLAIN) -> None:
-        super().__init__(session, profile, purpose)
-        self._folders: dict[str, str] = {}
-
     def release(self) -> str:
         return fetched.package(self.builds[0]).version
 
-    def install(self) -> None:
-        """Unpack it on each host once. Raise BadInput before it is fetched, HostUnusable where it cannot run."""
-        archive = fetched.server(self.builds[0])
-        for host in self.hosts:
-            host.mkdir(self.tmp(host))
-            self._folders[host.name] = folder = _unpack(host, host.push(archive))
-            done = host.run([f"{folder}/bin/mysqld", "--no-defaults", "--version"], check=False)
-            if done.exited != 0 or self.release() not in done.stdout:
-                answer = (done.stderr.strip() or done.stdout.strip() or "no word").splitlines()[-1]
-                raise HostUnusable(
-                    f"{self.product} cannot run on host {host.name} ({answer})",
-                    file=host.inventory.file,
-                    key=f"hosts.{host.name}",
-                    value=self.name,
-                    fix="it needs libaio.so.1 and libnuma.so.1 (Debian packages libaio1 and libnuma1), on x86-64; or "
-                    "take system mariadb",
-                )
+    def install_on(self, host: Host) -> None:
+        """Unpack it once. Raise BadInput before it is fetched, HostUnusable where it cannot run."""
+        host.mkdir(self.tmp(host))
+        done = host.run([*self.executable(host), "--version"], check=False)
+        if done.exited != 0 or self.release() not in done.stdout:
+            answer = (done.stderr.strip() or done.stdout.strip() or "no word").splitlines()[-1]
+            raise HostUnusable(
+                f"{self.product} cannot run on host {host.name} ({answer})",
+                file=host.inventory.file,
+                key=f"hosts.{host.name}",
+                value=self.name,
+                fix="it needs libaio.so.1 and libnuma.so.1 (Debian packages libaio1 and libnuma1), on x86-64; or "
+                "take system mariadb",
+            )
 
     def create(self, host: Host) -> None:
         """Run `mysqld --initialize-insecure`: a root@localhost without a password, locked at the first start."""
         where = [f"--datadir={self.data(host)}", f"--user={self.login(host)}"]
         options = [self.redo_log, *self.own_options, *self._set("innodb")]
-        host.run([*self.program(host), "--initialize-insecure", *where, *options], timeout=_CREATE_S)
+        host.run([*self.executable(host), "--initialize-insecure", *where, *options], timeout=_CREATE_S)
 
-    def program(self, host: Host) -> list[str]:
-        folder = self._folders[host.name]
+    def executable(self, host: Host) -> list[str]:
+        folder = _unpack(host, host.push(fetched.server(self.builds[0])))
         return [f"{folder}/bin/mysqld", "--no-defaults", f"--basedir={folder}"]
 
     def options(self) -> tuple[str, ...]:
@@ -313,6 +300,10 @@ class MySQL80(MySQL):
 
 def _joined(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _of_mariadb(host: Host, name: str) -> str:
+    return host.require_program(name, package="mariadb-server-core")
 
 
 def _unpack(host: Host, archive: str) -> str:

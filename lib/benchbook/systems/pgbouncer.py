@@ -45,8 +45,6 @@ class PgBouncer(System):
         # Accounts and passwords are the server's: it hands them on.
         self.settings = self.settings.model_copy(update={"user": self.behind.settings.user})
         self.password = self.behind.password
-        self._programs: dict[str, str] = {}
-        self._before: dict[str, list[str]] = {}
 
     @classmethod
     def roles(cls) -> tuple[str, ...]:
@@ -63,11 +61,8 @@ class PgBouncer(System):
         """Data is prepared and proved without it."""
         return self.behind.endpoints()
 
-    def install(self) -> None:
-        self.behind.install()
-        for host in self.own_hosts:
-            self._programs[host.name] = host.require_program("pgbouncer", package="pgbouncer")
-            self._before[host.name] = not_as_root(host)
+    def install_on(self, host: Host) -> None:
+        _program(host)
 
     def stop(self) -> None:
         """It holds no data itself: nothing of it is waited for."""
@@ -75,7 +70,7 @@ class PgBouncer(System):
         self.behind.stop()
 
     def command(self, host: Host) -> Command:
-        argv = [*self._before[host.name], self._programs[host.name], "{job}/pgbouncer.ini"]
+        argv = [*_program(host), "{job}/pgbouncer.ini"]
         secrets = {"pgbouncer.ini": self._configuration(host), "userlist.txt": self._users()}
         return Command(argv, timeout_s=LONGEST_S, grace_s=10, secrets=secrets)
 
@@ -144,3 +139,7 @@ class PgBouncer(System):
     def about(self) -> About:
         own = super().about()
         return replace(own, config={**own.config, PostgreSQL.name: self.behind.about().config})
+
+
+def _program(host: Host) -> list[str]:
+    return [*not_as_root(host), host.require_program("pgbouncer", package="pgbouncer")]

@@ -7,9 +7,7 @@ import hashlib
 from benchbook.errors import HostUnusable
 from benchbook.hosts.agent import Command, Job
 from benchbook.hosts.host import Host
-from benchbook.hosts.session import Session
 from benchbook.hosts.timeouts import LONGEST_S
-from benchbook.profiles import Profile
 from benchbook.systems import psql
 from benchbook.systems.base import SPARE, System
 
@@ -59,21 +57,18 @@ class PostgreSQL(System):
     watched_by = ("postgresql",)
     # checkpoint_timeout, as it comes (postgresql.org/docs, WAL configuration).
 
-    def __init__(self, session: Session, profile: Profile) -> None:
-        super().__init__(session, profile)
-        self._programs: dict[str, dict[str, str]] = {}
-        self._before: dict[str, list[str]] = {}
-        self._version = ""
+    _version = ""
 
     def install(self) -> None:
-        for host in self.own_hosts:
-            host.mkdir(host.path(self.folder))
-            found = {name: psql.program(host, name, package="postgresql") for name in ("postgres", "initdb", "pg_ctl")}
-            self._programs[host.name] = found
-            self._before[host.name] = not_as_root(host)
-            psql.program(host, "psql", package="postgresql-client")
+        super().install()
         first = self.own_hosts[0]
-        self._version = first.run([self._programs[first.name]["postgres"], "--version"]).stdout.split()[2]
+        self._version = first.run([*_program(first, "postgres"), "--version"]).stdout.split()[2]
+
+    def install_on(self, host: Host) -> None:
+        host.mkdir(host.path(self.folder))
+        for name in ("postgres", "initdb", "pg_ctl"):
+            _program(host, name)
+        psql.program(host, "psql", package="postgresql-client")
 
     @property
     def identity(self) -> str:
@@ -88,7 +83,7 @@ class PostgreSQL(System):
         host.write(secret, f"{self.password}\n")
         account = [f"--username={self.settings.user}", *([f"--pwfile={secret}"] if self.password else [])]
         how = ["--encoding=UTF8", "--locale=C", f"--auth-host={self._method}", "--auth-local=reject"]
-        initdb = [*self._before[host.name], self._programs[host.name]["initdb"], "-D", self.data(host)]
+        initdb = [*_program(host, "initdb"), "-D", self.data(host)]
         try:
             host.run([*initdb, *account, *how], timeout=_CREATE_S)
         finally:
@@ -112,7 +107,7 @@ class PostgreSQL(System):
             **{name: str(value) for name, value in self.server_settings.items()},
         }
         given = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-        argv = [*self._before[host.name], self._programs[host.name]["postgres"], "-D", self.data(host), *given]
+        argv = [*_program(host, "postgres"), "-D", self.data(host), *given]
         return Command(argv, timeout_s=LONGEST_S, grace_s=10)
 
     def ask_to_end(self, host: Host, job: Job, *, at_once: bool) -> bool:
@@ -123,7 +118,7 @@ class PostgreSQL(System):
         if job.status() is not None:
             return False
         stop = ["stop", "-D", self.data(host), "-m", "immediate" if at_once else "fast", "-W"]
-        host.run([*self._before[host.name], self._programs[host.name]["pg_ctl"], *stop], check=False)
+        host.run([*_program(host, "pg_ctl"), *stop], check=False)
         return True
 
     def raised(self, setting: str) -> tuple[str, str]:
@@ -131,3 +126,8 @@ class PostgreSQL(System):
 
     def notes(self) -> tuple[str, ...]:
         return (DURABLE,)
+
+
+def _program(host: Host, name: str) -> list[str]:
+    """Return the words that run one of its programs on this host."""
+    return [*not_as_root(host), psql.program(host, name, package="postgresql")]

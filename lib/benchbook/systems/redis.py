@@ -38,25 +38,28 @@ class Redis(System):
     protocol = "redis"
     default_port = 6379
     watched_by = ("redis",)
+    _version = ""
     fixed = frozenset({"bind", "port", "dir", "requirepass", "user", "aclfile", "daemonize"})
 
     def __init__(self, session: Session, profile: Profile) -> None:
         super().__init__(session, profile)
-        self._programs: dict[str, str] = {}
-        self._version = ""
         self._of_account = secrets.token_urlsafe(24)
 
     def install(self) -> None:
-        for host in self.own_hosts:
-            host.require_program("redis-cli", package=_PACKAGE)
-            host.mkdir(host.path(self.folder))
-            self._programs[host.name] = host.path(self.folder, "redis-server")
-            program = self.settings.binary or host.require_program(_PROGRAM, package=_PACKAGE)
-            host.run(["ln", "-sfn", program, self._programs[host.name]])
+        super().install()
         first = self.own_hosts[0]
         # Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=...
-        said = first.run([self._programs[first.name], "--version"]).stdout
+        said = first.run([self._server(first), "--version"]).stdout
         self._version = said.partition(" v=")[2].partition(" ")[0]
+
+    def install_on(self, host: Host) -> None:
+        host.require_program("redis-cli", package=_PACKAGE)
+        host.mkdir(host.path(self.folder))
+        program = self.settings.binary or host.require_program(_PROGRAM, package=_PACKAGE)
+        host.run(["ln", "-sfn", program, self._server(host)])
+
+    def _server(self, host: Host) -> str:
+        return host.path(self.folder, "redis-server")
 
     @property
     def identity(self) -> str:
@@ -74,7 +77,7 @@ class Redis(System):
         default = f"requirepass {_quoted(self.password)}" if self.password else "user default off"
         lines = [f"{name} {value}" for name, value in {**of_kit, **settings}.items()]
         lines += [default, f"user {ACCOUNT} on >{self._of_account} {_RIGHTS}"]
-        argv = [self._programs[host.name], "{job}/redis.conf"]
+        argv = [self._server(host), "{job}/redis.conf"]
         conf = "".join(f"{line}\n" for line in lines)
         return Command(argv, timeout_s=LONGEST_S, grace_s=30, secrets={"redis.conf": conf})
 

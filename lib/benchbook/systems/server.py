@@ -1,8 +1,8 @@
 """A kind of server, its processes on the hosts, and where its program comes from.
 
 A `Service` is what its class declares before any host is known, and how one of its servers is started. `Servers` are
-its processes, one on each host of its role, with their data folders. A `ServerProgram` is its path on the hosts, as the
-inventory gives it, or built here and pushed.
+its processes, one on each host of its role, with their data folders. A `ServerProgram` is what they run, where it is
+built here or named in the inventory.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
@@ -25,7 +24,7 @@ from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
-from benchbook.systems.health import await_answer, check_jobs, check_not_killed, died, kill
+from benchbook.systems.health import await_answer, check_jobs, check_not_killed, died
 
 # So long a server that crashed may take to write its report, before it is said to hang.
 DYING_S = 8.0
@@ -38,11 +37,11 @@ class Service(ABC):
     """A kind of server, found by name (entry point `benchbook.systems`).
 
     `role` is the role of its hosts ("" = its name); the ports are where it listens when the inventory does not say;
-    `builds` are the folders of env/systems/ that it is built from, or fetched by; `instead` is the server that takes
-    its place where it cannot be fetched. `versioned` is the one of `builds` whose versions are those of it ("" = it has
-    none; see `systems.versions`), and `named_version` the version that its name carries ("" = the bare name). `takes`
-    are those of an inventory's `binary` and `settings` that it heeds: the others are refused; `fixed` are settings that
-    the kit gives itself, and an inventory must not.
+    `builds` are the folders of env/systems/ that it is built from, or fetched by, and `file` the program that the first
+    of them makes; `instead` is the server that takes its place where it cannot be fetched. `versioned` is the one of
+    `builds` whose versions are those of it ("" = it has none; see `systems.versions`), and `named_version` the version
+    that its name carries ("" = the bare name). `takes` are those of an inventory's `binary` and `settings` that it
+    heeds: the others are refused; `fixed` are settings that the kit gives itself, and an inventory must not.
     """
 
     name: str
@@ -51,6 +50,7 @@ class Service(ABC):
     default_status_port: ClassVar[int | None] = None
     default_peer_port: ClassVar[int | None] = None
     builds: ClassVar[tuple[str, ...]] = ()
+    file: ClassVar[str] = ""
     instead: ClassVar[str] = ""
     versioned: ClassVar[str] = ""
     named_version: ClassVar[str] = ""
@@ -68,7 +68,7 @@ class Service(ABC):
     def __init__(self, session: Session) -> None:
         self.session = session
         self.settings = session.inventory.settings(self.name)
-        self.servers = Servers(self)
+        self.servers, self.program = Servers(self), ServerProgram(self)
 
     @classmethod
     def role_name(cls) -> str:
@@ -140,6 +140,14 @@ class Service(ABC):
     def knock(self, host: Host) -> str | None:
         """Return None when the server on this host serves, else why not yet; "denied" where it refuses the login."""
 
+    def install(self) -> None:
+        """Find its program on each of its hosts, or put it there."""
+        on_each(f"installing {self.name}", self.own_hosts, self.install_on, timeout=600)
+
+    def install_on(self, host: Host) -> None:
+        """Do so on one of them. Raise HostUnusable where it is missing, NotBuilt."""
+        self.program.on(host)
+
     def create(self, host: Host) -> None:
         """Make an empty data folder ready; a server that does so itself needs nothing here."""
         return None
@@ -202,14 +210,14 @@ class Servers:
 
     def crash(self, host: Host) -> Ended:
         """End the one on this host as a crash does (SIGKILL to its process group); return how it ended."""
-        ended = kill(self.jobs[host.name])
-        self._end(host)
+        ended = self._end(host, at_once=True)
+        assert ended, "it was asked to end"
         return ended
 
     def _running_hosts(self) -> list[Host]:
         return [job.host for job in self.jobs.values()]
 
-    def _end(self, host: Host, *, at_once: bool = False) -> None:
+    def _end(self, host: Host, *, at_once: bool = False) -> Ended | None:
         """One that could not be ended, for its host is away, is still known as running: it is ended the next time."""
         service, job = self.service, self.jobs[host.name]
         if service.ask_to_end(host, job, at_once=at_once):
@@ -220,6 +228,7 @@ class Servers:
         job.remove()
         if not at_once:
             check_not_killed(self._who(host), ended, within_s=service.ends_within_s)
+        return ended
 
     def check_alive(self) -> None:
         """Raise SystemFailed when one has ended although nobody asked it to."""
@@ -276,48 +285,45 @@ class Servers:
         return all(on_each("looking for the dataset", self.service.own_hosts, there).values())
 
 
-@dataclass(frozen=True)
 class ServerProgram:
-    """`build`/`file` is what env/systems/ makes; `binary` the path on every host that is taken instead, if given.
+    """The program of a service: the inventory's `binary`, a path on every host of it, else what is built here."""
 
-    `key` is where the inventory says so, for messages.
-    """
-
-    key: str
-    build: str
-    file: str
-    binary: str | None = None
-    _found: dict[str, str] = field(default_factory=dict)
-    _hashes: dict[str, str] = field(default_factory=dict)
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self._paths: dict[str, str] = {}
+        self._hashes: set[str] = set()
 
     @property
     def built(self) -> bool:
         """Whether it is ours to build."""
-        return self.binary is None
-
-    def install(self, host: Host) -> None:
-        """Raise NotBuilt, or HostUnusable where the host has no such program."""
-        self._found[host.name] = self._taken(host) if self.binary else self._pushed(host)
+        return self.service.settings.binary is None
 
     def on(self, host: Host) -> str:
-        """Its absolute path on a host that it was installed on."""
-        return self._found[host.name]
+        """Return its absolute path on this host, put there if need be.
+
+        Raise NotBuilt, or HostUnusable where the host has no such program.
+        """
+        if host.name not in self._paths:
+            self._paths[host.name] = self._pushed(host) if self.built else self._taken(host)
+        return self._paths[host.name]
 
     def identity(self) -> str:
-        """Return what tells one version of it from another: a hash of the programs of all hosts."""
-        return hashlib.sha256(" ".join(sorted(set(self._hashes.values()))).encode()).hexdigest()[:12]
+        """Return what tells one version of it from another: a hash of the programs of all hosts that it is on."""
+        return hashlib.sha256(" ".join(sorted(self._hashes)).encode()).hexdigest()[:12]
 
     def _pushed(self, host: Host) -> str:
-        made = programs.artefact(self.build) / self.file
-        self._hashes[host.name] = file_hash(made)
+        made = programs.artefact(self.service.builds[0]) / self.service.file
+        self._hashes.add(file_hash(made))
         return host.push(made, executable=True)
 
     def _taken(self, host: Host) -> str:
         # A path without a slash in front begins at the login's home, as TiUP's do; jobs run elsewhere.
-        path = host.run(["readlink", "-e", "--", self.binary], check=False).stdout.strip()
+        named = self.service.settings.binary
+        path = host.run(["readlink", "-e", "--", named], check=False).stdout.strip()
         if not path or host.run(["test", "-f", path, "-a", "-x", path], check=False).exited != 0:
             said = f"there is no such program on host {host.name}"
             fix = "give the path of the program on its hosts, as in /home/tidb/deploy/tikv-20160/bin/tikv-server"
-            raise HostUnusable(said, file=host.inventory.file, key=self.key, value=self.binary, fix=fix)
-        self._hashes[host.name] = host.run(["sha256sum", path], timeout=300).stdout.split()[0]
+            key = f"systems.{self.service.name}.binary"
+            raise HostUnusable(said, file=host.inventory.file, key=key, value=named, fix=fix)
+        self._hashes.add(host.run(["sha256sum", path], timeout=300).stdout.split()[0])
         return path

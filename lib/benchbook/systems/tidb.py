@@ -15,7 +15,6 @@ from benchbook.errors import SystemFailed
 from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint, bracketed
 from benchbook.hosts.fanout import on_each
-from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.hosts.timeouts import LONGEST_S
@@ -76,6 +75,7 @@ class TidbServers(System):
     """
 
     role = "tidb"
+    file = "tidb-server"
     protocol = "mysql"
     default_port = 4000
     default_status_port = 10080
@@ -129,10 +129,6 @@ class TiDB(TidbServers):
         if self.named_version:
             self.title = f"TiDB {self.named_version} (unistore)"
 
-    def install(self) -> None:
-        self._binary = programs.artefact(self.builds[0]) / "tidb-server"
-        on_each("pushing tidb-server", self.own_hosts, lambda h: h.push(self._binary, executable=True), timeout=600)
-
     def ready(self, *, timeout_s: float = 120.0) -> None:
         """Return once all serve, none analyzes tables by itself, and none asks its store for what it does not have."""
         super().ready(timeout_s=timeout_s)
@@ -141,13 +137,13 @@ class TiDB(TidbServers):
 
     @property
     def identity(self) -> str:
-        return f"tidb-regions-{file_hash(self._binary)[:12]}"
+        return f"tidb-regions-{self.program.identity()}"
 
     def command(self, host: Host) -> Command:
-        program, temp = host.push(self._binary, executable=True), f"{self.data(host)}.tmp"
+        where, temp = self.endpoint(host), f"{self.data(host)}.tmp"
         # It is read as part of a URL.
         store = ("-store", "unistore", "-path", quote(self.data(host)))
-        return serving(program, self.endpoint(host), self.status_port, temp, store, toml(self.server_settings))
+        return serving(self.program.on(host), where, self.status_port, temp, store, toml(self.server_settings))
 
     def lay_out(self, client: Host, database: str, tables: Sequence[str]) -> None:
         """Put the rows of a table that is one Region into another than its indexes; no key is a negative integer."""

@@ -23,7 +23,7 @@ from benchbook.profiles import Profile
 from benchbook.systems import tidb
 from benchbook.systems.base import About
 from benchbook.systems.health import await_answer
-from benchbook.systems.server import ServerProgram, Service
+from benchbook.systems.server import Service
 from benchbook.systems.sql import RETRY_NOTE, query, try_login
 from benchbook.systems.tidb import STEADY, TidbServers, Value, toml
 
@@ -50,11 +50,11 @@ class PlacementDriver(Service):
     default_port = 2379
     default_peer_port = 2380
     builds = ("pd",)
+    file = "pd-server"
     ports_without_login = ("port", "peer_port")
 
     def __init__(self, session: Session, stores: int) -> None:
         super().__init__(session)
-        self.program = ServerProgram("systems.pd.binary", "pd", "pd-server", self.settings.binary)
         self.replicas = min(MOST_REPLICAS, stores)
 
     @property
@@ -143,12 +143,13 @@ class Stores(Service):
     default_port = 20160
     default_status_port = 20180
     builds = ("unistore",)
+    file = "unistore-server"
     ports_without_login = ("port", "status_port")
 
     def __init__(self, session: Session, driver: PlacementDriver, build: str) -> None:
         super().__init__(session)
-        self.driver = driver
-        self.program = ServerProgram("systems.tikv.binary", build, "unistore-server", self.settings.binary)
+        # Of the version that the cluster has.
+        self.driver, self.builds = driver, (build,)  # type: ignore[misc]
 
     def command(self, host: Host) -> Command:
         argv = [
@@ -197,10 +198,8 @@ class TiDBCluster(TidbServers):
     def __init__(self, session: Session, profile: Profile) -> None:
         super().__init__(session, profile)
         check_one_unistore(session.inventory)
-        server, _, store = self.builds
         self.driver = PlacementDriver(session, len(session.inventory.require(Stores.name)))
-        self.stores = Stores(session, self.driver, store)
-        self.program = ServerProgram(f"systems.{self.name}.binary", server, "tidb-server", self.settings.binary)
+        self.stores = Stores(session, self.driver, self.builds[2])
         self.title = self._title()
         if self.stores.program.built:
             self.stand_in_for = "a TiDB cluster on TiKV"
@@ -217,11 +216,6 @@ class TiDBCluster(TidbServers):
 
     def services(self) -> list[Service]:
         return [self.driver, self.stores, self]
-
-    def install(self) -> None:
-        for part in (self, self.stores, self.driver):
-            for host in part.own_hosts:
-                part.program.install(host)
 
     @property
     def identity(self) -> str:

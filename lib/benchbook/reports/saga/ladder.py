@@ -107,7 +107,7 @@ class SagaLadder:
             for store in self._stores.values():
                 store.install()
             for service in (self._dtm, self._business):
-                service.binary()
+                service.install()
             said = self.client.run([self._ab, "-V"]).stdout
             yield Environment.of(surveyed, load_generator=f"{version}, {ab_version(said)}")
             self._session.tidy(self._stop_services)
