@@ -14,13 +14,14 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import benchbook
-from benchbook import cli, published
+from benchbook import cli
 from benchbook.analysis.trials import cells
 from benchbook.campaign.environment import IMPORTED
 from benchbook.campaign.record import Quantity
 from benchbook.compare.pair import CompareParameters, compare
 from benchbook.errors import BadInput
 from benchbook.importing import logs
+from benchbook.published import data_package
 from benchbook.reports.kind import kind_of
 from benchbook.reports.logs_kind import LogsKind
 
@@ -84,7 +85,7 @@ def test_files_become_trials_and_cells_with_intervals(tmp_path: Path, said: Said
     (kept,) = home.path.glob("data/runs/mine/*/trials/r01-mysql-insert-threads4/output.txt")
     assert "--mysql-password=<hidden>" in kept.read_text()
     assert kind_of("mine").record_checks(report.records[0])[0].check == "Little's law"
-    assert published.validate("mine").report.restaged_by == "logs"
+    assert data_package.validate("mine").report.restaged_by == "logs"
 
 
 def test_a_record_of_a_log_answers_for_its_errors_and_for_percentiles_that_are_bounds() -> None:

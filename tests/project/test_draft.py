@@ -19,6 +19,7 @@ from benchbook.drafting.guesses import GUESSES, SYSTEM, unconfirmed
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
+from benchbook.published import data_package
 from benchbook.published.report_file import TableDesign
 from benchbook.reports.kind import kind_of
 
@@ -106,7 +107,7 @@ def designs(home: Home, text: str) -> list[TableDesign]:
 
 def test_a_report_of_sysbench_is_laid_down_whole_and_can_be_planned(home: Home) -> None:
     assert paths.notebook("mine") in laid_down(home, SYSBENCH)
-    found = published.validate("mine")
+    found = data_package.validate("mine")
     assert ledger.load(found)
     assert not [one for one in audit(found).findings if one.severity == "contradiction"]
     select = found.tables["point_select"]
@@ -470,7 +471,7 @@ COLUMN = """# A proxy
 def test_systems_of_a_report_are_no_systems_of_a_run(home: Home, text: str) -> None:
     """A level called `system` stood in the place of what ran: nothing of the report's own table was found."""
     laid_down(home, text)
-    found = published.validate("mine")
+    found = data_package.validate("mine")
     (table,) = found.tables.values()
     assert table.levels == ["server", "threads"]
     known = ledger.load(found)
@@ -483,7 +484,7 @@ def test_repetitions_that_a_table_prints_are_runs(home: Home) -> None:
         home,
         "# Runs\n\n| Repetition | Clients | TPS |\n|--|--|--|\n| 1 | 8 | 300 |\n| 2 | 8 | 310 |\n| 1 | 16 | 500 |\n",
     )
-    (table,) = published.validate("mine").tables.values()
+    (table,) = data_package.validate("mine").tables.values()
     assert table.levels == ["run", "threads"]
 
 

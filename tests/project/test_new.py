@@ -11,7 +11,7 @@ import pytest
 import yaml
 from kit import OFFERED, Home
 
-from benchbook import new, parameters, paths, published
+from benchbook import new, parameters, paths
 from benchbook.analysis import results
 from benchbook.audit.report_audit import audit
 from benchbook.campaign.store import Campaign
@@ -19,6 +19,7 @@ from benchbook.claims import ledger
 from benchbook.errors import BadInput, NotWritten
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
+from benchbook.published import data_package
 from benchbook.reports import planning
 from benchbook.reports.kind import kind_of
 
@@ -50,7 +51,7 @@ def code(report: str) -> list[str]:
 
 
 def test_the_tables_are_a_valid_package_and_say_that_they_are_placeholders(made: list[Path]) -> None:
-    found = published.validate(NAME)
+    found = data_package.validate(NAME)
     assert [len(table.frame) for table in found.tables.values()] == [3, 3]
     assert all("PLACEHOLDER" in table.title for table in found.tables.values())
     assert "PLACEHOLDER" in found.report.title
@@ -73,7 +74,7 @@ def test_check_says_where_a_placeholder_was_left(home: Home, made: list[Path]) -
 @by_kind
 def test_what_is_laid_down_passes_check_audits_and_plans_as_it_stands(home: Home, kind: str) -> None:
     new.create_report(NAME, kind)
-    data, what = published.validate(NAME), kind_of(NAME)
+    data, what = data_package.validate(NAME), kind_of(NAME)
     held = ledger.load(data)
     assert held
     assert {term.table for claim in held.claims for _, term in claim.speaks_of(data)} == set(new.TABLES)
@@ -101,7 +102,7 @@ def test_two_versions_are_laid_down_side_by_side(home: Home) -> None:
     for path in paths.published_dir(NAME).iterdir():
         filled = path.read_text().replace('"1.0"', '"v5"').replace('"2.0"', '"v6"')
         path.write_text(filled.replace("\n1.0,", "\nv5,").replace("\n2.0,", "\nv6,"))
-    data, what = published.validate(NAME), kind_of(NAME)
+    data, what = data_package.validate(NAME), kind_of(NAME)
     assert ledger.load(data)
     said = parameters.check(what.Parameters, NAME, parameters.defaults(NAME))
     cells = what.cells(data, said)

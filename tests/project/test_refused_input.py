@@ -161,6 +161,16 @@ def test_check_lists_what_the_audit_finds_in_a_named_report_and_counts_it_in_all
     assert "\n  " not in every
 
 
+def test_check_without_frictionless_says_what_to_install(
+    ends: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli, "find_spec", lambda name: None)
+    status, said = ends(["check", "dm_1_0_alpha"])
+    assert (status, "dm_1_0_alpha: 1 table, 3 rows, valid\n" in said) == (0, True)
+    assert "which is not installed: " in said
+    assert " -m pip install" in said
+
+
 def test_check_takes_what_a_notebook_allows(home: Home, ends: Callable[..., Ended]) -> None:
     changed("report.yaml", values.FIRST, "    workload: mine\n")(home)
     assert ends(["check", REPORT])[0] == 2

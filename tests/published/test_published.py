@@ -14,8 +14,8 @@ from kit import ROOT
 
 from benchbook.analysis.recorded import published_frame
 from benchbook.errors import BadInput
-from benchbook.published.reading import frictionless_check
-from benchbook.published.tables import known_reports, load, validate
+from benchbook.published import data_package
+from benchbook.published.tables import known_reports, load
 
 REPORTS = [
     "ddt_full_scale",
@@ -68,7 +68,7 @@ def test_the_reports_are_known():
 
 @pytest.mark.parametrize("report", REPORTS)
 def test_package_is_valid_by_frictionless(report: str):
-    assert validate(report, DATA).report.name == report
+    assert data_package.validate(report, DATA).report.name == report
 
 
 def test_tidb_has_these_tables_and_no_others():
@@ -395,7 +395,7 @@ def test_a_slip_is_refused_in_one_paragraph(copy: Path, file: str, old: str, new
 def test_the_reference_implementation_refuses_it_as_well(copy: Path, old: str, new: str, said: str):
     replace(copy / INSERT, old, new)
     with pytest.raises(BadInput, match=said):
-        frictionless_check(copy / "tidb_v7_1_3_sysbench" / "datapackage.json")
+        data_package.check(copy / "tidb_v7_1_3_sysbench" / "datapackage.json")
 
 
 @pytest.mark.parametrize(
@@ -417,7 +417,7 @@ def test_the_reason_of_frictionless_is_said(tmp_path: Path, column: dict[str, An
     descriptor = tmp_path / "datapackage.json"
     descriptor.write_text(json.dumps({"name": "p", "resources": [table]}))
     with pytest.raises(BadInput, match=re.escape(said)):
-        frictionless_check(descriptor)
+        data_package.check(descriptor)
 
 
 @pytest.mark.parametrize("name", ["oltp_insert.csv", "datapackage.json", "report.yaml"])
@@ -457,7 +457,7 @@ def test_what_every_table_has_is_written_once(copy: Path) -> None:
         for name in held["defaults"]["fixed"]:
             del table["fixed"][name]
     file.write_text(json.dumps(held))
-    after = validate("tidb_v7_1_3_sysbench", copy)
+    after = data_package.validate("tidb_v7_1_3_sysbench", copy)
     assert {id: table.fixed for id, table in after.tables.items()} == {i: t.fixed for i, t in before.tables.items()}
     assert {id: table.meta for id, table in after.tables.items()} == {i: t.meta for i, t in before.tables.items()}
 

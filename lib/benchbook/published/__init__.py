@@ -5,9 +5,10 @@ report_file    the shapes of report.yaml and datapackage.json
 reading        CSV against its schema, files against each other
 declarations   what an author says must hold in them
 arithmetic     expressions over columns, with printed precision
+data_package   the package against the reference implementation, where that is installed
 validity       declarations against the columns that they name
 """
 
-from benchbook.published.tables import Field, Published, PublishedTable, facts, known_reports, load, validate
+from benchbook.published.tables import Field, Published, PublishedTable, facts, known_reports, load
 
-__all__ = ["Field", "Published", "PublishedTable", "facts", "known_reports", "load", "validate"]
+__all__ = ["Field", "Published", "PublishedTable", "facts", "known_reports", "load"]

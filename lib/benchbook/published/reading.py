@@ -1,8 +1,7 @@
 """Reads the CSV of a published table against its schema, and checks that a report's files agree with each other.
 
-The schema in `datapackage.json` is the one truth. `read_rows` applies it on every load, in milliseconds.
-`frictionless_check` has the reference implementation apply it, with all of its format rules: that takes seconds the
-first time (a URI grammar is compiled), so only `validate()`, the tests and the command line do it.
+The schema in `datapackage.json` is the one truth. `read_rows` applies it on every load, in milliseconds; Frictionless,
+its reference implementation, does in `data_package`.
 """
 
 from __future__ import annotations
@@ -15,12 +14,10 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from frictionless import FrictionlessException, Package
-
 from benchbook.documents.numerals import Figure, figures
 from benchbook.errors import BadInput
 from benchbook.published import arithmetic
-from benchbook.published.report_file import FieldMeta, PackageMeta, Report, ResourceMeta, package_json
+from benchbook.published.report_file import FieldMeta, PackageMeta, Report, ResourceMeta
 from benchbook.user_input import user_file
 from benchbook.user_input.choices import one_of
 
@@ -129,29 +126,6 @@ def check_design(report: Report, fixed: Mapping[str, Mapping[str, object]], path
             if str(of_table.get(name, value)) != str(value):
                 fix = f"datapackage.json says {of_table[name]} of table {experiment.table}: correct what is not printed"
                 raise BadInput("design and table differ", file=path, key=f"{key}.fixed.{name}", value=value, fix=fix)
-
-
-def frictionless_check(descriptor: Path) -> None:
-    """Has Frictionless validate a whole package, metadata and data. Raise BadInput for the first error."""
-    try:
-        report = Package.from_descriptor(package_json(descriptor), basepath=str(descriptor.parent)).validate()
-    except FrictionlessException as error:
-        reasons = "; ".join(dict.fromkeys(reason.note for reason in error.reasons if reason.note)) or error.error.note
-        problem = f"{error.error.message}: {reasons}" if reasons not in error.error.message else error.error.message
-        # Its schema says in a regular expression what a name is made of.
-        problem = re.sub(
-            r"does not match '\^\S*\[-a-z0-9\._/\]\S*'", "is not of lower-case letters, digits and -._/", problem
-        )
-        raise BadInput(problem, file=descriptor, fix="make it a valid data package") from error
-    except re.error as error:
-        fix = "correct the `pattern` of a field's constraints"
-        raise BadInput(f"a pattern is no regular expression: {error}", file=descriptor, fix=fix) from error
-    for problem in report.errors:
-        raise BadInput(problem.message, file=descriptor, fix="make it a valid data package")
-    for task in report.tasks:
-        for problem in task.errors:
-            file = descriptor.parent / str(task.place)
-            raise BadInput(problem.message, file=file, fix="make the table agree with its schema")
 
 
 def _fields(resource: ResourceMeta) -> list[FieldMeta]:

@@ -25,7 +25,6 @@ from benchbook.published.reading import (
     check_design,
     check_package,
     check_printed,
-    frictionless_check,
     read_rows,
 )
 from benchbook.published.report_file import (
@@ -203,13 +202,6 @@ def _completed(design: TableDesign, tables: Mapping[str, PublishedTable], option
 def facts(report: str) -> Report:
     """Return what `report.yaml` says, without its tables. Raise BadInput for a report that does not exist."""
     return yaml_file.load_model(Report, _folder(report, None) / "report.yaml")
-
-
-def validate(report: str, root: Path | None = None) -> Published:
-    """As `load`, and then has Frictionless validate the package too, which takes some seconds. Raise BadInput."""
-    published = load(report, root)
-    frictionless_check(_folder(report, root) / "datapackage.json")
-    return published
 
 
 def _folder(report: str, root: Path | None) -> Path:
