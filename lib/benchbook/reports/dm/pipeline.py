@@ -18,7 +18,7 @@ from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.probes.probe import make, of_others, of_profile, of_prometheus
 from benchbook.probes.watch import Watched, watching
-from benchbook.profiles import DmSize, Profile
+from benchbook.profiles import Profile
 from benchbook.reports.dm import checksum, dm_summary
 from benchbook.reports.dm.checksum import TableProof
 from benchbook.reports.dm.task import TASK, Databases
@@ -40,6 +40,11 @@ UPSTREAM = Purpose(
     called=", row binlog",
     notes=("row binlog with one flush per commit group, and one flush of the redo log per commit",),
 )
+
+
+# How long DM is waited for to say itself what a dead server did to its task.
+LAST_WORDS_S = 15.0
+_SYNCER = re.compile(r'^dm_syncer_binlog_(file|pos)\{node="syncer",task="\w+"\} (\S+)$', re.MULTILINE)
 
 
 @dataclass
@@ -177,53 +182,26 @@ class Pipeline:
         """Without any database: a TiDB that makes its own tables takes two seconds longer than one that has them."""
         _start_from(self.target, digest([self.target.identity, "empty"]), lambda: None)
 
+    # -- a task, watched ----------------------------------------------------------------------------------------
 
-def _start_from(system: System, dataset: str, fill: Callable[[], None]) -> None:
-    """Start it with the dataset of this identity; `fill` makes it in an empty one where it is not set aside yet."""
-    if system.has(dataset):
-        system.refresh(dataset)
-        return
-    system.refresh(None)
-    fill()
-    system.stop()
-    system.keep(dataset)
-    system.start()
-    system.ready()
-
-
-def observing(pipeline: Pipeline, sample_s: float) -> AbstractContextManager[Watched]:
-    """Watch the machines and the upstream, scrape DM and TiDB every `sample_s`, while the block runs."""
-    upstream, worker, tidb = pipeline.upstream.hosts[0], pipeline.dm.worker, pipeline.target.hosts[0]
-    machines = {host.name: host for host in (pipeline.client, upstream, worker, tidb)}
-    ends = ((upstream, pipeline.upstream.endpoints()[0]), (tidb, pipeline.target.endpoints()[0]))
-    servers = [(host, end, host.name) for host, end in ends]
-    status = f"http://{at(tidb.address, pipeline.target.status_port)}/metrics"
-    probes = [
-        # A dump and load may be over in a second: one sample of its machines is as much of the quiet around it.
-        *(make("host", host, every_s=sample_s / 2) for host in machines.values()),
-        *of_others(machines.values()),
-        make("mysql", upstream, pipeline.upstream.endpoints()[0]),
-        of_prometheus(worker, "dm", pipeline.dm.metrics_url, dm_summary.DM_MATCH, every_s=sample_s),
-        of_prometheus(tidb, "tidb", status, dm_summary.TIDB_MATCH, every_s=sample_s),
-        *of_profile(pipeline.profile.probes, machines.values(), servers),
-    ]
-    return watching(pipeline.session, probes)
-
-
-# -- a task, watched --------------------------------------------------------------------------------------------------
-
-
-# How long DM is waited for to say itself what a dead server did to its task.
-LAST_WORDS_S = 15.0
-_SYNCER = re.compile(r'^dm_syncer_binlog_(file|pos)\{node="syncer",task="\w+"\} (\S+)$', re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class TaskWatch:
-    """`size` says how long to wait for what."""
-
-    pipeline: Pipeline
-    size: DmSize
+    def observing(self) -> AbstractContextManager[Watched]:
+        """Watch the machines and the upstream, scrape DM and TiDB every `sample_s`, while the block runs."""
+        sample_s = self.profile.dm.sample_s
+        upstream, worker, tidb = self.upstream.hosts[0], self.dm.worker, self.target.hosts[0]
+        machines = {host.name: host for host in (self.client, upstream, worker, tidb)}
+        ends = ((upstream, self.upstream.endpoints()[0]), (tidb, self.target.endpoints()[0]))
+        servers = [(host, end, host.name) for host, end in ends]
+        status = f"http://{at(tidb.address, self.target.status_port)}/metrics"
+        probes = [
+            # A dump and load may be over in a second: one sample of its machines is as much of the quiet around it.
+            *(make("host", host, every_s=sample_s / 2) for host in machines.values()),
+            *of_others(machines.values()),
+            make("mysql", upstream, self.upstream.endpoints()[0]),
+            of_prometheus(worker, "dm", self.dm.metrics_url, dm_summary.DM_MATCH, every_s=sample_s),
+            of_prometheus(tidb, "tidb", status, dm_summary.TIDB_MATCH, every_s=sample_s),
+            *of_profile(self.profile.probes, machines.values(), servers),
+        ]
+        return watching(self.session, probes)
 
     def until(
         self,
@@ -233,7 +211,7 @@ class TaskWatch:
     ) -> Status:
         """Return the first status for which `holds`; notes bytes loaded so far. Raise what stops the task."""
         began = time.monotonic()
-        patience = Standstill("DM's task", self.size.stall_s, lambda: self.pipeline.dm.bytes_in(f"dumped_data.{TASK}"))
+        patience = Standstill("DM's task", self.profile.dm.stall_s, lambda: self.dm.bytes_in(f"dumped_data.{TASK}"))
         while True:
             status = self.look()
             if progress is not None and status.loaded_bytes is not None:
@@ -247,22 +225,23 @@ class TaskWatch:
 
     def settle(self) -> None:
         """Let the sync idle, watched, as long as the profile says."""
-        until = time.monotonic() + self.size.settle_s
+        until = time.monotonic() + self.profile.dm.settle_s
         while time.monotonic() < until:
             self.look()
             time.sleep(1.0)
 
     def drain(self) -> None:
         """Return once DM has read up to the upstream's end and applied all it read. Raise WorkloadFailed if never."""
-        upstream, until = mysql.binlog_position(self.pipeline.upstream), time.monotonic() + self.size.drain_s
+        drain_s = self.profile.dm.drain_s
+        upstream, until = mysql.binlog_position(self.upstream), time.monotonic() + drain_s
         while not self._drained(upstream):
             self.look()
             if time.monotonic() > until:
-                raise WorkloadFailed(f"DM has not caught up {self.size.drain_s} s after the load's end")
+                raise WorkloadFailed(f"DM has not caught up {drain_s} s after the load's end")
             time.sleep(0.2)
 
     def _drained(self, upstream: BinlogPosition) -> bool:
-        text = self.pipeline.dm.metrics("dm_syncer_")
+        text = self.dm.metrics("dm_syncer_")
         at = {kind: float(value) for kind, value in _SYNCER.findall(text)}
         read = (at.get("file"), at.get("pos")) == (float(upstream.file.rpartition(".")[2]), float(upstream.offset))
         return read and _jobs(text, "added") == _jobs(text, "finished")
@@ -270,20 +249,20 @@ class TaskWatch:
     def look(self) -> Status:
         """Return the task's status; if it failed, DM's own words and which server has died."""
         try:
-            status = self.pipeline.dm.status()
+            status = self.dm.status()
         except (TaskPaused, CommandRefused, SystemFailed) as said:
-            died = [each for each in self.pipeline.died() if each not in str(said)]
+            died = [each for each in self.died() if each not in str(said)]
             if isinstance(said, TaskPaused):
                 raise TaskPaused("; ".join([str(said), *died])) from said
             raise SystemFailed("; ".join(dict.fromkeys([*died, str(said), *self._masters_words()]))) from said
-        if died := self.pipeline.died():
+        if died := self.died():
             raise self._last_words("; ".join(died))
         return status
 
     def _masters_words(self) -> list[str]:
         """Return what dm-master says of a worker that is gone."""
         try:
-            self.pipeline.dm.ask_worker()
+            self.dm.ask_worker()
         except SystemFailed as said:
             return [str(said)]
         return []
@@ -293,13 +272,26 @@ class TaskWatch:
         until = time.monotonic() + LAST_WORDS_S
         while time.monotonic() < until:
             try:
-                self.pipeline.dm.status()
+                self.dm.status()
             except TaskPaused as said:
                 return TaskPaused(f"{said}; {died}")
             except SystemFailed as said:
                 return SystemFailed(f"{died}; {said}")
             time.sleep(0.1)
         return SystemFailed(died)
+
+
+def _start_from(system: System, dataset: str, fill: Callable[[], None]) -> None:
+    """Start it with the dataset of this identity; `fill` makes it in an empty one where it is not set aside yet."""
+    if system.has(dataset):
+        system.refresh(dataset)
+        return
+    system.refresh(None)
+    fill()
+    system.stop()
+    system.keep(dataset)
+    system.start()
+    system.ready()
 
 
 def _jobs(metrics: str, what: str) -> float:

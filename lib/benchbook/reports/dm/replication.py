@@ -22,7 +22,7 @@ from benchbook.hosts.tuning import reach_again
 from benchbook.profiles import Profile
 from benchbook.reports.dm import dm_log
 from benchbook.reports.dm.outcome import DmOutcome
-from benchbook.reports.dm.pipeline import UPSTREAM, Pipeline, TaskWatch, observing
+from benchbook.reports.dm.pipeline import UPSTREAM, Pipeline
 from benchbook.reports.dm.task import LADDER, SYNC, Databases, task_of
 from benchbook.systems import dm_config, mysql
 from benchbook.systems.dm_server import MASTER, WORKER
@@ -123,10 +123,6 @@ class DmReplication:
 
     # -- dump and load ------------------------------------------------------------------------------------------
 
-    @property
-    def _watch(self) -> TaskWatch:
-        return TaskWatch(self.pipeline, self.profile.dm)
-
     def _task(self, trial: Trial) -> dm_config.Task:
         dm = self.pipeline.dm
         return task_of(trial, self.databases, self.profile.dm, dm.folder, dm.target, dm.dump_program)
@@ -134,9 +130,9 @@ class DmReplication:
     def _full(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> Measurement:
         progress: list[tuple[float, float]] = []
         started = time.time()
-        with observing(self.pipeline, self.profile.dm.sample_s) as watched:
+        with self.pipeline.observing() as watched:
             self.pipeline.dm.start_task(task)
-            status = self._watch.until(lambda s: s.stage == "Finished", progress, on_rate)
+            status = self.pipeline.until(lambda s: s.stage == "Finished", progress, on_rate)
         ended, count = time.time(), dm_log.count_command(quote([task.dumped_data]))
         log, statements = in_parallel(
             self.pipeline.dm.log, lambda: self.pipeline.dm.worker.run(count, timeout=600).stdout
@@ -151,12 +147,12 @@ class DmReplication:
 
     def _sync(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> Measurement:
         self.pipeline.dm.start_task(task)
-        self._watch.until(lambda s: s.unit == "Sync" and s.stage == "Running")
-        self._watch.settle()
+        self.pipeline.until(lambda s: s.unit == "Sync" and s.stage == "Running")
+        self.pipeline.settle()
         started = time.time()
-        with observing(self.pipeline, self.profile.dm.sample_s) as watched:
+        with self.pipeline.observing() as watched:
             command, load, printed = self._load(trial, on_rate)
-            self._watch.drain()
+            self.pipeline.drain()
             ended = time.time()
         return DmOutcome(task, self._names, started, ended, watched).sync(command=command, load=load, printed=printed)
 
@@ -176,11 +172,11 @@ class DmReplication:
 
         def seen(second: float, rate: float) -> None:
             on_rate(second, rate)
-            self._watch.look()
+            self.pipeline.look()
 
         upstream = DistributedLoad(self.pipeline.session, generator.name, [(client, command)], generator.rate_in)
         (ran,) = upstream.wait(seen, expected_s=self.time_s)
-        self._watch.look()
+        self.pipeline.look()
         generator.check(ran)
         return command.typed, ran.ended, ran.text + ran.complaint
 
