@@ -336,7 +336,7 @@ def _set_as(inventory: Inventory, servers: dict[str, dict[str, object]]) -> Inve
     systems = {}
     for name in {*inventory.systems, *servers}:
         own = inventory.systems.get(name, SystemSettings())
-        kept = own.model_dump(exclude_unset=True, exclude={"binary", "settings"})
+        kept = own.model_dump(exclude_unset=True, exclude={"binary", "settings", "host_settings"})
         systems[name] = SystemSettings.model_validate({**kept, **servers.get(name, {})})
     return inventory.model_copy(update={"systems": systems})
 

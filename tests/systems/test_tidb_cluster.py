@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from datetime import date
 from typing import Any
 
@@ -12,9 +13,11 @@ from benchbook import systems
 from benchbook.errors import BadInput, SystemFailed
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.hosts.session import Session
+from benchbook.profiles import load_profile
 from benchbook.reports.driving import checking_alive
 from benchbook.systems.tidb import serving
-from benchbook.systems.tidb_cluster import check_one_unistore, missing_replicas, missing_store, toml
+from benchbook.systems.tidb_cluster import TiDBCluster, check_one_unistore, missing_replicas, missing_store, toml
 
 # The published topology, as TiUP writes one: keys with dots and nested ones, sections that are not ours.
 TOPOLOGY: dict[str, Any] = {
@@ -73,6 +76,38 @@ def test_a_tiup_topology_becomes_hosts_ports_programs_and_settings(home: Home) -
     assert set(systems.check_names(["tidb_cluster"], found)) == set(found.hosts) - {"bench"}
 
 
+def test_stores_of_several_centres_have_labels_of_their_own(home: Home) -> None:
+    """As in embed/examples/cluster/multi-dc.yaml of github.com/pingcap/tiup."""
+    rejected = [{"key": "dc", "value": "sha"}]
+    config = {"replication.location-labels": ["dc", "host"], "label-property": {"reject-leader": rejected}}
+    last = {"server.labels": {"dc": "sha", "host": "h3"}, "raftstore.raft-min-election-timeout-ticks": 1000}
+    stores = [("192.0.2.4", {"server.labels": {"dc": "bja", "host": "h1"}}), ("192.0.2.5", last)]
+    topology = {
+        **TOPOLOGY,
+        "server_configs": {"pd": config, "tikv": {"server.grpc-compression-type": "gzip", "log.level": "warn"}},
+        "tikv_servers": [{"host": host, "config": {**own, "log": {"level": "info"}}} for host, own in stores],
+    }
+    found = read(home, topology)
+    assert found.settings("tikv").settings == {"server.grpc-compression-type": "gzip", "log.level": "info"}
+    assert found.settings("tikv").host_settings == {
+        "tikv1": {"server.labels.dc": "bja", "server.labels.host": "h1"},
+        "tikv2": {
+            "server.labels.dc": "sha", "server.labels.host": "h3", "raftstore.raft-min-election-timeout-ticks": 1000
+        },
+    }  # fmt: skip
+    said = tomllib.loads(toml(found.settings("pd").settings))
+    assert said == {"replication": {"location-labels": ["dc", "host"]}, "label-property": {"reject-leader": rejected}}
+    cluster = TiDBCluster(Session(found, found.hosts), load_profile("tiny"))
+    assert [cluster.stores.settings_on(host)["server.labels.dc"] for host in cluster.stores.own_hosts] == ["bja", "sha"]
+
+
+def test_settings_of_one_host_are_those_of_a_host_that_runs_the_server(home: Home) -> None:
+    with pytest.raises(BadInput, match=r"no host of tikv has this name .*there are: tikv1"):
+        read(home, systems={"tikv": {"host_settings": {"bench": {"log.level": "info"}}}})
+    with pytest.raises(BadInput, match="etcd takes no `host_settings` from an inventory"):
+        read(home, systems={"etcd": {"host_settings": {"bench": {"debug": True}}}})
+
+
 def test_ports_and_folders_of_a_topology_are_those_that_tiup_would_take(home: Home) -> None:
     topology = {
         "pd_servers": [{"host": "192.0.2.1", "client_port": 3379, "peer_port": 3380, "deploy_dir": "/opt/pd"}],
@@ -97,10 +132,6 @@ def test_ports_and_folders_of_a_topology_are_those_that_tiup_would_take(home: Ho
     ("changed", "key"),
     [({"tikv_servers": [{"host": "192.0.2.4"}, {"host": "192.0.2.4", "port": 20161}]}, "tikv_servers.*.host"),
      ({"tikv_servers": [{"host": "192.0.2.4"}, {"host": "192.0.2.5", "port": 20161}]}, "tikv_servers.*.port"),
-     ({"tikv_servers": [{"host": "192.0.2.4", "config": {"server.labels": {"zone": "a"}}},
-                        {"host": "192.0.2.5", "config": {"server.labels": {"zone": "b"}}}]}, "tikv_servers.*.config"),
-     ({"tikv_servers": [{"host": "192.0.2.4"}, {"host": "192.0.2.5", "config": {"log.level": "info"}}]},
-      "tikv_servers.*.config"),
      ({"tikv_servers": [{"host": "192.0.2.4", "listen_host": "10.0.0.4"}]}, "tikv_servers.*.listen_host"),
      ({"tikv_servers": [{"host": "192.0.2.4", "advertise_addr": "10.0.0.4:20160"}]}, "tikv_servers.*.advertise_addr"),
      ({"tikv_servers": [{"host": "192.0.2.4", "advertise_status_addr": "192.0.2.4:1"}]},

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ipaddress
 import posixpath
 import re
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, Field, StrictStr
 
 from benchbook.user_input.bounds import matching
 
+T = TypeVar("T")
 # Not for the kit alone: what else lies there would be mixed with its files, and cleaned with them.
 _NOT_OURS = {"~", "/", "/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/root", "/run", "/sbin", "/sys", "/usr"}
 
@@ -28,6 +30,15 @@ def _folder_of_its_own(path: str) -> str:
     return path
 
 
+def _each_once(values: Sequence[T]) -> Sequence[T]:
+    for value in values:
+        if values.count(value) > 1:
+            raise ValueError(f"{value} stands twice. Fix: write it once")
+    return values
+
+
+# Of a list: that nothing stands in it twice.
+ONCE = AfterValidator(_each_once)
 Port = Annotated[int, Field(ge=1, le=65535, strict=True)]
 Name = Annotated[
     str, Field(max_length=100), matching(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "a name of letters, digits and _.-")
@@ -95,4 +106,5 @@ def _filled_in(settings: dict[str, object]) -> dict[str, object]:
 
 # Settings of a server, as its own documentation calls them, with dots for tables.
 # A list of numbers is none of texts, also where numbers are taken for texts otherwise.
-Settings = Annotated[dict[Setting, bool | int | float | str | list[StrictStr]], AfterValidator(_filled_in)]
+Scalar = bool | int | float | str
+Settings = Annotated[dict[Setting, Scalar | list[StrictStr] | list[dict[Setting, Scalar]]], AfterValidator(_filled_in)]

@@ -15,6 +15,7 @@ from pydantic import Field, StrictBool, model_validator
 from benchbook import paths, plugins
 from benchbook.errors import HIDDEN, BadInput, HostUnusable
 from benchbook.hosts.fields import (
+    ONCE,
     Account,
     Address,
     Location,
@@ -131,13 +132,13 @@ class Host(Strict):
     """
 
     address: Address
-    roles: tuple[Name, ...] = Field(min_length=1)
+    roles: Annotated[tuple[Name, ...], ONCE] = Field(min_length=1)
     ssh_address: Address | None = None
     ssh_port: Port | None = None
     user: Account | None = None
     workdir: OwnFolder | None = None
     tune: tuple[Literal["governor", "turbo", "idle", "memory", "thp", "swappiness"], ...] = ()
-    cpus: tuple[Annotated[int, Field(ge=0, le=65_535, strict=True)], ...] = ()
+    cpus: Annotated[tuple[Annotated[int, Field(ge=0, le=65_535, strict=True)], ...], ONCE] = ()
 
 
 class Login(Strict):
@@ -191,7 +192,8 @@ class SystemSettings(Login):
 
     `binary` is the path of its program on the hosts, where the kit is not to bring its own; `settings` are those of
     the server itself, as its own documentation calls them, with dots for tables (`raft-engine.prefill-for-recycle:
-    true`). Not every system takes these two.
+    true`), and `host_settings` those in which the server on one host (by its name here) differs. Not every system
+    takes these three.
 
     A section `SYSTEM:NAME` is a system of its own, in which these settings are added to those of SYSTEM: a report that
     names `mariadb` and `mariadb:pool` compares the two.
@@ -202,6 +204,7 @@ class SystemSettings(Login):
     peer_port: Port | None = None
     binary: Location | None = None
     settings: Settings = {}
+    host_settings: dict[Name, Settings] = {}
 
 
 class EndpointSettings(Login):
@@ -307,12 +310,16 @@ class Inventory(Strict):
         for system, settings in self.systems.items():
             # A class of somebody else's may declare less.
             heeded = getattr(declared(system), "takes", ("binary", "settings"))
-            for key, value in (("binary", settings.binary), ("settings", settings.settings)):
+            for key in ("binary", "settings", "host_settings"):
+                value = getattr(settings, key)
                 if value and key not in heeded:
                     said = f"{system} takes no `{key}` from an inventory"
                     fix = "remove it; a server that you have set up yourself is measured as one of `endpoints`"
                     named = sorted(value) if isinstance(value, dict) else value
                     raise BadInput(said, file=self.file, key=f"systems.{system}.{key}", value=named, fix=fix)
+            for host in settings.host_settings:
+                where, own = f"systems.{system}.host_settings", self.with_role(role_of(system))
+                one_of(host, own, "host", problem=f"no host of {system} has this name", file=self.file, key=where)
 
     def _one_system_per_port(self) -> None:
         taken: dict[tuple[str, int], tuple[str, str]] = {}
@@ -398,7 +405,7 @@ class Inventory(Strict):
         if bare is None and own is None:
             role = role_of(system)
             other = next((each for name, each in self.systems.items() if role_of(name) == role), SystemSettings())
-            return other.model_copy(update={"settings": {}, "binary": None})
+            return other.model_copy(update={"settings": {}, "host_settings": {}, "binary": None})
         if bare is None or own is None:
             return own or bare or SystemSettings()
         given = {name: getattr(own, name) for name in own.model_fields_set}

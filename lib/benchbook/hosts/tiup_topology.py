@@ -186,9 +186,6 @@ class Section:
         for instance in instances:
             _only_what_is_taken_over(instance, file, f"{component}_servers.*")
             self._only_at_its_host(instance)
-        if any(one.config != instances[0].config for one in instances):
-            own = [sorted(instance.config) for instance in instances]
-            raise self.refused("config", own, "all servers of a kind get the same settings here", REMOVE)
         addresses = [instance.host for instance in instances]
         if len(set(addresses)) < len(addresses):
             raise self.refused("host", addresses, "two servers of one kind on one host", "leave one on each host")
@@ -216,8 +213,8 @@ class Section:
             if said not in {"", instance.host, at(instance.host, self.port_of(instance, kind))}:
                 raise self.refused(key, said, "servers are known to each other by their `host` here", fix)
 
-    def settings(self, overall: TiupGlobal, config: Mapping[str, object]) -> Written:
-        """Return the inventory's section `systems.NAME`."""
+    def settings(self, overall: TiupGlobal, config: Mapping[str, object], names: Mapping[str, str]) -> Written:
+        """Return the inventory's section `systems.NAME`; `names` has the name of the host of each address."""
         ports = {
             kind: self._common(kind, [self.port_of(one, kind) for one in self.instances])
             for kind in PORTS[self.component]
@@ -225,7 +222,12 @@ class Section:
         folders = [self.deployed(overall, one) for one in self.instances]
         binary = f"{self._common('deploy_dir', folders)}/bin/{self.component}-server"
         # What a server says itself comes last, as for TiUP.
-        return {**ports, "binary": binary, "settings": {**config, **self.instances[0].config}}
+        by_host = {names[one.host]: {**config, **one.config} for one in self.instances}
+        first, *others = by_host.values()
+        common = {key: value for key, value in first.items() if all(key in o and o[key] == value for o in others)}
+        own = {name: {k: v for k, v in said.items() if k not in common} for name, said in by_host.items()}
+        host_settings = {name: said for name, said in own.items() if said}
+        return {**ports, "binary": binary, "settings": common, "host_settings": host_settings}
 
     def port_of(self, instance: TiupInstance, kind: str) -> int:
         """Return the port that TiUP gives it; `client_port` is what PD's own is called."""
@@ -272,11 +274,13 @@ def with_topology(values: Mapping[str, object], file: Path) -> Written:
         problem = "servers listen at their `host` here"
         raise BadInput(problem, file=file, key="global.listen_host", value=elsewhere, fix=REMOVE)
     sections = _sections(topology, file)
-    systems = _mapping(values.get("systems"))
+    systems, hosts = _mapping(values.get("systems")), _hosts(values, topology.overall, sections)
+    names = {str(host["address"]): name for name, host in hosts.items() if "address" in host}
     for section in sections:
-        imported = section.settings(topology.overall, getattr(topology.server_configs, section.component))
+        config = getattr(topology.server_configs, section.component)
+        imported = section.settings(topology.overall, config, names)
         systems[section.system] = {**imported, **_mapping(systems.get(section.system))}
-    return {**values, "hosts": _hosts(values, topology.overall, sections), "systems": systems}
+    return {**values, "hosts": hosts, "systems": systems}
 
 
 def _sections(topology: TiupTopology, file: Path) -> Sequence[Section]:
@@ -293,7 +297,7 @@ def _only_what_is_taken_over(part: TiupGlobal | TiupInstance, file: Path, where:
             raise BadInput(problem, file=file, key=f"{where}.{key}", value=value, fix=fix)
 
 
-def _hosts(values: Mapping[str, object], overall: TiupGlobal, sections: Sequence[Section]) -> Written:
+def _hosts(values: Mapping[str, object], overall: TiupGlobal, sections: Sequence[Section]) -> dict[str, Written]:
     hosts: dict[str, Written] = {name: _mapping(host) for name, host in _mapping(values.get("hosts")).items()}
     names = {str(host.get("address")): name for name, host in hosts.items()}
     own, folders = dict(hosts), dict[str, str]()
@@ -310,7 +314,7 @@ def _hosts(values: Mapping[str, object], overall: TiupGlobal, sections: Sequence
             told = host.get("roles", [])
             # What is no list whoever reads the inventory refuses.
             host["roles"] = [*told, section.component] if isinstance(told, list) else told
-    return dict(hosts)
+    return hosts
 
 
 def _free(name: str, hosts: Mapping[str, Written]) -> str:

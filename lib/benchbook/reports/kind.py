@@ -54,7 +54,9 @@ def settings_of(inventory: Inventory) -> dict[str, dict[str, Any]]:
     """
     hosts = {"cpus"} if inventory.lab else {"cpus", "tune"}
     dumped = {
-        "systems": {name: _only(one, {"binary", "settings"}) for name, one in inventory.systems.items()},
+        "systems": {
+            name: _only(one, {"binary", "settings", "host_settings"}) for name, one in inventory.systems.items()
+        },
         "endpoints": {name: {"host": at(one.host, one.port)} for name, one in inventory.endpoints.items()},
         "hosts": {name: _only(host, hosts) for name, host in inventory.hosts.items()},
     }

@@ -143,7 +143,7 @@ def _what_runs(name: str, inventory: Inventory) -> object:
         (key.lower().replace("-", "_"), _meaning(value)) if of_sql else (key, str(value))
         for key, value in settings.settings.items()
     )
-    return kind, built, settings.binary, str(meant)
+    return kind, built, settings.binary, str(meant), str(settings.host_settings)
 
 
 def _meaning(value: object) -> str:

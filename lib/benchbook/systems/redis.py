@@ -125,11 +125,11 @@ def ask(via: Host, end: Endpoint, *words: object) -> str:
     return (done.stdout or done.stderr).strip()
 
 
-def _written(value: bool | int | float | str | list[str]) -> str:
+def _written(value: object) -> str:
     """Return a setting of an inventory as a line of redis.conf has it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return " ".join(value) if isinstance(value, list) else str(value)
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _quoted(text: str) -> str:

@@ -40,8 +40,9 @@ class Service(ABC):
     `builds` are the folders of env/systems/ that it is built from, or fetched by, and `file` the program that the first
     of them makes; `instead` is the server that takes its place where it cannot be fetched. `versioned` is the one of
     `builds` whose versions are those of it ("" = it has none; see `systems.versions`), and `named_version` the version
-    that its name carries ("" = the bare name). `takes` are those of an inventory's `binary` and `settings` that it
-    heeds: the others are refused; `fixed` are settings that the kit gives itself, and an inventory must not.
+    that its name carries ("" = the bare name). `takes` are those of an inventory's `binary`, `settings` and
+    `host_settings` that it heeds: the others are refused; `fixed` are settings that the kit gives itself, and an
+    inventory must not.
     """
 
     name: str
@@ -99,9 +100,13 @@ class Service(ABC):
                 )
 
     @property
-    def server_settings(self) -> Mapping[str, bool | int | float | str | list[str]]:
+    def server_settings(self) -> Mapping[str, object]:
         """What the inventory sets of the server itself, by the names of its own documentation."""
         return self.settings.settings
+
+    def settings_on(self, host: Host) -> Mapping[str, object]:
+        """Return the server's settings on this host: those of all, and over them its own."""
+        return {**self.server_settings, **self.settings.host_settings.get(host.name, {})}
 
     @property
     def own_hosts(self) -> list[Host]:

@@ -24,7 +24,6 @@ from benchbook.systems.base import System, wrong_password
 from benchbook.systems.sql import RETRIED, RETRY_NOTE, executing, queries, try_login
 from benchbook.systems.statements import failed, identifier, literal
 
-Value = bool | int | float | str | list[str]
 # TiDB samples mutex contention, for which Go (1.23 and later) follows frame pointers; the hash that unistore takes of a
 # contended key (go-farm's assembly) leaves its own value in that register, and the server dies of a segmentation fault
 # within seconds of hot rows. This has Go unwind by its tables instead.
@@ -213,7 +212,7 @@ def switch_off(host: Host, endpoint: Endpoint, names: Sequence[str]) -> None:
             execute(f"SET GLOBAL {name} = OFF")
 
 
-def toml(settings: Mapping[str, Value]) -> str:
+def toml(settings: Mapping[str, object]) -> str:
     """One line per setting, below the heading of its table: some servers' readers know no keys with dots."""
     tables: dict[str, list[str]] = {"": []}
     for key, value in settings.items():
@@ -227,6 +226,10 @@ def _table(name: str, lines: Sequence[str]) -> str:
     return "".join(f"{line}\n" for line in (*heading, *lines))
 
 
-def _written(value: Value) -> str:
-    # What JSON writes of these kinds is TOML as well.
+def _written(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_written, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{json.dumps(key)} = {_written(part)}' for key, part in value.items())}}}"
+    # What JSON writes of a number, a text, true and false is TOML as well.
     return json.dumps(value, allow_nan=False)

@@ -7,6 +7,7 @@ started and waited for alike.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +26,7 @@ from benchbook.systems.base import About
 from benchbook.systems.health import await_answer
 from benchbook.systems.server import Service
 from benchbook.systems.sql import RETRY_NOTE, query, try_login
-from benchbook.systems.tidb import STEADY, TidbServers, Value, toml
+from benchbook.systems.tidb import STEADY, TidbServers, toml
 
 # TiKV keeps three replicas where there are three stores.
 MOST_REPLICAS = 3
@@ -51,6 +52,7 @@ class PlacementDriver(Service):
     default_peer_port = 2380
     builds = ("pd",)
     file = "pd-server"
+    takes = ("binary", "settings", "host_settings")
     ports_without_login = ("port", "peer_port")
 
     def __init__(self, session: Session, stores: int) -> None:
@@ -62,10 +64,10 @@ class PlacementDriver(Service):
         """Where the others find it: `host:port`, with commas between them."""
         return ",".join(at(host.address, self.port) for host in self.own_hosts)
 
-    def configuration(self) -> dict[str, Value]:
+    def settings_on(self, host: Host) -> Mapping[str, object]:
         """Return what its file of settings says; the inventory's own settings come last."""
-        kit: dict[str, Value] = {"pd-server.dashboard-address": "none", "replication.max-replicas": self.replicas}
-        return {**kit, **self.server_settings}
+        kit = {"pd-server.dashboard-address": "none", "replication.max-replicas": self.replicas}
+        return {**kit, **super().settings_on(host)}
 
     def command(self, host: Host) -> Command:
         client = f"http://{at(host.address, self.port)}"
@@ -79,7 +81,7 @@ class PlacementDriver(Service):
             "--config={job}/pd.toml",
             "-L=warn",
         ]
-        return Command(argv, timeout_s=LONGEST_S, grace_s=10, secrets={"pd.toml": toml(self.configuration())})
+        return Command(argv, timeout_s=LONGEST_S, grace_s=10, secrets={"pd.toml": toml(self.settings_on(host))})
 
     def knock(self, host: Host) -> str | None:
         """It serves once its members have a leader."""
@@ -144,6 +146,7 @@ class Stores(Service):
     default_status_port = 20180
     builds = ("unistore",)
     file = "unistore-server"
+    takes = ("binary", "settings", "host_settings")
     ports_without_login = ("port", "status_port")
 
     def __init__(self, session: Session, driver: PlacementDriver, build: str) -> None:
@@ -152,6 +155,7 @@ class Stores(Service):
         self.driver, self.builds = driver, (build,)  # type: ignore[misc]
 
     def command(self, host: Host) -> Command:
+        settings = self.settings_on(host)
         argv = [
             self.program.on(host),
             f"--pd={self.driver.addresses}",
@@ -159,9 +163,9 @@ class Stores(Service):
             f"--status-addr={at(host.address, self.status_port)}",
             f"--data-dir={self.data(host)}",
             "--log-level=warn",
-            *(["--config={job}/tikv.toml"] if self.server_settings else []),
+            *(["--config={job}/tikv.toml"] if settings else []),
         ]
-        secrets = {"tikv.toml": toml(self.server_settings)} if self.server_settings else {}
+        secrets = {"tikv.toml": toml(settings)} if settings else {}
         return Command(argv, timeout_s=LONGEST_S, grace_s=30, env=STEADY, secrets=secrets)
 
     def _address(self, host: Host) -> str:
@@ -180,8 +184,9 @@ def check_one_unistore(inventory: Inventory) -> None:
         said = "the store that is built here (unistore) is one node, without Raft"
         fix = "give the role to one host, or name a real tikv-server of the hosts in systems.tikv.binary"
         raise BadInput(said, file=inventory.file, key=f"role {Stores.name}", value=names, fix=fix)
-    config = inventory.settings(Stores.name).settings
-    if config and not inventory.settings(Stores.name).binary:
+    own = inventory.settings(Stores.name)
+    config = {*own.settings, *(key for settings in own.host_settings.values() for key in settings)}
+    if config and not own.binary:
         said = "the store that is built here (unistore) has none of TiKV's settings"
         fix = "remove them, or name a real tikv-server of the hosts in systems.tikv.binary"
         raise BadInput(said, file=inventory.file, key="systems.tikv.settings", value=sorted(config), fix=fix)
@@ -192,6 +197,7 @@ class TiDBCluster(TidbServers):
 
     name = "tidb_cluster"
     builds = ("tidb", "pd", "unistore")
+    takes = ("binary", "settings", "host_settings")
     # What it shares is in the stores.
     keeps_data = False
 
@@ -222,7 +228,7 @@ class TiDBCluster(TidbServers):
         """PD's data holds the addresses of all, so that data of other hosts is other data."""
         parts = (self, self.stores, self.driver)
         where = [[part.name, part.port, *(host.address for host in part.own_hosts)] for part in parts]
-        config = [self.server_settings, self.stores.server_settings, self.driver.configuration()]
+        config = [[part.settings_on(host) for host in part.own_hosts] for part in parts]
         return f"{self.name}-{digest([where, config, [part.program.identity() for part in parts]])}"
 
     def copies(self) -> list[Endpoint]:
@@ -241,7 +247,7 @@ class TiDBCluster(TidbServers):
     def command(self, host: Host) -> Command:
         where, temp = self.endpoint(host), f"{self.data(host)}.tmp"
         store = ("-store", "tikv", "-path", self.driver.addresses, "-advertise-address", host.address)
-        config = toml(self.server_settings)
+        config = toml(self.settings_on(host))
         return tidb.serving(self.program.on(host), where, self.status_port, temp, store, config)
 
     def first_login(self, host: Host, endpoint: Endpoint) -> str | None:
