@@ -115,6 +115,37 @@ def test_columns_may_be_systems_and_digits_may_be_cut_off(tmp_path: Path) -> Non
     ]
 
 
+@pytest.mark.parametrize(
+    ("head", "rows"),
+    [
+        # Turned by the reader, and not, for its last column; a heading may say the level, a cell its unit.
+        ("# 4 threads\n\n| Metric | one | two |\n|--|--|--|\n",
+         ("TPS | 100 | 111 |", "Avg latency (ms) | 40.0 | 36.4 |")),
+        ("| Metric (4 threads) | one | two | Change |\n|--|--|--|--|\n",
+         ("**Transactions/s** | 100 | 111 | +10% |", "Latency, mean | 40 ms | 36.4 ms | -9% |")),
+    ],
+)  # fmt: skip
+def test_rows_may_be_metrics_and_columns_systems(tmp_path: Path, head: str, rows: tuple[str, str]) -> None:
+    """110 are measured at 4 threads of the second system, with 36.36 ms."""
+    write(tmp_path / "logs" / "one", {4: (100,)})
+    write(tmp_path / "logs" / "two", {4: (110,)})
+    _, figures = audited(tmp_path, head + "".join(f"| {row}\n" for row in rows), f"{{system}}/{LEVELS}")
+    told = {(one.printed, one.metric, one.wrong) for one in figures if not one.why}
+    rates = {("100", "tps", False), ("111", "tps", True)}
+    unit = " ms" if "Change" in head else ""
+    mean = "40" if unit else "40.0"
+    assert told == rates | {(f"{ms}{unit}", "latency_mean_ms", False) for ms in (mean, "36.4")}
+
+
+def test_columns_may_be_counts_of_threads(tmp_path: Path) -> None:
+    head = "# oltp_insert\n\n| | 4 threads | 8 threads |\n|--|--|--|\n"
+    _, figures = audited(tmp_path, f"{head}| TPS | 110 | 201 |\n| Mean latency, ms | 36.6 | 40.1 |\n")
+    assert [(one.row, one.metric, one.given_by[:1]) for one in figures] == [
+        ("4 threads", "tps", ["mean"]), ("4 threads", "latency_mean_ms", ["mean"]),
+        ("8 threads", "tps", []), ("8 threads", "latency_mean_ms", ["mean"]),
+    ]  # fmt: skip
+
+
 def test_a_column_may_be_a_version_that_its_heading_has_as_its_one_number(tmp_path: Path) -> None:
     """As github.com/felipebrgs1/pgbench_13x18beta prints them: files pgbench_13_std_..., a column PostgreSQL 13."""
     write(tmp_path / "logs" / "13", {4: (100,)})

@@ -177,7 +177,9 @@ def column(heading: str, cells: Sequence[list[Figure]], texts: Sequence[str], *,
         # The steps of a ladder, or what was set and is printed again: 128, 128, 2048, 2048.
         chosen = len(values) > 1 and (values == sorted(set(values)) or 2 * len(set(values)) <= len(values) > 3)
         whole = all(value == int(value) for value in values)
-        role: Role = "level" if first and chosen and whole and not unit and not concurrency_of(heading) else "metric"
+        steps = chosen and whole and not unit and not concurrency_of(heading)
+        counts = all(AT_LEVEL.fullmatch(text.strip()) for text in filled)  # "8 threads"
+        role: Role = "level" if first and (steps or counts) else "metric"
         return Column(heading, "", unit, _direction(unit), role, sure=0.4 if role == "level" else 0.5)
     role = _role(rule, unit, cells, first=first)
     if rule.quantity == "concurrency" and role == "metric":

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from rich.console import Console
 from rich.markup import escape
 
-from benchbook.documents.columns import Column, percent_of, rule_of, unit_of
+from benchbook.documents.columns import Column, concurrency_of, percent_of, rule_of, unit_of
 from benchbook.documents.numerals import Figure
 from benchbook.documents.tables import Reading, Table
 from benchbook.documents.units import factor, is_time
@@ -83,7 +83,7 @@ def _printed(document: str, table: Table, row: int, place: int, figure: Figure, 
     if why:
         return said.model_copy(update={"why": why})
     words = _plain(f"{table.section} {table.caption} {table.label(row)} {column.heading}")
-    metric = _metric(column if column.quantity else _of_all(table, document), mine, words)
+    metric = _metric(column if column.quantity else _of_words(table, row, document), mine, words)
     if not metric:
         return said.model_copy(update={"why": "the logs have no figure of this name and unit"})
     # Not every run prints every figure.
@@ -120,9 +120,11 @@ def _of_row(table: Table, row: int, column: Column, logs: Sequence[Log]) -> tupl
     for place, level in enumerate(table.columns):
         text = table.rows[row][place].text
         if level.role == "level" and text:
-            found = _fitting(level.heading, text, found)
-            if not found:
+            fitting = _fitting(level.heading, text, found)
+            if not fitting and (column.quantity or not _is_metric(text)):
                 return [], f"no log has {level.heading} {text}"
+            # Where a row is a metric, its heading may say more, as in "Metric (4 threads)".
+            found = fitting or _named(level.heading, found)
     found = _named(column.heading, found, is_heading=True)
     for words in (table.caption, table.section):
         found = _named(words, found)
@@ -143,10 +145,11 @@ def _fitting(heading: str, text: str, logs: Sequence[Log]) -> list[Log]:
     repetition = re.fullmatch(rf"{_RUN} *#? *(\d+) *[轮次]?", said.strip(), re.IGNORECASE)
     if repetition and any(log.repetition for log in logs):
         return [log for log in logs if log.repetition == int(repetition[1])]
-    if number:
-        value = int(number[1].replace(",", ""))
+    count = concurrency_of(text)
+    if count or number:
+        value = int(count or number[1].replace(",", ""))
         # Of a heading that is no level's name, eight nodes say, nothing tells which level it is.
-        said = "threads" if _CLIENTS.search(heading) else _plain(heading)
+        said = "threads" if count or _CLIENTS.search(heading) else _plain(heading)
         return [log for log in logs if any(v == value and _is_called(n, said) for n, v in log.levels.items())]
     alike = [log for log in logs if word in {_plain(str(value)) for value in (*log.levels.values(), log.system)}]
     if alike or not word:
@@ -195,9 +198,17 @@ def _plain(text: str) -> str:
     return re.sub(r"[\W_]+", "", text.lower())
 
 
-def _of_all(table: Table, document: str) -> Column:
-    """Return what a caption, a section, or the name of the document says of all columns of a table."""
-    for words in (table.caption, table.section, Path(document).stem):
+def _is_metric(text: str) -> bool:
+    rule = rule_of(text)
+    return bool(rule and rule.role == "metric")
+
+
+def _of_words(table: Table, row: int, document: str) -> Column:
+    """Return what a row, a caption, a section, or the name of the document says of columns that say nothing."""
+    of_row = [
+        cell.text for level, cell in zip(table.columns, table.rows[row], strict=True) if level.role in ("level", "note")
+    ]
+    for words in (*of_row, table.caption, table.section, Path(document).stem):
         if (rule := rule_of(words)) and rule.role == "metric":
             return Column(words, rule.quantity, unit_of(words) or rule.unit, rule.better, "metric", percent_of(words))
     return Column("")
