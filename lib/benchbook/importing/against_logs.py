@@ -146,8 +146,9 @@ def _fitting(heading: str, text: str, logs: Sequence[Log]) -> list[Log]:
     if repetition and any(log.repetition for log in logs):
         return [log for log in logs if log.repetition == int(repetition[1])]
     count = concurrency_of(text)
-    if count or number:
-        value = int(count or number[1].replace(",", ""))
+    figure = count or (number[1].replace(",", "") if number else "")
+    if figure:
+        value = int(figure)
         # Of a heading that is no level's name, eight nodes say, nothing tells which level it is.
         said = "threads" if count or _CLIENTS.search(heading) else _plain(heading)
         return [log for log in logs if any(v == value and _is_called(n, said) for n, v in log.levels.items())]
