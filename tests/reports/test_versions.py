@@ -131,7 +131,7 @@ def test_a_version_of_a_cluster_has_a_store_of_its_own(home: Home) -> None:
         new = systems.make(names[1], session, load_profile("smoke"))
     assert isinstance(new, TiDBCluster)
     assert new.title == "TiDB 7.1, PD 6.6-alpha, one unistore node in place of three TiKV"
-    assert (new.program.build, new.stores.program.build) == ("tidb_7_1", "unistore_7_1")
+    assert (new.builds[0], new.stores.builds[0]) == ("tidb_7_1", "unistore_7_1")
 
 
 def test_a_system_has_the_versions_that_all_its_parts_have(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
