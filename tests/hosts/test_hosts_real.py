@@ -29,7 +29,7 @@ from benchbook.errors import BadInput, BenchbookError, ConnectionLost, HostUnusa
 from benchbook.hosts import agent, capacity, host_facts
 from benchbook.hosts import lab as labs
 from benchbook.hosts.agent import Command, Ended, Job, agent_on
-from benchbook.hosts.connection import find_route, open_connection, trusted_key
+from benchbook.hosts.connection import find_route, open_connection, trusted
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.fanout import FanOutFailed, FanOutRefused, on_each, try_on_each
 from benchbook.hosts.host import Host
@@ -79,10 +79,10 @@ def test_a_host_that_sends_another_key_is_not_spoken_to(lab: Inventory, tmp_path
 
 
 def test_a_host_that_sends_another_key_once_openssh_has_looked_is_not_spoken_to(lab: Inventory) -> None:
-    route = find_route(lab, "db1")
-    seen = trusted_key(lab, "db1", route)
+    route = trusted(lab, "db1", find_route(lab, "db1"))
+    other = replace(route.host_key, fingerprint=f"{route.host_key.fingerprint}x")
     with pytest.raises(HostUnusable, match="the host key is not the one that is known"):
-        open_connection(lab, "db1", route, replace(seen, fingerprint=f"{seen.fingerprint}x"))
+        open_connection(lab, "db1", replace(route, host_key=other))
 
 
 def another_key(where: str) -> str:

@@ -403,8 +403,8 @@ def test_two_jump_hosts_are_passed_in_the_order_in_which_they_are_named(
     one, two = gateways
     host = Host(through(plain, one.known + two.known + plain.known, tmp_path, one, two), "db")
     assert host.run(["echo", "there"]).stdout == "there\n"
-    assert host._known is not None
-    way = host._known[0].gateway
+    assert host._route is not None
+    way = host._route.gateway
     assert way.index("gate1") > way.index("gate0"), "the first is the way to the second"
     host.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -246,6 +247,20 @@ def test_a_run_that_sets_something_else_puts_back_what_a_killed_one_has_left(tre
         assert contents(tree)[-2:] == ["1", "always"]
     assert contents(tree)[-2:] == ["0", "always"]
     assert left_in(tree) == []
+
+
+def test_what_cannot_be_put_back_yet_is_put_back_by_a_later_run(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(path: str, value: str) -> None:
+        raise OSError(errno.EBUSY, "Device or resource busy", path)
+
+    kill_holder(tree, "thp")
+    with monkeypatch.context() as patch:
+        patch.setattr(machine, "write", busy)
+        machine.left(str(tree), put_back=True)
+    changed: list[Any] = []
+    assert machine.take(str(tree), str(tree / ENABLED), "never", changed) == "always"
+    machine.put_back(changed)
+    assert contents(tree)[-1] == "always"
 
 
 def test_once_a_machine_is_told_what_was_left_there() -> None:

@@ -17,7 +17,6 @@ import socket
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +50,20 @@ logging.getLogger("paramiko").setLevel(logging.CRITICAL)
 
 
 @dataclass(frozen=True)
+class HostKey:
+    """The key that OpenSSH trusts a host by; `kind` as in known_hosts, `fingerprint` as ssh-keygen prints it."""
+
+    kind: str
+    fingerprint: str
+
+
+@dataclass(frozen=True)
 class Route:
     """What OpenSSH makes of a host's address.
 
     `agent` is the socket of the agent that is asked for keys, "" for none; with `identities_only` it is asked for
     those of `keys` alone.
-    `gateway` is the command that leads there, "" for a plain connection.
+    `gateway` is the command that leads there, "" for a plain connection. `host_key` is the one that `trusted` finds.
     """
 
     hostname: str
@@ -67,17 +74,10 @@ class Route:
     identities_only: bool
     gateway: str
     options: tuple[str, ...]
+    host_key: HostKey = HostKey("", "")
 
     def __str__(self) -> str:
         return at(self.hostname, self.port)
-
-
-@dataclass(frozen=True)
-class HostKey:
-    """The key that OpenSSH trusts a host by; `kind` as in known_hosts, `fingerprint` as ssh-keygen prints it."""
-
-    kind: str
-    fingerprint: str
 
 
 class _Runner(Remote):  # type: ignore[misc]
@@ -165,48 +165,46 @@ def _settings(inventory: Inventory, options: Sequence[str], destination: str) ->
     return ssh_settings(options, destination, inventory.file, inventory.ssh.config or "none")
 
 
-def _gateway(inventory: Inventory, options: Sequence[str], settings: dict[str, list[str]]) -> str:
-    """Return the command whose input and output are a connection to the host, "" where none is needed."""
-    hops = _hops(inventory, options, settings)
-    command = proxy_command(hops[0] if hops else settings)
-    for hop, following in pairwise([*hops, settings]):
-        there = at(following["hostname"][0], following["port"][0])
-        # The command is read once more by the ssh that runs it, which takes % for itself.
-        before = f"ProxyCommand={command.replace('%', '%%')}" if command else "ProxyJump=none"
-        command = shlex.join(["ssh", *options, "-o", before, "-W", there, *hop["destination"]])
-    return command
+def _gateway(
+    inventory: Inventory, options: Sequence[str], settings: dict[str, list[str]], whole: str = "", passed: int = 0
+) -> str:
+    """Return the command whose input and output are a connection to the host, "" where none is needed.
 
-
-def _hops(
-    inventory: Inventory, options: Sequence[str], settings: dict[str, list[str]], passed: int = 0
-) -> list[dict[str, list[str]]]:
-    """Return the settings of the jump hosts in front of a host, in the order in which they are passed."""
-    jumps = settings.get("proxyjump", ["none"])[0].split(",")
-    if jumps == ["none"]:
-        return []
+    `whole` is the ProxyJump line whose last hosts lead on from here, `passed` how many such lines have been followed.
+    """
+    said = settings.get("proxyjump", ["none"])[0]
+    if said == "none":
+        return proxy_command(settings)
     if passed > _MOST_HOPS:
-        said = "jump hosts that lead in a circle"
+        problem = "jump hosts that lead in a circle"
         fix = "correct the ProxyJump lines of this ssh_config"
-        raise BadInput(said, file=inventory.file, key="ssh.config", value=",".join(jumps), fix=fix)
-    hops = []
-    for jump in jumps:
-        login = _JUMP.fullmatch(jump.strip())
-        assert login, "ssh has read it"
-        way = [*(["-l", login["user"]] if login["user"] else []), *(["-p", login["port"]] if login["port"] else [])]
-        destination = login["ipv6"] or login["host"]
-        hops.append({**_settings(inventory, (*options, *way), destination), "destination": [*way, "--", destination]})
-    # A `Host *` with a ProxyJump means the jump host itself as well.
-    first = {**hops[0], "proxyjump": ["none"]} if hops[0].get("proxyjump") == [",".join(jumps)] else hops[0]
-    return [*_hops(inventory, options, first, passed + 1), *hops]
+        raise BadInput(problem, file=inventory.file, key="ssh.config", value=said, fix=fix)
+    whole, (before, _, last) = whole or said, said.rpartition(",")
+    login = _JUMP.fullmatch(last.strip())
+    assert login, "ssh has read it"
+    way = [*(["-l", login["user"]] if login["user"] else []), *(["-p", login["port"]] if login["port"] else [])]
+    jump = [*way, "--", login["ipv6"] or login["host"]]
+    of_jump = _settings(inventory, (*options, *way), jump[-1])
+    if before:
+        command = _gateway(inventory, options, {**of_jump, "proxyjump": [before]}, whole, passed)
+    elif of_jump.get("proxyjump") == [whole]:
+        # A `Host *` with a ProxyJump means the jump host itself as well.
+        command = ""
+    else:
+        command = _gateway(inventory, options, of_jump, passed=passed + 1)
+    # The command is read once more by the ssh that runs it, which takes % for itself.
+    first = f"ProxyCommand={command.replace('%', '%%')}" if command else "ProxyJump=none"
+    there = at(settings["hostname"][0], settings["port"][0])
+    return shlex.join(["ssh", *options, "-o", first, "-W", there, *jump])
 
 
-def trusted_key(inventory: Inventory, name: str, route: Route) -> HostKey:
-    """Return the key by which OpenSSH knows this host. Raise HostUnusable where it knows none, or comes to no host."""
+def trusted(inventory: Inventory, name: str, route: Route) -> Route:
+    """Return the route with its host's key, as OpenSSH knows it. Raise HostUnusable where it knows none, or no host."""
     log, other = _ssh_log(inventory, name, route, "-o", "PreferredAuthentications=none", command="true")
     found = _TRUSTED.search(log)
     # What comes after the exchange of keys, in which the host's own is checked.
     if found and "SSH2_MSG_SERVICE_ACCEPT received" in log:
-        return HostKey(found[1], found[2])
+        return replace(route, host_key=HostKey(found[1], found[2]))
     words = [line for line in log.splitlines() if not line.startswith("debug")]
     if any("kex_exchange_identification" in line for line in words) and not route.gateway:
         raise _TooManyLogins
@@ -345,8 +343,8 @@ def _login_refused(
 # -- the connection itself -------------------------------------------------------------------------------------------
 
 
-def open_connection(inventory: Inventory, name: str, route: Route, trusted: HostKey) -> fabric.Connection:
-    """Return an open connection to a host. Raise HostUnusable where it refuses, or shows another key than `trusted`."""
+def open_connection(inventory: Inventory, name: str, route: Route) -> fabric.Connection:
+    """Return an open connection to a host. Raise HostUnusable where it refuses, or shows another key than trusted."""
     ssh = inventory.ssh
     # Else paramiko asks that of SSH_AUTH_SOCK, whatever IdentityAgent and IdentitiesOnly say.
     agent = _Agent(route) if route.agent else None
@@ -368,10 +366,10 @@ def open_connection(inventory: Inventory, name: str, route: Route, trusted: Host
             "banner_timeout": ssh.connect_timeout_s,
             "auth_timeout": ssh.connect_timeout_s,
             "channel_timeout": ssh.connect_timeout_s,
-            "transport_factory": lambda sock, **options: _transport(sock, trusted, **options),
+            "transport_factory": lambda sock, **options: _transport(sock, route.host_key, **options),
         },
     )
-    connection.client.set_missing_host_key_policy(_Trusted(trusted))
+    connection.client.set_missing_host_key_policy(_Trusted(route.host_key))
     connection.client._agent = agent
     try:
         inside = lab_host(inventory, name)
@@ -400,27 +398,28 @@ def open_connection(inventory: Inventory, name: str, route: Route, trusted: Host
     return connection
 
 
-def reach(inventory: Inventory, name: str, known: tuple[Route, HostKey] | None = None) -> tuple[Any, Route, HostKey]:
-    """Return an open fabric.Connection to a host, the route it took and the key that the host is trusted by.
+def reach(inventory: Inventory, name: str, known: Route | None = None) -> tuple[Any, Route]:
+    """Return an open fabric.Connection to a host, and the route it took, with the key that the host is trusted by.
 
     `known` is what an earlier call returned: OpenSSH is not asked again. Raise HostUnusable or BadInput.
     """
-    route = known[0] if known else find_route(inventory, name)
+
+    def attempt() -> tuple[Any, Route]:
+        route = known or trusted(inventory, name, find_route(inventory, name))
+        return open_connection(inventory, name, route), route
+
+    retrying = Retrying(
+        retry=retry_if_exception_type(_TooManyLogins),
+        stop=stop_after_delay(inventory.ssh.connect_timeout_s),
+        wait=wait_random_exponential(0.2, max=2),
+        reraise=True,
+    )
     try:
-        for attempt in Retrying(
-            retry=retry_if_exception_type(_TooManyLogins),
-            stop=stop_after_delay(inventory.ssh.connect_timeout_s),
-            wait=wait_random_exponential(0.2, max=2),
-            reraise=True,
-        ):
-            with attempt:
-                trusted = known[1] if known else trusted_key(inventory, name, route)
-                return open_connection(inventory, name, route, trusted), route, trusted
+        return retrying(attempt)
     except _TooManyLogins as problem:
         said = "the host hangs up on every login before it has greeted, as sshd does above its MaxStartups"
         fix = "raise MaxStartups in its sshd_config (`MaxStartups 10:30:100`), or find out who else is logging in"
-        raise inventory.unusable(name, said, value=str(route), fix=fix) from problem
-    raise AssertionError("tenacity returns or raises")
+        raise inventory.unusable(name, said, value=str(find_route(inventory, name)), fix=fix) from problem
 
 
 def _transport(sock: Any, trusted: HostKey, **options: Any) -> paramiko.Transport:

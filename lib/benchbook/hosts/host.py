@@ -40,7 +40,7 @@ from benchbook.errors import (
 )
 from benchbook.hosts import preflight
 from benchbook.hosts.command_line import has_run, login_line, login_output, own_output, quote
-from benchbook.hosts.connection import HostKey, Route, reach
+from benchbook.hosts.connection import Route, reach
 from benchbook.hosts.endpoint import at
 from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.inventory import Inventory
@@ -93,7 +93,7 @@ class Host:
         self._lock, self._sftp_lock = threading.RLock(), threading.RLock()
         self._sessions = threading.BoundedSemaphore(_SESSIONS)
         self._connection: fabric.Connection | None = None
-        self._known: tuple[Route, HostKey] | None = None
+        self._route: Route | None = None
         self._away_since: float | None = None
         self._probe: HostProbe | None = None
         self._pushed: set[str] = set()
@@ -130,7 +130,7 @@ class Host:
 
     def _open(self) -> fabric.Connection:
         """A new connection. A host that was reached before is waited for, once, for as long as its lease lasts."""
-        if self._known is None:
+        if self._route is None:
             return self._login()
         if self._away_since is None:
             self._away_since = time.monotonic()
@@ -140,8 +140,7 @@ class Host:
         return opened
 
     def _login(self) -> fabric.Connection:
-        opened, route, trusted = reach(self.inventory, self.name, self._known)
-        self._known = (route, trusted)
+        opened, self._route = reach(self.inventory, self.name, self._route)
         return opened
 
     def _preflight(self, opened: fabric.Connection) -> HostProbe:

@@ -321,12 +321,14 @@ def take(root, path, wanted, changed):
     place = os.path.join(root, PLACE)
     with alone(place):
         note = open(os.path.join(place, path.replace("/", "_")), "a+")  # noqa: SIM115 - it is held until `put_back`
-        if nobody_else(note):
-            note.truncate(0)
-            note.write(read(path))
-            note.flush()
         note.seek(0)
         was = note.read()
+        # Else a killed run has set it, and it could not be put back.
+        if nobody_else(note) and (not was or read(path) != wanted):
+            was = read(path)
+            note.truncate(0)
+            note.write(was)
+            note.flush()
         if was == wanted:
             note.close()
         else:
