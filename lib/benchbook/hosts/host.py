@@ -12,12 +12,12 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import fabric
 import paramiko
-import psutil
 from fabric.tunnels import Tunnel
+from invoke import Result
 from invoke.exceptions import CommandTimedOut, ThreadException
 from tenacity import (
     RetryCallState,
@@ -55,6 +55,7 @@ from benchbook.hosts.timeouts import (
     RETRY_S,
     silence_s,
 )
+from benchbook.temporary import locked_folder
 
 T = TypeVar("T")
 
@@ -68,16 +69,6 @@ _SESSIONS = 8
 # Folders in one command: Linux takes no word of more than 128 KiB (execve(2), MAX_ARG_STRLEN), which a command is.
 _REMOVED_AT_ONCE = 200
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
-
-
-class Result(Protocol):
-    """What Fabric returns of a command: its output as text, and its exit status (`failed` where that is not 0)."""
-
-    stdout: str
-    stderr: str
-    exited: int
-    ok: bool
-    failed: bool
 
 
 class Host:
@@ -497,24 +488,19 @@ class Host:
                 over.set()
 
     @contextmanager
-    def forward_local(self, address: str, port: int) -> Iterator[tuple[str, int]]:
-        """Yield an address and port of this machine by which this process comes, through the host, to `address:port`.
+    def forward_local(self, address: str, port: int) -> Iterator[str]:
+        """Yield the path of a Unix socket, for nobody but this user, that leads through the host to `address:port`.
 
         For a client that must connect itself. Raise ConnectionLost where the block failed because nothing listens
-        there. Fabric's own `forward_local` wants a port that is free, listens some time later, and leaves a client
-        waiting where nothing listens there: its Tunnel is used, and the rest done here.
+        there. Fabric's own `forward_local` opens a port to every user of this machine, some time later, and leaves a
+        client waiting where nothing listens there: its Tunnel is used, and the rest done here.
         """
         over, refused = threading.Event(), list[BenchbookError]()
 
         def serve(listener: socket.socket) -> None:
             with suppress(OSError):
                 while True:
-                    client, ours = listener.accept()
-                    if ours not in [one.laddr for one in psutil.Process().net_connections("tcp4")]:
-                        # Another program, perhaps of another user.
-                        client.close()
-                        continue
-                    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    client, _ = listener.accept()
                     try:
                         channel = self._channel(address, port)
                     except BenchbookError as problem:
@@ -523,10 +509,13 @@ class Host:
                     else:
                         Tunnel(channel=channel, sock=client, finished=over).start()
 
-        with socket.create_server(("127.0.0.1", 0)) as listener:
+        with locked_folder() as folder, socket.socket(socket.AF_UNIX) as listener:
+            path = f"{folder}/to.sock"
+            listener.bind(path)
+            listener.listen()
             threading.Thread(target=serve, args=(listener,), name="forward", daemon=True).start()
             try:
-                yield listener.getsockname()
+                yield path
             except Exception as problem:
                 if refused:
                     raise refused[-1] from problem

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from urllib.parse import quote
 
 import pymongo
 from pymongo.errors import PyMongoError
@@ -30,7 +31,10 @@ def ask(
     with (
         via.forward_local(address, port) as local,
         pymongo.MongoClient[Document](
-            *local, directConnection=True, serverSelectionTimeoutMS=milliseconds, socketTimeoutMS=milliseconds
+            f"mongodb://{quote(local, safe='')}",
+            directConnection=True,
+            serverSelectionTimeoutMS=milliseconds,
+            socketTimeoutMS=milliseconds,
         ) as client,
     ):
         reply: Document = client[database].command(command, check=False)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from invoke import Result
+
 from benchbook.errors import RemoteFailed
 from benchbook.hosts.command_line import quote
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.host import Host, Result
+from benchbook.hosts.host import Host
 from benchbook.systems import statements
 from benchbook.systems.statements import ANSWERED_S
 

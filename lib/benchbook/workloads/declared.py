@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
+from invoke import Result
 from pydantic import Field, create_model
 
 from benchbook.analysis.checks import Check
@@ -16,7 +17,7 @@ from benchbook.errors import SystemFailed, WorkloadFailed
 from benchbook.generators.generator_file import Answer, Run, Step, filled, places, programs
 from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint
-from benchbook.hosts.host import Host, Result
+from benchbook.hosts.host import Host
 from benchbook.hosts.host_models import Json
 from benchbook.hosts.session import Session
 from benchbook.profiles import LoadSize
