@@ -20,6 +20,7 @@ from benchbook.errors import BadInput, BenchbookError, HostReserved, counted
 from benchbook.grouping import grouped
 from benchbook.hosts import lab, open_ports
 from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.reservation import check_lab_free
 from benchbook.hosts.session import Session, check_reachable
 from benchbook.notebook_run import Executed
 from benchbook.parameters import Parameters
@@ -144,7 +145,7 @@ def wait_until_free(inventory: Inventory, hosts: list[str], console: Console, *,
 
 def _check_free(inventory: Inventory, hosts: list[str], *, wait_s: float) -> None:
     if inventory.lab:
-        lab.check_free(inventory, wait_s=wait_s)
+        check_lab_free(inventory, inventory.hosts, wait_s=wait_s)
     else:
         check_reachable(inventory, hosts, wait_s=wait_s)
 

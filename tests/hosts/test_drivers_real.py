@@ -163,7 +163,7 @@ def test_who_waits_gets_in_after_the_first_has_ended(
     console = Console(record=True, width=400)
     # By SSH, as real hosts are asked; as such they would exclude every lab on this machine, other test runs' too.
     monkeypatch.setattr(
-        pipeline.lab, "check_free", lambda asked, wait_s: check_reachable(asked, ["db1"], wait_s=wait_s)
+        pipeline, "check_lab_free", lambda asked, _, wait_s: check_reachable(asked, ["db1"], wait_s=wait_s)
     )
     waiting = threading.Thread(target=pipeline.wait_until_free, args=(lab, ["db1"], console), kwargs={"wait": True})
     waiting.start()

@@ -212,11 +212,6 @@ def _folder(inventory: Inventory) -> Path:
     return paths.lab_dir() / inventory.name
 
 
-def _sshd_addresses(inventory: Inventory) -> dict[str, str]:
-    """Return, by address:port, the name of the lab host that listens there."""
-    return {f"{host.address}:{host.port}": host.name for host in lab_hosts(inventory)}
-
-
 def _up(inventory: Inventory, *, by_hand: bool, own_network: bool) -> list[LabHost]:
     sshd = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
     if sshd is None:
@@ -292,16 +287,11 @@ def _down(inventory: Inventory) -> int:
     running = [(host, host.pid) for host in lab_hosts(inventory)]
     for host, _ in running:
         _stop_jobs(host)
-    release_dead(inventory, _sshd_addresses(inventory))
+    release_dead(inventory)
     _by_hand(inventory).unlink(missing_ok=True)
     pids = [pid for _, pid in running if pid is not None]
     _terminate(pids)
     return len(pids)
-
-
-def check_free(inventory: Inventory, *, wait_s: float = 0.0) -> None:
-    """Raise HostReserved when another driver uses this lab's hosts, up or not, and still does after `wait_s`."""
-    check_lab_free(inventory, _sshd_addresses(inventory), wait_s=wait_s)
 
 
 def in_use(inventory: Inventory) -> bool:
@@ -310,9 +300,9 @@ def in_use(inventory: Inventory) -> bool:
     Another checkout's lab may have the same addresses: in a network of its own, this one's are others.
     """
     apart = any(host.enter() for host in lab_hosts(inventory))
-    for sshd_address, name in _sshd_addresses(inventory).items():
+    for name in inventory.hosts:
         try:
-            check_lab_free(inventory, {sshd_address: name}, watch_s=0.0)
+            check_lab_free(inventory, [name], watch_s=0.0)
         except HostReserved as problem:
             if not apart or problem.checkout == str(paths.home().resolve()):
                 return True

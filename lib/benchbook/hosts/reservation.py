@@ -13,8 +13,9 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from benchbook.hosts.agent import agent_on, utc
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.host import Host, with_retry
 from benchbook.hosts.inventory import Inventory
-from benchbook.hosts.lab_host import ask_agent
+from benchbook.hosts.lab_host import ask_agent, lab_host
 from benchbook.hosts.remote import agent
 from benchbook.hosts.timeouts import ANSWERS_WITHIN_S, ASKS_EVERY_S, WATCH_S
 
@@ -36,8 +37,6 @@ MACHINE = "machine"
 Said = dict[str, Any]
 # Who only asks takes nothing.
 _ASKS: Said = {"take": False, "session": ""}
-# Runs the agent of a host with a verb and a request, and returns its answer.
-Ask = Callable[[str, Mapping[str, Any]], Said]
 
 
 class Holder(BaseModel):
@@ -81,6 +80,16 @@ def this_driver() -> Holder:
     )
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A host as reservations know it, by the address:port of its sshd, and what hands a request to its agent."""
+
+    inventory: Inventory
+    name: str
+    sshd_address: str
+    reserve: Callable[[Said], Said]
+
+
 def boot_id() -> str:
     """Return what tells this boot from others; "" on a machine that does not say it."""
     with suppress(OSError):
@@ -94,35 +103,34 @@ def reserve(host: Host, session: str) -> Said:
     Raise HostReserved, naming who holds it, and HostUnusable where nothing can be reserved.
     """
     own = {"session": session, "jobs": host.path("jobs"), "holder": this_driver().model_dump()}
-    request = {**own, "lease_s": host.inventory.ssh.lease_s, "take": True}
-    return _settle(host.inventory, host.name, host.probe().sshd_address, _on(host), request)
+    return _settle(_by_ssh(host), {**own, "lease_s": host.inventory.ssh.lease_s, "take": True})
 
 
-def check_free(inventory: Inventory, hosts: Collection[Host], *, wait_s: float = 0.0) -> None:
+def check_free(hosts: Collection[Host], *, wait_s: float = 0.0) -> None:
     """Raise HostReserved when another driver holds one of these hosts, and still does after `wait_s`."""
     on_each("looking at what hosts they are", hosts, with_retry(Host.probe))
     for host in hosts:
-        _settle(inventory, host.name, host.probe().sshd_address, _on(host), _ASKS, wait_s=wait_s)
+        _settle(_by_ssh(host), _ASKS, wait_s=wait_s)
 
 
 def check_lab_free(
-    inventory: Inventory, sshd_addresses: Mapping[str, str], *, wait_s: float = 0.0, watch_s: float = WATCH_S
+    inventory: Inventory, names: Iterable[str], *, wait_s: float = 0.0, watch_s: float = WATCH_S
 ) -> None:
-    """Do the same for hosts of this machine, by address:port of their sshd; none of them need be up.
+    """Do the same for hosts of a lab; none of them need be up.
 
     Who gives no sign is watched for `watch_s` before it is said to live.
     """
-    for sshd_address, name in sshd_addresses.items():
-        _settle(inventory, name, sshd_address, _ask_here, _ASKS, wait_s=wait_s, watch_s=watch_s)
+    for name in names:
+        _settle(_in_lab(inventory, name), _ASKS, wait_s=wait_s, watch_s=watch_s)
 
 
-def release_dead(inventory: Inventory, sshd_addresses: Mapping[str, str]) -> None:
+def release_dead(inventory: Inventory) -> None:
     """Remove what drivers that are gone have left of their reservations of a lab's hosts; who may live keeps his."""
     session, holder = uuid.uuid4().hex[:12], this_driver().model_dump()
     request = {"session": session, "jobs": "", "holder": holder, "lease_s": WATCH_S, "take": True}
-    for sshd_address, name in sshd_addresses.items():
+    for name in inventory.hosts:
         with suppress(HostUnusable):
-            _settle(inventory, name, sshd_address, _ask_here, request, watch_s=0.0)
+            _settle(_in_lab(inventory, name), request, watch_s=0.0)
     ask_agent("release", session)
 
 
@@ -136,34 +144,25 @@ def left_reservations() -> list[tuple[Path, Holder]]:
     return found
 
 
-def _settle(
-    inventory: Inventory,
-    name: str,
-    sshd_address: str,
-    ask: Ask,
-    request: Said,
-    *,
-    wait_s: float = 0.0,
-    watch_s: float = WATCH_S,
-) -> Said:
+def _settle(host: Asked, request: Said, *, wait_s: float = 0.0, watch_s: float = WATCH_S) -> Said:
     """Return the agent's answer once nobody stands in the way; raise HostReserved when somebody lives who does.
 
     A holder that died on this machine is not waited for. Of others, who has not touched the reservation for its lease
     is over: that is counted here, from the last touch that was seen, so that no clock that is set robs anybody. Who
     gives no sign is watched for `watch_s` before it is said to live.
     """
-    key = sshd_address if inventory.lab else MACHINE
-    request = {**request, "key": key, "lab": inventory.lab, "gone": {}}
+    lab, file, key = host.inventory.lab, host.inventory.file, f"hosts.{host.name}"
+    request = {**request, "key": host.sshd_address if lab else MACHINE, "lab": lab, "gone": {}}
     # Of each session its last touch, and since when it has been silent.
     seen: dict[str, tuple[int, float]] = {}
     seen_alive: set[str] = set()
     began = time.monotonic()
     while True:
-        said = ask("reserve", request)
+        said = host.reserve(request)
         if "trouble" in said:
             what = f"the host cannot be reserved: {said['trouble']}"
             fix = "mend that on the host; the kit keeps there who is using it"
-            raise HostUnusable(what, file=inventory.file, key=f"hosts.{name}", fix=fix)
+            raise HostUnusable(what, file=file, key=key, fix=fix)
         if not said.get("held"):
             return said
         now, live = time.monotonic(), []
@@ -183,8 +182,8 @@ def _settle(
         if known and now - began >= wait_s:
             refused = HostReserved(
                 f"{HostReserved.WORDS} {in_words(live[0])}: two loads on one host measure neither",
-                file=inventory.file,
-                key=f"hosts.{name}",
+                file=file,
+                key=key,
                 fix="wait for its end (`benchbook report --wait` does), or stop it there",
             )
             refused.checkout = Holder(**live[0]["holder"]).checkout
@@ -197,19 +196,21 @@ def in_words(reservation: Said) -> str:
     return f"{Holder(**reservation['holder'])} since {utc(reservation['since'])}"
 
 
-def _on(host: Host) -> Ask:
-    def ask(verb: str, request: Mapping[str, Any]) -> Said:
+def _by_ssh(host: Host) -> Asked:
+    def ask(request: Said) -> Said:
         # To have the agent there is a part of asking: the connection may break meanwhile.
-        answer = with_retry(lambda one: one.run([*agent_on(one), verb, json.dumps(request)]).stdout)(host)
+        answer = with_retry(lambda one: one.run([*agent_on(one), "reserve", json.dumps(request)]).stdout)(host)
         said: Said = json.loads(answer)
         return said
 
-    # By a thread, for Fabric keeps Ctrl-C from the one that waits for a command.
-    return lambda verb, request: on_each(
-        "reserving", [host], lambda _: ask(verb, request), timeout=2 * ANSWERS_WITHIN_S
-    )[host.name]
+    def by_thread(request: Said) -> Said:
+        # For Fabric keeps Ctrl-C from the one that waits for a command.
+        return on_each("reserving", [host], lambda _: ask(request), timeout=2 * ANSWERS_WITHIN_S)[host.name]
+
+    return Asked(host.inventory, host.name, host.probe().sshd_address, by_thread)
 
 
-def _ask_here(verb: str, request: Mapping[str, Any]) -> Said:
-    said: Said = json.loads(ask_agent(verb, json.dumps(request)))
-    return said
+def _in_lab(inventory: Inventory, name: str) -> Asked:
+    there = lab_host(inventory, name)
+    address = f"{there.address}:{there.port}"
+    return Asked(inventory, name, address, lambda request: json.loads(ask_agent("reserve", json.dumps(request))))

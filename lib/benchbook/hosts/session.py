@@ -59,7 +59,7 @@ def check_reachable(inventory: Inventory, names: Iterable[str], *, wait_s: float
     hosts = [Host(inventory, name) for name in dict.fromkeys(names)]
     try:
         on_each("connecting", hosts, with_retry(Host.connect))
-        check_free(inventory, hosts, wait_s=wait_s)
+        check_free(hosts, wait_s=wait_s)
     finally:
         try_on_each(hosts, lambda host: host.close())
 
