@@ -161,30 +161,24 @@ class Login(Strict):
                 named = self.password_env if _VARIABLE.fullmatch(self.password_env) else HIDDEN
                 fix = "export it before the run; password_env holds its name, never the password"
                 raise BadInput("the environment variable with the password is not set", key=where, value=named, fix=fix)
-            return self._there(os.environ[self.password_env], where, f"what {self.password_env} holds")
-        if not self.password_file:
+            password, source = os.environ[self.password_env], f"what {self.password_env} holds"
+        elif self.password_file:
+            path, key = resolve(self.password_file), f"{where}.password_file"
+            if not user_file.is_there(path):
+                raise BadInput("the password file is missing", key=key, value=str(path), fix="create it with mode 600")
+            password, source = user_file.text(path, most=MOST_PASSWORD_BYTES, key=key).strip(), f"what stands in {path}"
+            _check_private(path, key)
+            # It goes to the programs in files of lines.
+            if not password.isprintable():
+                fix = "write the password alone into it"
+                raise BadInput("a password is one line", file=path, key="password", fix=fix)
+        else:
             return ""
-        path = resolve(self.password_file)
-        if not user_file.is_there(path):
-            key = f"{where}.password_file"
-            raise BadInput("the password file is missing", key=key, value=str(path), fix="create it with mode 600")
-        password = user_file.text(path, most=MOST_PASSWORD_BYTES, key=f"{where}.password_file").strip()
-        _check_private(path, f"{where}.password_file")
-        return _one_line(self._there(password, where, f"what stands in {path}"), path)
-
-    def _there(self, password: str, where: str, source: str) -> str:
-        """An empty one is somebody's secret that did not arrive: the server would be open to all."""
         if not password:
+            # Somebody's secret that did not arrive: the server would be open to all.
             fix = f"correct {source}; for an account without a password remove password_env and password_file"
             raise BadInput("the password is empty", key=where, value="", fix=fix)
         return password
-
-
-def _one_line(password: str, path: Path) -> str:
-    """It goes to the programs in files of lines."""
-    if not password.isprintable():
-        raise BadInput("a password is one line", file=path, key="password", fix="write the password alone into it")
-    return password
 
 
 class SystemSettings(Login):

@@ -139,19 +139,16 @@ class Session:
 
     def __enter__(self) -> Session:
         try:
-            self._enter()
+            self.each("connecting", with_retry(Host.connect))
+            self._renewer.start()
+            self._reserve()
+            patience_s = self.inventory.ssh.lease_s + REAPED_S + COMMAND_S
+            reaped = self.each("ending what drivers that are gone left", with_retry(self._reap), timeout=patience_s)
+            self.reaped = {name: ended for name, ended in reaped.items() if ended}
         except BaseException:
             self._leave()
             raise
         return self
-
-    def _enter(self) -> None:
-        self.each("connecting", with_retry(Host.connect))
-        self._renewer.start()
-        self._reserve()
-        patience_s = self.inventory.ssh.lease_s + REAPED_S + COMMAND_S
-        reaped = self.each("ending what drivers that are gone left", with_retry(self._reap), timeout=patience_s)
-        self.reaped = {name: ended for name, ended in reaped.items() if ended}
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, _: TracebackType | None) -> None:
         self._leave()
