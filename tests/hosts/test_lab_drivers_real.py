@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -21,7 +22,7 @@ from typer.testing import CliRunner
 from benchbook import cli
 from benchbook.errors import BenchbookError, HostReserved
 from benchbook.hosts import lab
-from benchbook.hosts.agent import Command
+from benchbook.hosts.agent import Command, Job
 from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.lab_host import has_own_network, why_no_network
@@ -200,6 +201,30 @@ def test_a_lab_that_was_started_by_hand_and_has_ended_since_is_not_left_running_
         assert started.pid is None
     finally:
         lab.down(mine)
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_what_a_killed_run_left_where_the_inventory_says_goes_with_the_lab_and_nothing_of_others(
+    tmp_path: Path, net: str, monkeypatch: pytest.MonkeyPatch, ours: bool
+) -> None:
+    home = checkout(tmp_path / "one", net)
+    work = Path(home.path.parent, "elsewhere")
+    hosts = {"executor": {"address": f"{net}.71", "roles": ["client"], "workdir": str(work)}}
+    home.write(f"env/hosts/{NAME}.yaml", {**inventory(net), "hosts": hosts, "systems": {}})
+    monkeypatch.setenv("BENCHBOOK_HOME", str(home.path))
+    mine = load_inventory(NAME)
+    lab.up(mine)
+    try:
+        host = Host(mine, "executor")
+        host.mkdir(host.path("jobs", "theirs"))
+        host.write(host.path("test.host"), json.dumps({"session": "gone"}))
+        job = Job.start(host, "load", Command(["sleep", "300"], timeout_s=300), "gone", host.path("test.host"))
+        host.close()
+        if not ours:
+            (work / ".benchbook").unlink()
+    finally:
+        lab.down(mine)
+    assert Path(job.folder).exists() == (work / "jobs" / "theirs").exists() == (not ours)
 
 
 def test_a_lab_has_a_network_of_its_own_where_its_user_may_make_one(

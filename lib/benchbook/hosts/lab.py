@@ -44,6 +44,7 @@ from benchbook.hosts.lab_host import (
 from benchbook.hosts.remote import agent
 from benchbook.hosts.reservation import check_lab_free, release_dead
 from benchbook.hosts.timeouts import ANOTHER_ENDS_WITHIN_S, CHANGED_WITHIN_S, SSHD_GREETS_S, SSHD_WITHIN_S, until
+from benchbook.user_input import user_file
 from benchbook.user_input.atomic_file import replace_text
 
 _SSHD_CONFIG = """\
@@ -208,6 +209,10 @@ def _is_unused(inventory: Inventory) -> bool:
         os.close(handle)
 
 
+def _login() -> pwd.struct_passwd:
+    return pwd.getpwnam(ACCOUNT) if has_account() else pwd.getpwuid(os.geteuid())
+
+
 def _folder(inventory: Inventory) -> Path:
     return paths.lab_dir() / inventory.name
 
@@ -218,7 +223,7 @@ def _up(inventory: Inventory, *, by_hand: bool, own_network: bool) -> list[LabHo
         raise BadInput("sshd is missing", key="lab", value="sshd", fix="sudo apt-get install openssh-server")
     lab, hosts = paths.lab_dir(), lab_hosts(inventory)
     _check_processors(inventory)
-    lab_workdir.check_paths(inventory, pwd.getpwnam(ACCOUNT) if has_account() else pwd.getpwuid(os.geteuid()))
+    lab_workdir.check_paths(inventory, _login())
     with writing(lab):
         lab.mkdir(parents=True, exist_ok=True, mode=0o700)
         _make_keys(lab)
@@ -285,8 +290,10 @@ def _check_processors(inventory: Inventory) -> None:
 
 def _down(inventory: Inventory) -> int:
     running = [(host, host.pid) for host in lab_hosts(inventory)]
-    for host, _ in running:
-        _stop_jobs(host)
+    for host, pid in running:
+        # Where it does not run, nobody has looked whose folder the inventory's is now.
+        named = pid is not None and inventory.hosts[host.name].workdir
+        _stop_jobs(host, Path(_login().pw_dir, inventory.workdir(host.name)) if named else host.folder / "work")
     release_dead(inventory)
     _by_hand(inventory).unlink(missing_ok=True)
     pids = [pid for _, pid in running if pid is not None]
@@ -422,9 +429,10 @@ def _answers(host: LabHost) -> bool:
         return False
 
 
-def _stop_jobs(host: LabHost) -> None:
-    """End what a killed run left on the host, by the host's own agent."""
-    ask_agent("reap", "", str(host.folder / "work" / "jobs"))
+def _stop_jobs(host: LabHost, work: Path) -> None:
+    """End what a killed run left in the host's folder, by the host's own agent; in another's folder it ends nothing."""
+    if user_file.is_there(work / ".benchbook"):
+        ask_agent("reap", "", str(work / "jobs"))
     if (tuning := host.folder / "root" / "jobs").exists():
         ask_agent("reap", "", str(tuning), as_root=True)
 
