@@ -17,8 +17,8 @@ from typing import Any, NoReturn, TypeVar
 import fabric
 import paramiko
 from fabric.tunnels import Tunnel
-from invoke import Result
 from invoke.exceptions import CommandTimedOut, ThreadException
+from invoke.runners import Result
 from tenacity import (
     RetryCallState,
     Retrying,
@@ -291,8 +291,8 @@ class Host:
             return left, True
         except LOST as problem:
             raise self._session_problem(opened, line, problem) from problem
-        # Fabric may have closed the channel, and not know yet that it was itself.
-        return result, result.exited < 0 and time.monotonic() - began >= timeout
+        # Fabric may have closed the channel, and not know yet that it was itself; what reads its input then ends well.
+        return result, time.monotonic() - began >= timeout
 
     def _session_problem(self, opened: fabric.Connection, line: str, problem: BaseException) -> BenchbookError:
         if isinstance(problem, paramiko.ChannelException) and opened.is_connected:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from invoke import Result
+from invoke.runners import Result
 
 from benchbook.errors import RemoteFailed
 from benchbook.hosts.command_line import quote

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
-from invoke import Result
+from invoke.runners import Result
 from pydantic import Field, create_model
 
 from benchbook.analysis.checks import Check
