@@ -280,9 +280,9 @@ class Host:
         Nothing is sent to its stdin, and not its end either: sshd hangs up the whole connection where that comes for a
         channel that it has closed, as it may have of a command as short as mkdir.
         """
-        began = time.monotonic()
         try:
             with self._sessions:
+                began = time.monotonic()
                 result: Result = opened.run(
                     login_line(line, keep), hide=True, warn=True, in_stream=False, timeout=timeout, encoding="utf-8"
                 )
