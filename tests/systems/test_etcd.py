@@ -108,7 +108,7 @@ def test_clients_that_wait_for_the_tool_are_seen(tps: float, ms: float, ok: bool
     values = {"tps": tps, "latency_mean_ms": ms, "events": 100_000, "failed": 0}
     summary = {name: Quantity(value=value, unit="1") for name, value in values.items()}
     found = EtcdBenchmark.record_checks(record(levels={"workload": "put_all", "threads": 1000}, summary=summary))
-    assert (found[0].ok, found[0].found) == (ok, f"{said} of 1000 clients were in a request")
+    assert (found[0].ok, found[0].found) == (ok, f"{said} of 1000 threads busy")
     assert [check.ok for check in found[1:]] == [True, False]
 
 

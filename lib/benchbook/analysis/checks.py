@@ -37,22 +37,24 @@ class Check:
     found: str
 
 
-def little(record: Record, *, own_time: bool = False) -> Check:
+def little(record: Record, *, own_time: bool = False, least_busy: float | None = None) -> Check:
     """Little (1961), Oper. Res. 9(3): requests in the system = throughput x mean time in it; here, the threads.
 
     `own_time`: its total is the time of its transactions alone, however long threads took to begin: it has no overrun.
+    `least_busy`: the share of threads that is enough, where others wait for the load generator itself.
     """
     tps, mean = record.summary["tps"].value, record.summary["latency_mean_ms"].value
     threads = float(record.levels["threads"])
     # sysbench ends with transactions under way: those threads idle from their last transaction to the end.
-    total = record.summary["total_time_s"].value
-    law = latency.little(threads, tps, mean, tolerance=LITTLE_TOLERANCE + _tail(record, total, own_time))
+    tolerance = LITTLE_TOLERANCE + _tail(record, own_time) if least_busy is None else 1 - least_busy
+    law = latency.little(threads, tps, mean, tolerance=tolerance)
     ok = float(record.levels.get("rate") or record.asked.get("rate") or 0) > 0 or law.holds
     return Check(record.id, "Little's law", ok, f"{law.in_flight:.1f} of {threads:g} threads busy")
 
 
-def _tail(record: Record, total_s: float, own_time: bool) -> float:
+def _tail(record: Record, own_time: bool) -> float:
     """Share of the run in which threads may have been done already: the overrun past the time that was asked for."""
+    total_s = record.summary["total_time_s"].value
     overrun = 0.0 if own_time else max(0.0, 1 - float(record.asked["time_s"]) / total_s)
     # Where no transaction was logged, the longest is not known.
     longest = record.summary.get("latency_max_ms")

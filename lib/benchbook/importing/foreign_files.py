@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Protocol
 
 from benchbook.campaign.max_rate import FOLDER
 from benchbook.errors import BadInput
@@ -22,18 +21,6 @@ _RECORDS = "data/runs"
 _TRIAL = r"(?:trials|failed|disturbed)/[^/]+(?<!\.partial)/(?:record\.json|series\.parquet|output\.txt)"
 # A search for the knee is a campaign in the folder of the one that it belongs to.
 _TAKEN = re.compile(rf"(?:{FOLDER}/[0-9a-f]+/)?(?:plan\.json|environment\.json|{_TRIAL})")
-
-
-class ForeignFolder(Protocol):
-    """A folder somewhere; `name` is its own, paths are relative to it, with slashes."""
-
-    name: str
-
-    def files_and_links(self) -> tuple[list[str], list[str]]:
-        """Plain files below it, and links: nobody follows these, for they may lead anywhere."""
-
-    def copy(self, path: str, to: Path) -> None:
-        """One file, to a path here whose folder is there."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +37,7 @@ class ForeignCampaign:
         return any(PurePosixPath(path).name == "record.json" for path in self.files)
 
 
-def campaigns_in(folder: ForeignFolder) -> tuple[list[ForeignCampaign], list[str]]:
+def campaigns_in(folder: FolderHere | FolderOnHost) -> tuple[list[ForeignCampaign], list[str]]:
     """Return every campaign in it, oldest first, and the links there. Raise BadInput where there is no campaign."""
     files, links = folder.files_and_links()
     homes = {path.parent for path in map(PurePosixPath, files) if path.name == "plan.json"}
@@ -69,7 +56,10 @@ def campaigns_in(folder: ForeignFolder) -> tuple[list[ForeignCampaign], list[str
 
 
 class FolderHere:
-    """A folder on this machine; of a checkout, its records. Raise BadInput where it is none."""
+    """A folder on this machine; of a checkout, its records. Raise BadInput where it is none.
+
+    `name` is its own; paths are relative to it, with slashes.
+    """
 
     def __init__(self, path: Path) -> None:
         with _reading(path):
@@ -87,6 +77,7 @@ class FolderHere:
         self.name = self._path.resolve().name
 
     def files_and_links(self) -> tuple[list[str], list[str]]:
+        """Return plain files below it, and links: nobody follows these, for they may lead anywhere."""
         with _reading(self._path):
             found = list(_entries(self._path, ""))
         files = [path for path, entry in found if entry.is_file(follow_symlinks=False)]
@@ -122,7 +113,7 @@ def _entries(folder: Path, below: str) -> Iterator[tuple[str, os.DirEntry[str]]]
 
 
 class FolderOnHost:
-    """A folder on a host of an inventory; a relative one begins at the login's home. Raise BadInput, RemoteFailed."""
+    """The same on a host of an inventory; a relative one begins at the login's home. Raise BadInput, RemoteFailed."""
 
     def __init__(self, host: Host, path: str) -> None:
         self._host = host

@@ -23,7 +23,6 @@ from benchbook.importing.foreign_files import (
     FolderHere,
     FolderOnHost,
     ForeignCampaign,
-    ForeignFolder,
     campaigns_in,
 )
 from benchbook.user_input import user_file
@@ -59,7 +58,7 @@ def run(source: str, inventory: str, console: Console) -> int:
 
 
 @contextmanager
-def _opened(source: str, inventory: str) -> Iterator[ForeignFolder]:
+def _opened(source: str, inventory: str) -> Iterator[FolderHere | FolderOnHost]:
     name, colon, path = source.partition(":")
     if user_file.is_there(Path(source)) or not colon or "/" in name:
         yield FolderHere(Path(source))
@@ -78,7 +77,7 @@ def _opened(source: str, inventory: str) -> Iterator[ForeignFolder]:
         host.close()
 
 
-def _status(folder: ForeignFolder, one: ForeignCampaign, console: Console) -> int:
+def _status(folder: FolderHere | FolderOnHost, one: ForeignCampaign, console: Console) -> int:
     try:
         console.print(f"{one.id}: {_take(folder, one, console)}", markup=False)
     except BenchbookError as problem:
@@ -87,7 +86,7 @@ def _status(folder: ForeignFolder, one: ForeignCampaign, console: Console) -> in
     return 0
 
 
-def _take(folder: ForeignFolder, one: ForeignCampaign, console: Console) -> str:
+def _take(folder: FolderHere | FolderOnHost, one: ForeignCampaign, console: Console) -> str:
     """Take a campaign; says what became of it. Raise BadInput for one that does not fit, Clash, NotWritten."""
     with _own_folder(one.id) as fetched:
         _fetch(folder, one, fetched, console)
@@ -117,7 +116,7 @@ def _own_folder(name: str) -> Iterator[Path]:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _fetch(folder: ForeignFolder, one: ForeignCampaign, into: Path, console: Console) -> None:
+def _fetch(folder: FolderHere | FolderOnHost, one: ForeignCampaign, into: Path, console: Console) -> None:
     said = f"{one.id}: {counted(len(one.files), 'file')}"
     for path in track(one.files, said, console=console, transient=True, disable=not console.is_terminal):
         target = into / path[len(one.below) :]

@@ -9,6 +9,7 @@ from itertools import pairwise
 import pandas as pd
 from pydantic import Field
 
+from benchbook.analysis import checks
 from benchbook.analysis.checks import Check
 from benchbook.build import programs
 from benchbook.campaign.record import Record
@@ -20,7 +21,6 @@ from benchbook.hosts.host_models import Json
 from benchbook.hosts.session import Session
 from benchbook.probes import samples
 from benchbook.profiles import LoadSize
-from benchbook.stats import latency
 from benchbook.systems import etcd
 from benchbook.systems.base import System
 from benchbook.workloads import generator_output
@@ -184,7 +184,7 @@ class EtcdBenchmark(PrintedLoad[EtcdSize]):
         said = "{found:,} found at a quorum, {acknowledged:,} acknowledged; {members} members hold the same"
         killed = record.levels.get("workload") in KILLED
         return [
-            *([] if killed else [_clients_busy(record)]),
+            *([] if killed else [checks.little(record, least_busy=LEAST_BUSY)]),
             failures(record, expected=killed),
             Check(record.id, "no write lost", bool(proved), said.format(**proved) if proved else "was not looked at"),
         ]
@@ -197,17 +197,6 @@ def lost_or_unasked(found: int, acknowledged: int, failed: int) -> str:
     if found > acknowledged + failed:
         return f"{found:,} writes are there after {acknowledged:,} acknowledged and {failed:,} failed ones"
     return ""
-
-
-def _clients_busy(record: Record) -> Check:
-    """Little (1961): throughput x mean latency are the clients in a request; no more than there are.
-
-    Where far fewer are, clients wait for the tool to hand them a request or to take their result.
-    """
-    threads, tps = float(record.levels["threads"]), record.summary["tps"].value
-    law = latency.little(threads, tps, record.summary["latency_mean_ms"].value, tolerance=1 - LEAST_BUSY)
-    ok = record.asked.get("rate", 0) > 0 or law.holds
-    return Check(record.id, "Little's law", ok, f"{law.in_flight:.1f} of {threads:g} clients were in a request")
 
 
 def _series(ran: Ran, begin: float) -> pd.DataFrame:

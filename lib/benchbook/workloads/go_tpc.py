@@ -257,7 +257,7 @@ ITEMS = 100_000
 MOST_ROLLED_BACK, ALWAYS = 0.05, 5
 _COUNTS = "SELECT (SELECT sum(d_next_o_id - 1) FROM district), (SELECT count(*) FROM history)"
 _INDEX = "benchbook_history"
-_BEGUN = re.compile(r"begin to check warehouse (\d+) at condition ([\d.]+)")
+_BEGUN = re.compile(r"begin to check warehouse (\d+) at condition ([\d.]+)\.(\d+)")
 
 
 @dataclass(frozen=True)
@@ -332,12 +332,9 @@ def history_index(client: Host, end: Endpoint, database: str, timeout_s: float) 
 def checked(text: str) -> dict[int, list[str]]:
     """The conditions that a `go-tpc tpcc check` has begun with, by warehouse; it stops at the first that fails."""
     found: dict[int, list[str]] = {}
-    for warehouse, condition in _BEGUN.findall(text):
-        found.setdefault(int(warehouse), []).append(condition)
-    by_number = {
-        warehouse: sorted(names, key=lambda name: int(name.rpartition(".")[2])) for warehouse, names in found.items()
-    }
-    return dict(sorted(by_number.items()))
+    for warehouse, clause, number in sorted(_BEGUN.findall(text), key=lambda each: (int(each[0]), int(each[2]))):
+        found.setdefault(int(warehouse), []).append(f"{clause}.{number}")
+    return found
 
 
 # -- the generator ----------------------------------------------------------------------------------------------------
