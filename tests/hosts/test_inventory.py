@@ -175,6 +175,7 @@ def test_the_number_of_a_host_is_no_name(home: Home) -> None:
         ("[tidb]\na ansible_connection=local\n", {}, "hosts.ini", "line 2, a.ansible_connection: hosts are reached"),
         ("[tidb]\na ansible_host='{{ ip }}'\n", {}, "hosts.ini", "line 2, a.ansible_host: Benchbook fills in"),
         ("[tidb]\n[x:why]\n", {}, "hosts.ini", r"line 2, the inventory: .*Section \[x:why\] has unknown type"),
+        ("[tidb]\na\nEx 2: hosts\n", {}, "hosts.ini", "line 3, the inventory: .*key=value host variable .*got: 2:"),
         ("[tidb]\na ansible_ssh_port=ssh\n", {}, "hosts.ini", "line 2, a.ansible_ssh_port: .*valid integer"),
         ("[tidb]\na ansible_ssh_args='sshpass -p x7'\n", {}, "hosts.ini", "line 2, a.ansible_ssh_args: this is not"),
         ("[tidb]\na ansible_paramiko_proxy_command=nc\n", {}, "hosts.ini", "line 2, .*proxy_command: this is"),

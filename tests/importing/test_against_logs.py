@@ -132,9 +132,13 @@ def test_rows_may_be_metrics_and_columns_systems(tmp_path: Path, head: str, rows
     _, figures = audited(tmp_path, head + "".join(f"| {row}\n" for row in rows), f"{{system}}/{LEVELS}")
     told = {(one.printed, one.metric, one.wrong) for one in figures if not one.why}
     rates = {("100", "tps", False), ("111", "tps", True)}
-    unit = " ms" if "Change" in head else ""
-    mean = "40" if unit else "40.0"
-    assert told == rates | {(f"{ms}{unit}", "latency_mean_ms", False) for ms in (mean, "36.4")}
+    means = ("40 ms", "36.4 ms") if "Change" in head else ("40.0", "36.4")
+    assert told == rates | {(mean, "latency_mean_ms", False) for mean in means}
+    # What may be said of all rows is none of the metrics.
+    _, figures = audited(
+        tmp_path, f"{head}| Average | 40 | 36 | 0 |\n| Std dev | 3 | 3 | 0 |\n", f"{{system}}/{LEVELS}"
+    )
+    assert {one.metric for one in figures if one.column in ("one", "two")} <= {""}
 
 
 def test_columns_may_be_counts_of_threads(tmp_path: Path) -> None:

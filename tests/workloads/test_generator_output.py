@@ -133,6 +133,70 @@ def test_what_failed_or_is_cut_is_refused_by_name(whole: str, said: str) -> None
     assert said in generator_output.runs(whole)[0].problem
 
 
+_NOT_READ = ", which is not read: what "
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        # What a program writes beside its report.
+        ((FIXTURES / "pgbench" / "transactions.log").read_text(),
+         f"a log of single transactions (-l) of pgbench{_NOT_READ}"),
+        # As postgresql.org/docs/15/pgbench.html shows their columns, with those of --max-tries.
+        ("2 0 serialization 0 1499414498 84905 9\n", f"a log of single transactions (-l) of pgbench{_NOT_READ}"),
+        ("1650260552 5178 26171317 177284491527 1136 44462 2647617 7321113867 0 9866 64 7564 28340 4148 0\n",
+         f"a log of transactions by intervals (--aggregate-interval) of pgbench{_NOT_READ}"),
+        # fio's documentation, "Log File Formats": time (ms), value, direction, block size, and offset or priority.
+        ("0, 20480, 0, 4096, 0\n1, 21504, 1, 4096, 0x0\n", f"a log of single values (--write_*_log) of fio{_NOT_READ}"),
+        ("starttime\tseconds\tctime\tdtime\tttime\twait\n",
+         f"a table of single requests (-g) of ApacheBench{_NOT_READ}"),
+        ("Percentage served,Time in ms\n0,0.112\n", f"a table of percentiles (-e) of ApacheBench{_NOT_READ}"),
+        # It failed before it began.
+        ((FIXTURES / "pgbench/refused_15.txt").read_text(),
+         "pgbench says that it failed: pgbench: error: connection to server at"),
+        ((FIXTURES / "ab/bad_usage.txt").read_text(), "ApacheBench says that it failed: ab: "),
+        # Programs without a file, by their lines, as they are published.
+        ("testing...\nwthr 32\nnew thread, total running : 1\nread:1 write:0\n4759 ops/sec 18 MB/sec\n",
+         "the output of mongoperf, which is not read here; env/workloads/mongoperf.yaml may"),
+        ("new thread, total running : 1\nmmf sync took 0ms\n20484 ops/sec\n", "the output of mongoperf, which"),
+        ("Benchmark\n\tAverage number of seconds to run all queries: 3.626 seconds\n",
+         "the output of mysqlslap, which"),
+        ("Results:\nOp rate                   :   15,156 op/s  [WRITE: 15,156 op/s]\n",
+         "the output of cassandra-stress, which"),
+        ("Requests      [total, rate, throughput]         6000, 100.01, 99.76\n", "the output of vegeta, which"),
+        ("     http_req_duration..............: avg=117.55ms min=105.3ms med=117.1ms\n", "the output of k6, which"),
+        # github.com/pingcap/tidb/issues/2346: sysbench 0.4 tells the cause first.
+        ("sysbench 0.4.12:  multi\n" + "ALERT: failed to execute mysql_stmt_execute(): Err1105 Malform packet error\n"
+         "FATAL: database error, exiting...\n" * 2, "says that it failed: ALERT: failed to execute mysql_stmt_execute"),
+        # github.com/wg/wrk/issues/497: answers that wrk could not read.
+        ("Running 5s test @ http://localhost:8081\n  2 threads and 2 connections\n  0 requests in 5.00s, 15KB read\n"
+         "  Socket errors: connect 0, read 236, write 0, timeout 0\nRequests/sec:      0.00\nTransfer/sec:    3.02KB\n",
+         "wrk did nothing: it prints 0 events, and 236 failed"),
+        # github.com/seeker89/chaos-engineering-book/issues/26: some lines of a report.
+        ("Concurrency Level:      10\nTime taken for tests:   3.090 seconds\nComplete requests:      50000\n"
+         "Failed requests:        0\nRequests per second:    16183.14 [#/sec] (mean)\n"
+         "Time per request:       0.618 [ms] (mean)\n", "the output of ApacheBench is cut: it has no end"),
+        # github.com/TPC-Council/HammerDB/issues/488
+        ("Vuser 1:1 ...,\n132 PostgreSQL tpm\n187386 PostgreSQL tpm\n", "rates that come while it runs of HammerDB"),
+        # github.com/cockroachdb/loadgen/pull/64, github.com/yugabyte/tpcc/pull/89,
+        # github.com/apecloud/kubeblocks-addons/pull/3305
+        ("_time______opName__ops/s(inst)__ops/s(cum)__p50(ms)__pMax(ms)\n   1s  tpmC  18.9  18.9  113.2  335.5\n",
+         "the output of cockroach-workload, which is not read here"),
+        ("================RESULTS================\n             TPM-C |  24878.30\n", "output of yugabyte-tpcc"),
+        ("23:01:16,546 [main] INFO   jTPCC : Term-00,      BenchmarkSQL v5.0\n", "the output of benchmarksql"),
+        ("total: 12 transactions, 3 per sec\n{not json}", "not the output of a load generator that is known"),
+        ("progress: 9.0 s, 0.0 tps, lat 0.000 ms stddev 0.000\n",
+         "the output of pgbench is cut: it has no report, and lines of seconds"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_is_named(text: str, said: str) -> None:
+    try:
+        problem = generator_output.runs(text)[0].problem
+    except OutputNotParseable as refused:
+        problem = str(refused)
+    assert problem.startswith(said) or f" {said}" in problem
+
+
 def test_reports_without_their_first_lines() -> None:
     """wrk as people paste it (github.com/wg/wrk/issues/371); several behind one head are not one run."""
     report = "\n".join(text("wrk").splitlines()[1:])
@@ -431,37 +495,6 @@ def test_json_of_fio_2_counts_in_microseconds() -> None:
     assert before.figures["write_p99_ms"].value == pytest.approx(1000 * now.figures["write_p99_ms"].value)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ((FIXTURES / "pgbench" / "transactions.log").read_text(), "a log of single transactions (-l) of pgbench"),
-        # As postgresql.org/docs/15/pgbench.html shows their columns, with those of --max-tries.
-        ("2 0 serialization 0 1499414498 84905 9\n", "a log of single transactions (-l) of pgbench"),
-        ("1650260552 5178 26171317 177284491527 1136 44462 2647617 7321113867 0 9866 64 7564 28340 4148 0\n",
-         "a log of transactions by intervals (--aggregate-interval) of pgbench"),
-        # fio's documentation, "Log File Formats": time (ms), value, direction, block size, and offset or priority.
-        ("0, 20480, 0, 4096, 0\n1, 21504, 1, 4096, 0x0\n", "a log of single values (--write_*_log) of fio"),
-        ("starttime\tseconds\tctime\tdtime\tttime\twait\n", "a table of single requests (-g) of ApacheBench"),
-        ("Percentage served,Time in ms\n0,0.112\n", "a table of percentiles (-e) of ApacheBench"),
-    ],
-)  # fmt: skip
-def test_other_files_that_a_program_writes_are_refused_by_name(text: str, said: str) -> None:
-    with pytest.raises(OutputNotParseable, match=re.escape(said + ", which is not read: what ")):
-        generator_output.runs(text)
-
-
-@pytest.mark.parametrize(
-    ("file", "said"),
-    [
-        ("pgbench/refused_15.txt", "pgbench says that it failed: pgbench: error: connection to server at"),
-        ("ab/bad_usage.txt", "ApacheBench says that it failed: ab: "),
-    ],
-)
-def test_a_program_that_failed_before_it_began_is_named(file: str, said: str) -> None:
-    with pytest.raises(OutputNotParseable, match=f"^{re.escape(said)}"):
-        generator_output.runs((FIXTURES / file).read_text())
-
-
 def test_wrk_as_a_reply_indents_it_and_etcd_s_benchmark_with_its_samples() -> None:
     first, *more = (FIXTURES / "logs" / "wrk.txt").read_text().splitlines()
     (indented,) = generator_output.runs("\n".join([first, *(f"  {line}" for line in more)]))
@@ -471,34 +504,6 @@ def test_wrk_as_a_reply_indents_it_and_etcd_s_benchmark_with_its_samples() -> No
     (cut,) = generator_output.runs(head)
     (whole,) = generator_output.runs(f"{head}\nSample in one second (unix latency throughput):\n1458151378,51.6ms,1\n")
     assert (cut.cut, whole.problem, whole.figures["tps"].value) == (True, "", 3509.734298969339)
-
-
-@pytest.mark.parametrize(
-    ("name", "printed"),
-    [
-        # Their lines, as they are published.
-        ("mongoperf", "testing...\nwthr 32\nnew thread, total running : 1\nread:1 write:0\n4759 ops/sec 18 MB/sec\n"),
-        ("mongoperf", "new thread, total running : 1\nmmf sync took 0ms\n20484 ops/sec\n"),
-        ("mysqlslap", "Benchmark\n\tAverage number of seconds to run all queries: 3.626 seconds\n"),
-        ("cassandra-stress", "Results:\nOp rate                   :   15,156 op/s  [WRITE: 15,156 op/s]\n"),
-        ("vegeta", "Requests      [total, rate, throughput]         6000, 100.01, 99.76\n"),
-        ("k6", "     http_req_duration..............: avg=117.55ms min=105.3ms med=117.1ms\n"),
-    ],
-)
-def test_a_program_that_is_known_and_not_read_is_named(name: str, printed: str) -> None:
-    with pytest.raises(
-        OutputNotParseable, match=rf"^the output of {name}, which is not read.*env/workloads/{name}\.yaml"
-    ):
-        generator_output.runs(printed)
-
-
-def test_any_other_text_is_refused() -> None:
-    with pytest.raises(OutputNotParseable, match="not the output of a load generator that is known"):
-        generator_output.runs("total: 12 transactions, 3 per sec\n{not json}")
-    with pytest.raises(
-        OutputNotParseable, match="the output of pgbench is cut: it has no report, and lines of seconds"
-    ):
-        generator_output.runs("progress: 9.0 s, 0.0 tps, lat 0.000 ms stddev 0.000\n")
 
 
 @pytest.mark.parametrize(

@@ -200,14 +200,17 @@ def _plain(text: str) -> str:
 
 
 def _is_metric(text: str) -> bool:
+    """Return whether a row of this name is a metric; "Average", "Total", and "Std dev" may be those of all rows."""
     rule = rule_of(text)
-    return bool(rule and rule.role == "metric")
+    return bool(rule and rule.role == "metric" and rule.better and (rule.quantity != "spread" or unit_of(text)))
 
 
 def _of_words(table: Table, row: int, document: str) -> Column:
     """Return what a row, a caption, a section, or the name of the document says of columns that say nothing."""
     of_row = [
-        cell.text for level, cell in zip(table.columns, table.rows[row], strict=True) if level.role in ("level", "note")
+        cell.text
+        for level, cell in zip(table.columns, table.rows[row], strict=True)
+        if level.role in ("level", "note") and _is_metric(cell.text)
     ]
     for words in (*of_row, table.caption, table.section, Path(document).stem):
         if (rule := rule_of(words)) and rule.role == "metric":

@@ -127,7 +127,7 @@ def runs(text: str) -> list[GeneratorRun]:
     if 2 * len(_CONTAINER.findall(text)) > lines:
         text = dedent(_STAMP.sub("", _CONTAINER.sub("", text)))
     text = _FENCED.sub(lambda block: f"{block[1]}{dedent(block[3])}", _QUOTE.sub("", text))
-    text = _INDENTED.sub(lambda block: _without_indentation(block[0]), text)
+    text = _CONTINUED.sub(" ", _INDENTED.sub(lambda block: _without_indentation(block[0]), text))
     flat = _flat(text)
     found = [
         (match.start(), -len(match[0]), name, form)
@@ -278,7 +278,6 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
     whole = f"{before}{report}"
     version = _first([form.version], report, before, head) if form.version else None
     report = re.sub(form.aside, "", report, flags=re.MULTILINE) if form.aside else report
-    before, head = (_CONTINUED.sub(" ", each) for each in (before, head))
     figures = _figures(form, report, before, head)
     levels = _levels(form, report, before, head)
     told = [(each, list(_seconds(each, whole))[bool(each.every_s) :]) for each in form.progress]
