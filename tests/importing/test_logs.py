@@ -127,12 +127,12 @@ def test_a_record_of_a_log_answers_for_its_errors_and_for_percentiles_that_are_b
         ("diset tpcc pg_pass {my s3cret}", "diset tpcc pg_pass <hidden>"),
         # As src/generic/gencli.tcl of HammerDB 6 puts them together; a public `print dict` aligns its signs.
         (
-            "Changed tpcc:pg_superuserpass from a to my s3cret for PostgreSQL",
-            "Changed tpcc:pg_superuserpass from <hidden> to <hidden> for PostgreSQL",
+            "Changed tpcc:pg_superuserpass from a to my s3cret for PostgreSQL ",
+            "Changed tpcc:pg_superuserpass from <hidden> to <hidden> for PostgreSQL ",
         ),
         (
-            "Value s3 cret for tpcc:pg_pass is the same as existing value s3 cret, no change made",
-            "Value <hidden> for tpcc:pg_pass is the same as existing value <hidden>, no change made",
+            "x\nhammerdb>Value s3 cret for tpcc:pg_pass is the same as existing value s3 cret, no change made",
+            "x\nhammerdb>Value <hidden> for tpcc:pg_pass is the same as existing value <hidden>, no change made",
         ),
         (
             " pg_pass             = my s3cret\n pg_dbase            = tpcc",

@@ -43,14 +43,15 @@ _SHOWN = 100
 _ALWAYS = ("workload", "threads")
 _NUMERIC = ("threads", "rate")
 _VALUE = r"(?:\"[^\"\n]*\"|'[^'\n]*'|\S+)"
-# Behind an option or a variable, in memtier's JSON as it is read, and in an address.
+# Behind an option or a variable, in memtier's JSON as it is read, and in an address. What stands before is bounded: a
+# log may have a line of 100 kB without a blank.
 _PASSWORD = re.compile(
-    r"(-{1,2}\S*(?:pass|authenticate)\w*[= ]|\b(?:PGPASSWORD|MYSQL_PWD|REDISCLI_AUTH)=|\bauthenticate = "
-    rf"|://[^:/\s]*:(?=\S+@))(?:(?<=authenticate = ).+|(?<=[= ]){_VALUE}|\S+(?=@))",
+    r"(-{1,2}[^\s=]{0,60}(?:pass|authenticate)\w*[= ]|\b(?:PGPASSWORD|MYSQL_PWD|REDISCLI_AUTH)=|\bauthenticate = "
+    rf"|://[^:/\s]{{0,100}}:(?=\S{{1,200}}@))(?:(?<=authenticate = ).+|(?<=[= ]){_VALUE}|\S{{1,200}}(?=@))",
     re.IGNORECASE,
 )
 # A property or a setting, as go-ycsb and HammerDB list theirs, and as YCSB takes them.
-_SETTING = re.compile(rf"([\w.-]*pass(?:w(?:or)?d|phrase)?\"? *[=:] *){_VALUE}", re.IGNORECASE)
+_SETTING = re.compile(rf"(pass(?:w(?:or)?d|phrase)?\"? *[=:] *){_VALUE}", re.IGNORECASE)
 # In a header of HTTP, and in SQL.
 _CREDENTIALS = re.compile(
     r"(\bAuthorization: *\w+ +|\bIDENTIFIED(?: WITH \S+)? BY +|\bPASSWORD +(?=['\"]))(?:'[^'\n]*'|[^\s'\"]+)",
@@ -65,10 +66,10 @@ _BY_PROGRAM = (
     # MySQL's and MariaDB's own programs take it glued to its letter.
     (re.compile(r"\b(?:mysql|mariadb)(?:slap|-slap|dump|-dump|admin|-admin)?\b.*"), re.compile(rf"( -p){_VALUE}")),
     # HammerDB's command, what it answers, and what `print dict` lists (src/generic/gencli.tcl: diset, pdict).
-    (re.compile(r"\bdiset\b.*"), re.compile(rf"(\w*pass\w* +)(?:\{{.*?\}}|{_VALUE})")),
-    (re.compile(r"\bChanged \S*pass\w* from .*"), re.compile(r"( (?:from|to) ).*?(?= to | for \w+$)")),
+    (re.compile(r"\bdiset\b.*"), re.compile(rf"(pass\w* +)(?:\{{.*?\}}|{_VALUE})")),
+    (re.compile(r"\bChanged \S*pass\w* from .*"), re.compile(r"( (?:from|to) ).*?(?= to | for \w+\s*$)")),
     (
-        re.compile(r"\bValue .* for \S*pass\w* is the same .*"),
+        re.compile(r"^(?:hammerdb>)? *Value .* for \S*pass\w* is the same .*", re.MULTILINE),
         re.compile(r"([Vv]alue ).*?(?= for \S+ is |, no change)"),
     ),
     (re.compile(r"^ *\w*pass(?:word)? *= .*", re.MULTILINE), re.compile(r"( = ).+")),
