@@ -128,6 +128,20 @@ def test_an_offered_rate_is_no_closed_loop(tmp_path: Path) -> None:
     assert "Markov's inequality" not in found(tmp_path, ROWS, fixed={"rate": 100}).passed
 
 
+def test_a_row_against_littles_law_is_suspicious_where_all_others_keep_it(tmp_path: Path) -> None:
+    columns = [*COLUMNS[:2], column("mean_ms", "number", "metric", unit="ms")]
+    # 8 / 1,000 s = 8.000 ms, 16 / 1,900 s = 8.421, 32 / 3,000 s = 10.667, 64 / 3,300 s = 19.394, 128 / 3,200 s = 40.
+    means = ["8.000", "8.421", "10.667", "19.394", "40.000"]
+    rows = [[*row[:2], mean] for row, mean in zip([*ROWS, ["128", "3200", ""]], means, strict=True)]
+    assert found(tmp_path, rows, columns).passed["Little's law"] == 5
+    rows[2][1] = "3030"
+    (finding,) = found(tmp_path, rows, columns).findings
+    assert (finding.id, finding.severity) == ("t.law.32", "suspicious")
+    # 32 / 3,030 s = 10.561 ms.
+    assert finding.arithmetic == ["32 / (3,030 x 10.667) x 1,000 = 0.99007"]
+    assert "Little's law" not in found(tmp_path, rows, columns, fixed={"rate": 100}).passed
+
+
 def test_a_printed_mean_bounds_its_percentiles(tmp_path: Path) -> None:
     columns = [column("n", "integer", "level", required=True), column("mean_ms", "number", "metric"),
                column("p50_ms", "number", "metric"), column("p99_ms", "number", "metric"),

@@ -16,7 +16,8 @@ SLIPS = {
         "report.yaml: text_facts.data.values.rows: 1,000,000 does not stand in what is printed",
     ),
     "a system that no host runs": (
-        "report.yaml", "runs: [TiKV]", "runs: [TiVK]", "hosts.TiKV nodes.runs: TiVK is none of the systems; TiKV?",
+        "report.yaml", "runs: [TiKV]", "runs: [TiVK]",
+        "hosts.TiKV nodes.runs: TiVK is none of the systems; did you mean TiKV? there are: TiDB, TiKV, sysbench",
     ),
     "a unit of memory": ("report.yaml", "memory: 32 GiB", "memory: 32 GiBB", "memory: GiBB is no unit; GiB?"),
     "a letter for a digit": ("report.yaml", "1.0.20", "1.0.2O", "1.0.2O has a letter between its digits"),
@@ -47,6 +48,21 @@ SLIPS = {
     "a rate for a time": (
         "claims.yaml", "Inserts: throughput rises", "Inserts: latency rises",
         "it speaks of a time, the claim's metric is a rate",
+    ),
+    "a name of a system that is short": (
+        "report.yaml", "runs: [sysbench]", "runs: [sys bench]",
+        "runs: sys bench is none of the systems; did you mean sysbench?",
+    ),
+    "a rate per minute": (
+        "datapackage.json", '"unit": "1/s"', '"unit": "1/min"',
+        "oltp_point_select.tps: its unit is 1/min, its name ends in tps",
+    ),
+    "a unit in other letters": (
+        "datapackage.json", '"unit": "1/s"', '"unit": "TPS"',
+        "oltp_point_select.tps: TPS is no unit known here; write 1/s",
+    ),
+    "a unit that nobody has": (
+        "datapackage.json", '"unit": "1/s"', '"unit": "hertz"', "oltp_point_select.tps: hertz is no unit known here",
     ),
     "a unit that the name denies": (
         "datapackage.json", '"unit": "ms"', '"unit": "s"',

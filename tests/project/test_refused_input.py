@@ -111,7 +111,7 @@ def test_a_temporary_folder_that_no_socket_fits_in_is_refused_before_a_lab(
     [
         (
             REPORT,
-            "restaged_by: sysbench\n",
+            "restaged_by: load\n",
             "restaged_by: sysbnch\n",
             "restaged_by: no such kind of experiment (got 'sysbnch'",
         ),

@@ -31,6 +31,16 @@ from benchbook.stats.rounding import BUCKET_STEP, FIRST_MS
 _PERCENTILE = re.compile(r"^(?P<before>(?:.*_)?)p(?P<digits>\d{1,4})(?P<after>(?:_.*)?)$")
 _MEAN = re.compile(r"^(?P<before>(?:.*_)?)(?:mean|avg|average)(?P<after>(?:_.*)?)$")
 _OPEN = {"rate", "target_rate", "offered_rate"}
+_SCALES = {"_ms": "1000", "_s": "1", "_us": "1000000"}
+
+
+LITTLE = 0.004
+"""How far clients may be from throughput x mean time, beyond rounding.
+
+Of 80 public outputs of sysbench none is further off than 0.31%, of 13 of pgbench none at all.
+"""
+# Rows known to less than a tenth say nothing, nor do fewer rows than four of what the others have.
+SHARP, OTHERS = 0.1, 4
 
 
 class PrintedPercentile(NamedTuple):
@@ -92,10 +102,34 @@ def _means(table: PublishedTable, rows: Sequence[Row], percentile: PrintedPercen
         if one.kind == "Little's law" and one.right == percentile.column and one.relation == "<="
     ]
     # A ladder of threads with tps and a latency of nothing but the load is a closed loop, if no rate is offered.
-    scale = {"_ms": "1000", "_s": "1", "_us": "1000000"}.get(percentile.of[1])
+    scale = _SCALES.get(percentile.of[1])
     ladder = "threads" in table.meta.table_schema.primary_key and "tps" in table.metrics
     closed = ladder and scale and not percentile.of[0] and not _OPEN & {*table.levels, *table.fixed}
     return found or ([Mean(f"threads / tps * {scale}", rows, "suspicious", law)] if closed else [])
+
+
+def littles_law(rows: Sequence[Row]) -> Outcomes:
+    """Yield the row of a report whose clients, throughput and mean time do not fit, where those of all others do."""
+    laws = [
+        (row, expression, law)
+        for row in rows
+        for name in row.texts
+        if (match := _MEAN.match(name)) and not match["before"] and not _OPEN & row.cells.keys()
+        and row.prints("threads", "tps") and (scale := _SCALES.get(match["after"]))
+        and (law := evaluate(expression := f"threads / (tps * {name}) * {scale}", row.known))
+        and law.high - law.low < SHARP
+    ]  # fmt: skip
+    off = [one for one in laws if one[2].low > 1 + LITTLE or one[2].high < 1 - LITTLE]
+    if len(laws) - len(off) < OTHERS or len(off) > 1:
+        return
+    yield Passed("Little's law", len(laws) - len(off))
+    for row, expression, law in off:
+        said = (
+            f"Clients over throughput and mean time come to {figure(law.value)} with {row.label}, and to 1 in "
+            f"{len(laws) - 1} other rows, as they do in a closed loop (Little's law): one of its figures is wrong."
+        )
+        line = f"{spelled(expression, row.words.__getitem__)} = {figure(law.value)}"
+        yield table_finding(row.table, f"law.{row.key}", "Little's law", "suspicious", said, [line])
 
 
 def _markov(table: PublishedTable, percentile: PrintedPercentile, mean: Mean) -> Outcomes:

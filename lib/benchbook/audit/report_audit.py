@@ -15,7 +15,7 @@ from benchbook import published as reports
 from benchbook.audit.findings import Audit, Outcomes, counted
 from benchbook.audit.identities import identities, identities_of_text
 from benchbook.audit.neighbours import curves
-from benchbook.audit.percentiles import buckets, latencies
+from benchbook.audit.percentiles import buckets, latencies, littles_law
 from benchbook.audit.printed import digits, repeats
 from benchbook.audit.rows import Row, rows_of
 from benchbook.audit.shapes import shapes
@@ -40,6 +40,7 @@ def audit(published: Published) -> Audit:
             each(identities),  # arithmetic within a row, bounds, Little's law
             identities_of_text(published.report),
             each(latencies),  # percentiles and means
+            littles_law(every_row),  # clients, throughput and mean time of a closed loop
             each(buckets),  # percentiles and the histogram that they were read from
             each(shapes),  # rows of one table against each other
             each(curves),  # points that are off their neighbours

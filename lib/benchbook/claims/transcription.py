@@ -15,7 +15,7 @@ from benchbook.documents.numerals import NO_FIGURE, UNITS, Figure, figures
 from benchbook.documents.units import SECONDS, is_rate, is_time
 from benchbook.published.arithmetic import names
 from benchbook.published.tables import Published
-from benchbook.user_input.choices import slip_of
+from benchbook.user_input.choices import meant, slip_of
 
 _SIZES = (1.0, 1e3, 1e6, 1e9, 2.0**10, 2.0**20, 2.0**30)
 _LATENCY = re.compile(r"\b(latenc\w+|response times?|delays?|duration\w*)\b", re.IGNORECASE)
@@ -52,8 +52,13 @@ def _tables(published: Published) -> Iterator[str]:
             whole = UNITS.get("/".join(parts[-2:]), "")
             # The least is no minute, total_ops no rate, and cost_per_hour no time; what is counted has any name.
             last = "" if parts[-1] in ("min", "ops") or "per" in parts else UNITS.get(parts[-1], "")
-            ends = {unit for unit in (whole, last) if unit not in ("", "1")} if parts[1:] else set()
-            if field.role == "metric" and ends and field.unit in UNITS.values() and field.unit not in ends:
+            ends = {unit for unit in (whole, last) if unit not in ("", "1") and (parts[1:] or is_rate(unit))}
+            if field.role != "metric" or not field.unit:
+                continue
+            if field.unit not in UNITS.values() and UNITS.get(field.unit) != "1" and not is_rate(field.unit):
+                there = UNITS.get(field.unit, "one such as ms, 1/s, MB/s or %, or 1 for a count")
+                yield f"datapackage.json: {table.id}.{name}: {field.unit} is no unit known here; write {there}"
+            elif ends and field.unit in UNITS.values() and field.unit not in ends:
                 yield f"datapackage.json: {table.id}.{name}: its unit is {field.unit}, its name ends in {parts[-1]}"
 
 
@@ -95,8 +100,9 @@ def _hosts(published: Published) -> Iterator[str]:
     ran = {name for host in report.hosts for name in host.runs}
     for host in report.hosts:
         for name in host.runs:
-            if near := slip_of(name, [*systems, *loads]):
-                yield f"report.yaml: hosts.{host.name or host.address}.runs: {name} is none of the systems; {near}?"
+            if name not in {*systems, *loads}:
+                there = meant(name, systems) + f"there are: {', '.join([*systems, *loads])}"
+                yield f"report.yaml: hosts.{host.name or host.address}.runs: {name} is none of the systems; {there}"
         for key in ("cpu", "memory", "disk"):
             for unit in _AMOUNT.findall(getattr(host, key) or ""):
                 known = _SIZE.fullmatch(unit) or unit in _AMOUNTS or unit.lower() in _AMOUNTS

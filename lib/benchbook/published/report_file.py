@@ -189,6 +189,12 @@ class FieldMeta(Strict):
     uniform: StrictBool = False
     statements: Tally | None = None
 
+    @model_validator(mode="after")
+    def _number_with_unit(self) -> FieldMeta:
+        if self.type != "string" and not self.unit:
+            raise ValueError('a number has a unit: write it, or "1" for a plain count or ratio')
+        return self
+
 
 class SchemaMeta(Strict):
     """A Frictionless table schema."""

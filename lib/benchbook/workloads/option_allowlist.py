@@ -16,10 +16,11 @@ from benchbook import paths
 from benchbook.errors import BadInput
 from benchbook.published.report_file import TableDesign
 from benchbook.published.tables import Published
+from benchbook.user_input.choices import one_of
 from benchbook.workloads.base import LoadGenerator
 
 # `--name` or `--name=value` with a value that is no path, no list of words and no place to be filled in.
-_PLAIN = re.compile(r"--(?P<name>[a-z][a-z0-9_-]*)(?:=[A-Za-z0-9_.,:+-]*)?")
+_PLAIN = re.compile(r"--(?P<name>[a-z][a-z0-9_-]*)(?:=(?P<value>[A-Za-z0-9_.,:+-]*))?")
 
 # A level that is a word: neither an option, nor a path, nor a list of words.
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:+-]*")
@@ -39,10 +40,13 @@ def check_options(
 ) -> None:
     """The same, of some options of one design."""
     for option in options:
-        plain = _PLAIN.fullmatch(option)
-        if not (plain and plain["name"] in load.known_options) and option not in allow:
-            known = "take it out"
-            raise _refused("option", option, load, file, f"design.{experiment.name}.options", known)
+        plain, key = _PLAIN.fullmatch(option), f"design.{experiment.name}.options"
+        if option in allow:
+            continue
+        if not plain or plain["name"] not in load.known_options:
+            raise _refused("option", option, load, file, key, "take it out")
+        if (value := plain["value"]) and (values := load.option_values.get(plain["name"])):
+            one_of(value, values, "value", problem=f"no value of --{plain['name']}", file=file, key=key)
 
 
 def check_levels(

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -140,6 +141,7 @@ class Pgbench(PrintedLoad[PgbenchSize]):
     protocols = ("pgsql",)
     workloads = frozenset(SCRIPTS)
     known_options = frozenset({"protocol", "jobs", "connect", "max-tries"})
+    option_values: ClassVar = {"protocol": ("simple", "extended", "prepared")}
     Size = PgbenchSize
     prints_every_s = 1.0
     # In its log, too, with --rate: "the latency ... is calculated from the scheduled start times" (its manual, --rate).

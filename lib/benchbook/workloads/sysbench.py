@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import ClassVar
 
 from benchbook.analysis import checks
 from benchbook.analysis.checks import Check
@@ -235,6 +236,12 @@ class Sysbench(PrintedLoad[SysbenchSize]):
     prints_every_s = 1.0
     workloads = SCRIPTS
     known_options = OPTIONS
+    # As `sysbench --help` of 1.0.20 lists them; 1.1 has one distribution more.
+    option_values: ClassVar = {
+        "rand-type": ("uniform", "gaussian", "special", "pareto", "zipfian"),
+        "db-driver": ("mysql", "pgsql"),
+        "db-ps-mode": ("auto", "disable"),
+    }
     database = "sbtest"
 
     @classmethod

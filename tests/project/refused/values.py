@@ -175,11 +175,16 @@ CHOICES = [
         Row(f"option {o}", changed("report.yaml", OPTIONS, f'    options: ["{o}", '), chosen("options", o))
         for o in GIVEN
     ),
+    Row(
+        "a misspelt value of an option",
+        changed("report.yaml", OPTIONS, '    options: ["--rand-type=unifrom", '),
+        ("design.oltp_point_select.options: no value of --rand-type", "did you mean uniform?"),
+    ),
 ]
 FACTS = [
     ("an unknown key", "title: ", "titel: ", ("titel: ", "known here: ")),
-    ("an unknown kind", "restaged_by: sysbench", "restaged_by: [sysbench]", ("restaged_by: ",)),
-    ("a kind nobody has", "restaged_by: sysbench", "restaged_by: os.system", ("restaged_by: no such kind",)),
+    ("an unknown kind", "restaged_by: load", "restaged_by: [load]", ("restaged_by: ",)),
+    ("a kind nobody has", "restaged_by: load", "restaged_by: os.system", ("restaged_by: no such kind",)),
     (
         "a generator nobody has",
         FIRST,
@@ -199,6 +204,7 @@ REPORTS = [
 PACKAGE = [
     ("a path outside", '"path": "oltp_insert.csv"', '"path": "../../../etc/passwd"', ("resources.4.path: ",)),
     ("an absolute path", '"path": "oltp_insert.csv"', '"path": "/etc/passwd"', ("resources.4.path: ",)),
+    ("a number without a unit", '"unit": "ms"', '"unit": ""', ("resources.0.schema.fields.", "a number has a unit")),
     ("a table twice", '"name": "oltp_read_write"', '"name": "oltp_insert"', ("two tables have the name oltp_insert",)),
     ("a column twice", '"name": "tps"', '"name": "threads"', ("two columns have the name threads",)),
     ("a table that is a path", '"name": "oltp_insert"', '"name": "../x"', ("resources.4.name: ", "(got '../x')")),
