@@ -636,7 +636,7 @@ def claims(names: Recorded = None, as_json: AsJson = False) -> None:
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Lower-case letters, digits and underscores.")],
     kind: Annotated[
-        str, typer.Option(help="sysbench (the default), or versions: two versions side by side (not with --from).")
+        str, typer.Option(help="load (the default), or versions: two versions side by side (not with --from).")
     ] = "",
     source: Annotated[
         str,
@@ -646,6 +646,8 @@ def new(
             help="Document (Markdown, HTML, PDF, CSV ...) to read tables, design and claims from.",
         ),
     ] = "",
+    system: Annotated[str, typer.Option(help="The system that is measured (default: one that the load drives).")] = "",
+    load: Annotated[str, typer.Option(help="The load generator that drives it (default: sysbench).")] = "",
 ) -> None:
     """Create a report of your own, with placeholder numbers or read from a document.
 
@@ -654,7 +656,7 @@ def new(
     """
     from benchbook.new import create_report
 
-    written = create_report(name, kind, source)
+    written = create_report(name, kind, source, system, load)
     for path in written:
         console.print(f"wrote {path}", markup=False)
     guesses = unconfirmed(name) if source else []

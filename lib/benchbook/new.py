@@ -8,15 +8,17 @@ import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from benchbook import paths
+from benchbook import paths, plugins, systems, workloads
 from benchbook.documents.tables import reading
 from benchbook.drafting.draft import draft
 from benchbook.drafting.guesses import GUESSES, SYSTEM, Guess
 from benchbook.errors import BadInput, NotWritten, writing
 from benchbook.hosts.inventory import known_inventories
+from benchbook.profiles import load_profile
 from benchbook.reports.kind import known
 from benchbook.site.addresses import COMPARISON, HISTORY
 from benchbook.site.page import TEMPLATES
@@ -86,10 +88,11 @@ def record_sample() -> str:
 
 
 TABLES = ("oltp_point_select", "oltp_update_non_index")
+_OPTIONS = ["--db-driver=mysql", "--mysql-ignore-errors=1213,1205", "--auto-inc=false"]
 
 
 # What a kind of new report has in its own folder of templates; the rest stands in `new`.
-LAYOUTS = {"sysbench": "new", "versions": "new_versions"}
+LAYOUTS = {"load": "new", "versions": "new_versions"}
 _NAME = re.compile(r"[a-z][a-z0-9_]{1,59}")
 # A report's page is site/NAME.html, its records are in data/runs/NAME: these are taken.
 _PAGES = ("index", "glossary", "faults", "batches")
@@ -97,18 +100,22 @@ _PAGES = ("index", "glossary", "faults", "batches")
 _NETS = range(100, 255)
 
 
-def create_report(name: str, kind: str = "", source: str = "") -> list[Path]:
+def create_report(name: str, kind: str = "", source: str = "", system: str = "", load: str = "") -> list[Path]:
     """Write the files of a new report of this kind, or as the document `source` says; return them.
 
-    Raise BadInput for a bad name, a kind that is unknown or beside a document, or if any file exists already;
-    NotWritten, and then there is none.
+    Raise BadInput for a bad name, a kind, system or load generator that is unknown or does not fit, or if any file
+    exists already; NotWritten, and then there is none.
     """
     _check_name(name)
-    if source and kind:
-        said, fix = "a document tells its kind by its tables", "leave --kind out, or --from"
-        raise BadInput(said, key="--kind", value=kind, fix=fix)
-    layout = LAYOUTS[one_of(kind or "sysbench", LAYOUTS, "kind")]
-    contents = _drafted(name, source) if source else _contents(name, layout)
+    for option, value in (("--kind", kind), ("--system", system), ("--load", load)):
+        if value and source:
+            said, fix = "a document tells it by its tables and commands", f"leave out {option}, or --from"
+            raise BadInput(said, key=option, value=value, fix=fix)
+        if value and kind == "versions" and option != "--kind":
+            said, fix = "two versions of MySQL are laid down, driven by sysbench", f"leave out {option}, or --kind"
+            raise BadInput(said, key=option, value=value, fix=fix)
+    kind = one_of(kind or "load", LAYOUTS, "kind", key="--kind")
+    contents = _drafted(name, source) if source else _contents(name, _values(name, kind, load or "sysbench", system))
     for path in contents:
         if path.exists():
             fix = "choose another name, or remove what there is by hand"
@@ -132,35 +139,59 @@ def _check_name(name: str) -> None:
         raise BadInput(said, key="name", value=name, fix=fix)
 
 
-def _contents(name: str, layout: str) -> dict[Path, str]:
+def _contents(name: str, values: dict[str, Any]) -> dict[Path, str]:
     """Return every file with its text."""
-    values = _values(name)
-    published, env = paths.published_dir(name), paths.env_dir()
+    published, layout = paths.published_dir(name), LAYOUTS[values["kind"]]
+    return _of_a_run(name, values) | {
+        **{
+            published / f: _rendered(layout, f"{f}.j2", values)
+            for f in ("datapackage.json", "report.yaml", "claims.yaml")
+        },
+        **{
+            published / f"{table}.csv": _rendered(layout, f"{like}.csv", values)
+            for table, like in zip(values["tables"], TABLES, strict=False)
+        },
+    }
+
+
+def _of_a_run(name: str, values: dict[str, Any]) -> dict[Path, str]:
+    """Return the files with their text that run a report: notebook, lab and profile."""
+    layout, env = LAYOUTS[values["kind"]], paths.env_dir()
     return {
         paths.notebook(name): _rendered(layout, "notebook.ipynb.j2", values),
-        published / "datapackage.json": _rendered(layout, "datapackage.json.j2", values),
-        published / "report.yaml": _rendered(layout, "report.yaml.j2", values),
-        published / "claims.yaml": _rendered(layout, "claims.yaml.j2", values),
-        **{published / f"{table}.csv": _rendered(layout, f"{table}.csv", values) for table in TABLES},
         env / "hosts" / f"lab_{name}.yaml": _rendered(layout, "inventory.yaml.j2", values),
         env / "profiles" / f"{name}.yaml": _rendered(layout, "profile.yaml.j2", values),
     }
 
 
-def _values(name: str) -> dict[str, str]:
+def _values(name: str, kind: str, load: str, system: str) -> dict[str, Any]:
+    """Return what the templates name. Raise BadInput for a load generator that is unknown, or cannot drive the system."""
+    of_sysbench, generator = load == "sysbench", workloads.generator(load)
+    system = system or _DRIVES.get(load, "")
+    server = plugins.load(systems.GROUP, system.partition(":")[0], key="--system")
+    if getattr(server, "protocol", "") not in generator.protocols:
+        fix = f"name one that speaks {' or '.join(generator.protocols)}, or another --load"
+        raise BadInput(f"{load} cannot drive it", key="--system", value=system, fix=fix)
     return {
         "name": name,
+        "kind": kind,
+        "versions": kind == "versions",
         "net": _free_net(),
         "kinds": ", ".join(known()),
         "source": "PLACEHOLDER. Say here which report this is, what it measured and on what, how long and how often, in a few lines.",
         "caveat": f"PLACEHOLDER numbers: the tables were laid down by `benchbook new` and belong to no report. Replace the CSV files in `data/published/{name}`, describe them in `datapackage.json` and the rest in `report.yaml`, then run `benchbook check {name}`.",
-        "system": "mariadb",
-        "load": "sysbench",
+        "system": system,
+        "roles": ", ".join(dict.fromkeys(["mysql", "tidb", "postgresql", "pgbouncer", *server.roles()])),
+        "load": load,
+        "size": json.dumps(load_profile("lab").loads.get(load, "")).replace('"', ""),
+        "tables": TABLES if of_sysbench else sorted(generator.workloads)[:2],
+        "fixed": json.dumps({"tables": 16, "table_size": 1_000_000, "time_s": 300} if of_sysbench else {"time_s": 300}),
+        "options": json.dumps(_OPTIONS if of_sysbench else []),
         "systems": json.dumps(json.dumps(_SIDE_BY_SIDE["sysbench"][:2]))[1:-1],
     }
 
 
-def _rendered(layout: str, template: str, values: dict[str, str]) -> str:
+def _rendered(layout: str, template: str, values: dict[str, Any]) -> str:
     environment = Environment(
         loader=FileSystemLoader([TEMPLATES / layout, TEMPLATES / "new"]),
         undefined=StrictUndefined,
@@ -171,7 +202,7 @@ def _rendered(layout: str, template: str, values: dict[str, str]) -> str:
 
 
 # The system that a load generator drives in a drafted report, unless sysbench drives the TiDB of the document.
-_DRIVES = {"sysbench": "mariadb", "pgbench": "postgresql", "go_tpc": "tidb"}
+_DRIVES = {"sysbench": "mariadb", "pgbench": "postgresql", "go_tpc": "tidb", "db_bench": "rocksdb"}
 # Those that can take the places of the versions that stand side by side, by load generator.
 _SIDE_BY_SIDE = {
     "sysbench": ["mysql57", "mysql8", "mariadb"],
@@ -188,7 +219,7 @@ def _drafted(name: str, source: str) -> dict[Path, str]:
     if not made.tables:
         fix = f"see what is read of it: benchbook audit {source}; or start from placeholders: benchbook new {name}"
         raise BadInput("no table of measurements was found in it", file=source, fix=fix)
-    published, env = paths.published_dir(name), paths.env_dir()
+    published = paths.published_dir(name)
     product = str(made.report["document"]["product"])
     system = "tidb" if made.load == "sysbench" and product == "TiDB" else _DRIVES.get(made.load, "")
     stand_in = ""
@@ -198,10 +229,10 @@ def _drafted(name: str, source: str) -> dict[Path, str]:
         made.guesses.append(
             Guess(file=f"notebooks/{name}.ipynb", key=SYSTEM, guess=system, line=line, sure=0.3, printed=product)
         )
-    systems = _SIDE_BY_SIDE.get(made.load, [])[: made.versions]
-    runs = bool(made.load) and len(systems) == made.versions
+    beside = _SIDE_BY_SIDE.get(made.load, [])[: made.versions]
+    runs = bool(made.load) and len(beside) == made.versions
     if made.load and not runs:
-        words = f"not run: it compares {made.versions}; {', '.join(systems)} could take their places, and no other"
+        words = f"not run: it compares {made.versions}; {', '.join(beside)} could take their places, and no other"
         made.guesses.append(Guess(file="report.yaml", key="restaged_by", guess=words, line=1, sure=0.3))
     guesses = [guess.model_dump() for guess in sorted(made.guesses, key=lambda one: one.sure)]
     head = f"# Read from {Path(source).name} by `benchbook new`. Each guess stands in {GUESSES}, with its line.\n"
@@ -216,21 +247,17 @@ def _drafted(name: str, source: str) -> dict[Path, str]:
     }
     if not runs:
         return contents  # its tables and claims are read and audited
-    layout = LAYOUTS["versions" if made.versions else "sysbench"]
     # The title goes into a cell of Markdown, inside JSON.
     title = json.dumps(re.sub(r"[<>`\[\]]", "", made.report["title"]), ensure_ascii=False)[1:-1]
-    values = _values(name) | {
-        "source": f"Source: {title} (read from a document).",
-        "caveat": f"Tables, design and claims were read from the document; `benchbook check {name}` lists what nobody has confirmed.{stand_in}",
-        "system": system,
-        "load": made.load,
-        "systems": json.dumps(json.dumps(systems))[1:-1],
-    }
-    return contents | {
-        paths.notebook(name): _rendered(layout, "notebook.ipynb.j2", values),
-        env / "hosts" / f"lab_{name}.yaml": _rendered(layout, "inventory.yaml.j2", values),
-        env / "profiles" / f"{name}.yaml": _rendered(layout, "profile.yaml.j2", values),
-    }
+    return contents | _of_a_run(
+        name,
+        _values(name, "versions" if made.versions else "load", made.load, system)
+        | {
+            "source": f"Source: {title} (read from a document).",
+            "caveat": f"Tables, design and claims were read from the document; `benchbook check {name}` lists what nobody has confirmed.{stand_in}",
+            "systems": json.dumps(json.dumps(beside))[1:-1],
+        },
+    )
 
 
 def _free_net() -> str:

@@ -270,6 +270,7 @@ def test_a_load_that_is_named_and_not_printed_is_drafted_from_the_names_of_its_w
         ("wrk -t 4 -c 8", "| Clients | TPS |\n|--|--|\n| 8 | 990 |", "names none of sysbench, pgbench, go_tpc"),
         ("pgbench -c 8 -f own.sql", "| Clients | TPS |\n|--|--|\n| 8 | 990 |", "no workload of pgbench is named"),
         (COMMAND, "| Mode | TPS |\n|--|--|\n| a | 990 |\n| b | 880 |", "how many threads or clients"),
+        ("pgbench -c 8 -S", "| TPS | p95 (ms) |\n|--|--|\n| 990 | 9 |\n| 880 | 8 |", "nothing tells its rows apart"),
         ("pgbench -c 8 -S", "| Fill factor | TPS |\n|--|--|\n| 70 | 990 |\n| 90 | 880 |", "pgbench cannot vary fill"),
     ],
 )
@@ -277,6 +278,14 @@ def test_why_a_table_is_not_run_is_said(home: Home, shell: str, table: str, why:
     source = home.write("mine.md", f"# AcmeDB\n\n```\n{shell}\n```\n\n{table}\n")
     status, said = home.run("new", "mine", "--from", str(source))
     assert (status, why in " ".join(said.split())) == (0, True)
+
+
+def test_the_product_of_a_title_and_the_language_of_the_words_are_read(tmp_path: Path) -> None:
+    flags = "flags: fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat pse36 clflush mmx fxsr sse sse2"
+    rows = "| 并发数 | TPS |\n|--|--|\n| 8 | 3,110 |\n| 16 | 4,531 |\n"
+    text = f"# MySQL性能测试报告\n\n## 压测服务器配置\n\n```\n{flags}\n```\n\n## 性能测试结果\n\n`{COMMAND}`\n\n{rows}"
+    made = drafted(tmp_path, text)
+    assert (made.report["systems"], made.report["language"]) == ([{"name": "MySQL"}], "zh")
 
 
 def test_versions_in_headings_stay_versions_where_all_ran_at_one_level_of_threads(tmp_path: Path) -> None:
@@ -353,7 +362,7 @@ def test_a_system_that_stands_in_for_the_document_s_is_said_and_a_kind_beside_a_
     (guess,) = [one for one in unconfirmed("my_mysql") if one.key == SYSTEM]
     assert (guess.guess, guess.printed, guess.line, guess.file) == ("mariadb", "MySQL", 1, "notebooks/my_mysql.ipynb")
     assert "MariaDB stands in for MySQL." in paths.notebook("my_mysql").read_text()
-    with pytest.raises(BadInput, match="a document tells its kind by its tables"):
+    with pytest.raises(BadInput, match="a document tells it by its tables"):
         new.create_report("my_other", "versions", str(source))
 
 

@@ -15,7 +15,7 @@ from benchbook import new, parameters, paths
 from benchbook.analysis import results
 from benchbook.audit.report_audit import audit
 from benchbook.campaign.store import Campaign
-from benchbook.claims import ledger
+from benchbook.claims import ledger, transcription
 from benchbook.errors import BadInput, NotWritten
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
@@ -26,10 +26,10 @@ from benchbook.reports.kind import kind_of
 NAME = "my_report"
 
 
-MODELS = {"sysbench": "tidb_v7_1_3_sysbench", "versions": "tidb_v6_2_vs_v6_1_sysbench"}
+MODELS = {"load": "tidb_v7_1_3_sysbench", "versions": "tidb_v6_2_vs_v6_1_sysbench"}
 # What the laid-down report says of itself, not of the report whose notebook it has.
 WORDS = {
-    "sysbench": ("PingCAP", "TiDB", "Fifteen", "15 cells", "lab_tidb"),
+    "load": ("PingCAP", "TiDB", "Fifteen", "15 cells", "lab_tidb"),
     "versions": ("PingCAP", "TiDB", "v6.1.0", "v6.2.0", "Twenty-four", "lab_tidb"),
 }
 by_kind = pytest.mark.parametrize("kind", sorted(new.LAYOUTS))
@@ -66,23 +66,51 @@ def test_check_says_where_a_placeholder_was_left(home: Home, made: list[Path]) -
     notebook.write_text(notebook.read_text().replace("PLACEHOLDER", "this"))
     folder = f"data/published/{NAME}"
     assert planning.placeholders(NAME) == {
-        f"{folder}/claims.yaml": 4, f"{folder}/datapackage.json": 5, f"{folder}/report.yaml": 10,
+        f"{folder}/claims.yaml": 4, f"{folder}/datapackage.json": 3, f"{folder}/report.yaml": 10,
     }  # fmt: skip
-    assert not planning.placeholders(MODELS["sysbench"])
+    assert not planning.placeholders(MODELS["load"])
 
 
-@by_kind
-def test_what_is_laid_down_passes_check_audits_and_plans_as_it_stands(home: Home, kind: str) -> None:
-    new.create_report(NAME, kind)
+@pytest.mark.parametrize(
+    ("chosen", "cells"),
+    [
+        ({}, 6), ({"kind": "versions"}, 12), ({"system": "postgresql", "load": "pgbench"}, 6), ({"system": "dolt"}, 6),
+        ({"load": "db_bench"}, 6), ({"kind": "load", "load": "go_tpc"}, 3),
+    ],
+)  # fmt: skip
+def test_what_is_laid_down_passes_check_audits_and_plans_as_it_stands(
+    home: Home, chosen: dict[str, str], cells: int
+) -> None:
+    """Two workloads at three levels of threads, of two versions; TPC-C is one workload."""
+    new.create_report(NAME, **chosen)
     data, what = data_package.validate(NAME), kind_of(NAME)
     held = ledger.load(data)
     assert held
-    assert {term.table for claim in held.claims for _, term in claim.speaks_of(data)} == set(new.TABLES)
+    assert {term.table for claim in held.claims for _, term in claim.speaks_of(data)} == set(data.tables)
+    planning.check(data, held)
+    assert transcription.slips(data, held) == []
     assert not [f for f in audit(data).findings if f.severity == "contradiction"]
     said = parameters.check(what.Parameters, NAME, parameters.defaults(NAME))
-    size, where = load_profile(said.profile), load_inventory(said.inventory)
+    size, where = load_profile(NAME), load_inventory(said.inventory)
     what.experiment(data, said, size, where)
-    assert len(what.cells(data, said)) == {"sysbench": 6, "versions": 12}[kind]
+    assert len(what.cells(data, said)) == cells
+
+
+@pytest.mark.parametrize(
+    ("chosen", "key", "said"),
+    [
+        ({"system": "redis"}, "--system", "sysbench cannot drive it"),
+        ({"system": "nope"}, "--system", "no such part"),
+        ({"kind": "versions", "load": "pgbench"}, "--load", "driven by sysbench"),
+        ({"source": "report.md", "load": "pgbench"}, "--load", "a document tells it"),
+        ({"kind": "sysbench"}, "--kind", "there is no such kind"),
+    ],
+)
+def test_what_does_not_fit_is_refused(home: Home, chosen: dict[str, str], key: str, said: str) -> None:
+    with pytest.raises(BadInput, match=said) as caught:
+        new.create_report(NAME, **chosen)
+    assert caught.value.key == key
+    assert not paths.published_dir(NAME).exists()
 
 
 @by_kind
@@ -152,7 +180,7 @@ def test_a_name_that_the_site_has_for_itself_is_refused(home: Home, name: str) -
 )
 def test_a_kind_that_nobody_knows(made: list[Path], said: str, why: str) -> None:
     path = paths.published_dir(NAME) / "report.yaml"
-    path.write_text(path.read_text().replace("restaged_by: sysbench", said))
+    path.write_text(path.read_text().replace("restaged_by: load", said))
     known = "dm, .*load, load_by_server, .*saga, sysbench, transfer, versions"
     with pytest.raises(BadInput, match=rf"report\.yaml: restaged_by: {why}.*{known}"):
         kind_of(NAME)

@@ -64,7 +64,9 @@ def _design(table: LongTable, runs: Sequence[Run], guesses: Guesses) -> Run | st
     if "threads" not in {*table.level_names, *fixed}:
         return "neither it nor a command says how many threads or clients there were"
     if others := {*table.level_names} - {"threads", "version"}:
-        return f"{load} cannot vary {', '.join(sorted(others))}"
+        return (
+            "nothing tells its rows apart" if others == {"row"} else f"{load} cannot vary {', '.join(sorted(others))}"
+        )
     table.fixed = {"workload": workload, **fixed}
     about = table.source.caption[:200]
     guesses.add("datapackage.json", f"{table.name}.fixed.workload", workload, table.source.line, sure, about)
@@ -113,7 +115,7 @@ _OF_LOADS = re.compile(
 
 def _settle(table: LongTable, load: str, fixed: dict[str, Any], options: list[str], guesses: Guesses) -> None:
     """Make a setting of each level that is the same in all rows, and the system of the one that has names."""
-    for column in [one for one in table.levels if one.type == "integer" and one.name not in {"threads", "row"}]:
+    for column in [one for one in table.levels if one.type == "integer" and one.name != "threads"]:
         values = {row[column.name] for row in table.rows}
         if len(values) == 1:
             column.role, column.needed = "note", False
@@ -126,7 +128,7 @@ def _settle(table: LongTable, load: str, fixed: dict[str, Any], options: list[st
         table.rename("throughput", rates.pop())
     if protocol := called_workload(load, table.source.heading)[1]:
         options[:] = [one for one in options if not one.startswith("--protocol")] + [f"--protocol={protocol}"]
-    named = [one for one in table.levels if one.name not in {"threads", "version"}]
+    named = [one for one in table.levels if one.name not in {"threads", "version", "row"}]
     arms = [one for one in named if one.name == SERVER] or named
     if len(arms) == 1 and arms[0].type == "string" and "version" not in table.level_names and not _OF_LOADS.search(
         arms[0].heading

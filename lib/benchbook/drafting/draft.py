@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from benchbook.drafting.commands import Run, run_in_text, run_of
 from benchbook.drafting.design import designs_of, versions_of
 from benchbook.drafting.guesses import Guess, Guesses
 from benchbook.drafting.hosts import hosts_of
-from benchbook.drafting.systems import date_of, systems_of, title_of
+from benchbook.drafting.systems import date_of, language_of, systems_of, title_of
 from benchbook.drafting.tables import LongTable, drafted_tables, guess_columns
 
 
@@ -48,14 +47,14 @@ def draft(read: Reading, name: str) -> Draft:
     report = {
         "name": name,
         "title": title_of(read) or name,
-        **({"restaged_by": "versions" if versions else "sysbench" if load == "sysbench" else "load"} if load else {}),
+        **({"restaged_by": "versions" if versions else "load"} if load else {}),
         "document": {
             "file": Path(read.document).name,
             "product": systems[0]["name"] if systems else "not printed",
             "version": (systems and systems[0].get("version")) or "not printed",
         },
         "published": date_of(read),
-        "language": "zh" if len(re.findall(r"[\u4e00-\u9fff]", read.text)) > 0.1 * len(read.text) else "en",
+        "language": language_of(read),
         "systems": systems,
         "hosts": hosts_of(read, guesses),
         "environment": [],

@@ -193,7 +193,8 @@ def _long_table(table: Table) -> LongTable | None:
     key = [tuple(row[name] for name in made.level_names) for row in made.rows]
     if not made.levels or len(set(key)) < len(key):
         name = _free(made, "row", "")
-        made.columns.insert(0, _Column(name, "integer", "1", "level", "", 0.3, needed=True))
+        # Words: their order is none of a curve.
+        made.columns.insert(0, _Column(name, "string", "", "level", "", 0.3, needed=True))
         for number, row in enumerate(made.rows, start=1):
             row[name] = str(number)
     return made
