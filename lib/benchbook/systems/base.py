@@ -192,11 +192,11 @@ class System(Service):
 
     def start(self) -> None:
         """Start its servers, each kind once the one before it serves."""
-        *before, last = self.services()
-        for service in before:
+        services = self.services()
+        for number, service in enumerate(services):
+            if number:
+                services[number - 1].servers.ready()
             service.servers.start()
-            service.servers.ready()
-        last.servers.start()
 
     def ready(self, *, timeout_s: float = 120.0) -> None:
         """Return once all servers serve.

@@ -24,7 +24,10 @@ _NAME = "VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
 
 
 class EndpointSystem(System):
-    """Reached from the first client host. It is never started, stopped or reset: its dataset is prepared once."""
+    """Reached from the first client host. Somebody else runs it: it has no servers to install, start, stop or reset.
+
+    Its dataset is prepared once; trials start from what the trial before has left.
+    """
 
     name = "endpoint"
     protocol = "mysql"
@@ -63,7 +66,6 @@ class EndpointSystem(System):
         return []
 
     def services(self) -> list[Service]:
-        """Return none: somebody else runs it."""
         return []
 
     def command(self, host: Host) -> Command:
@@ -76,12 +78,6 @@ class EndpointSystem(System):
     @property
     def identity(self) -> str:
         return f"endpoint-{hashlib.sha256(str(self._sql).encode()).hexdigest()[:12]}"
-
-    def install(self) -> None:
-        """Nothing to install."""
-
-    def start(self) -> None:
-        """Somebody else runs it."""
 
     def raised(self, setting: str) -> tuple[str, str]:
         return f"endpoints.{self.which}", f"set {setting} of that server to {{needed}} or more"
@@ -99,12 +95,6 @@ class EndpointSystem(System):
                 fix="check host and port, and that the client host may connect to it"
                 + (", and who vouches for it (tls_ca)" if self.existing.tls else ""),
             )
-
-    def stop(self) -> None:
-        """Somebody else runs it."""
-
-    def reset(self, dataset: str | None) -> None:
-        """Its state is its owner's: trials start from what the trial before has left."""
 
     def make_database(self, client: Host, database: str) -> None:
         """It is to be filled: what it was filled with before goes, and is forgotten; nothing of anybody else's goes."""

@@ -62,7 +62,7 @@ _NOT_INITIALIZED = 94
 class MongoServer(Service):
     """One side of a transfer; `side` is its role in the inventory. `host` is None for a server that exists already.
 
-    Such a one is its owner's: nothing is put on its host, and nothing is started, ended or watched there.
+    Such a one is its owner's: it has no host to put anything on, and no process to start, end or watch.
     """
 
     name = "mongo"
@@ -96,15 +96,22 @@ class MongoServer(Service):
 
     def start(self, *, fresh: bool) -> None:
         """Start it and return once it serves; `fresh` = without any data."""
+        if fresh:
+            self.servers.reset(None)
+        self.servers.start()
+        self.servers.ready()
 
     def stop(self) -> None:
         """End it, its data written. Raise SystemFailed where it had to be killed."""
+        self.servers.stop()
 
     def discard(self) -> None:
         """End it when nothing of what it holds is wanted: it is started without any data next."""
+        self.servers.kill()
 
     def check_alive(self) -> None:
         """Raise SystemFailed when it has ended although nobody asked it to."""
+        self.servers.check_alive()
 
     def weigh(self) -> int:
         """How much it holds, by a figure that stands still when nothing is written; 0 where the kit cannot ask."""
@@ -143,12 +150,6 @@ class OwnServer(MongoServer):
         counted = [self.ask({"dbStats": 1}, name) for name in names]
         return sum(int(each.get(what, 0)) for each in counted for what in ("objects", "dataSize", "indexSize"))
 
-    def start(self, *, fresh: bool) -> None:
-        if fresh:
-            self.servers.reset(None)
-        self.servers.start()
-        self.servers.ready()
-
     def knock(self, host: Host) -> str | None:
         try:
             hello = ask(host, host.address, self.port, {"hello": 1}, timeout=5)
@@ -160,18 +161,9 @@ class OwnServer(MongoServer):
         """Return what the server waits for that answers but takes no writes yet."""
         return "it is no primary"
 
-    def check_alive(self) -> None:
-        self.servers.check_alive()
-
     @property
     def runs(self) -> bool:
         return any(job.status() is None for job in self.servers.jobs.values())
-
-    def stop(self) -> None:
-        self.servers.stop()
-
-    def discard(self) -> None:
-        self.servers.kill()
 
     def remove(self) -> None:
         """End it, and take what it holds off its host's disk."""
