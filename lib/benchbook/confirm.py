@@ -258,7 +258,8 @@ def _check_hosts(before: Comparison) -> None:
     if a.folder == b.folder:
         fix = f"repeat it: benchbook report {a.report} -p repetitions=10"
         raise BadInput("two systems of one campaign take turns already", key="--confirm", value=a.id, fix=fix)
-    if a.asked.get("hosts") != b.asked.get("hosts") or any(map(_of_hosts, _subjects(before))):
+    subjects = [difference for difference in before.gate.differences if difference.standing == "subject"]
+    if a.asked.get("hosts") != b.asked.get("hosts") or any(map(_of_hosts, subjects)):
         said = "A and B differ by their hosts: no hosts can run both in turns"
         fix = "record more campaigns on each, and compare with that history"
         raise BadInput(said, key="--confirm", value=f"{a.id} on {a.inventory}, {b.id} on {b.inventory}", fix=fix)
@@ -282,10 +283,6 @@ def _sides(
             artefacts.provide(name, console.print)
     one, other = pair or _begin(a, b, systems)
     return Side(requests[0], one, hosts[0]), Side(requests[1], other, hosts[1])
-
-
-def _subjects(before: Comparison) -> list[Difference]:
-    return [difference for difference in before.gate.differences if difference.standing == "subject"]
 
 
 def _check_budget(campaigns: tuple[Campaign, Campaign], budget_s: float, console: Console) -> None:
@@ -316,14 +313,10 @@ def _as_then(campaign: Campaign) -> RunRequest:
     return request
 
 
-def _bound(asked: Asked) -> dict[str, object]:
-    return {key: value for key, value in conditions_of(asked).items() if key not in FREE}
-
-
 def _changed(then: Asked, today: Asked) -> dict[str, str]:
     """Return by dotted key what changed, with both values; how often it was to be repeated may change."""
-    was, now = (pd.json_normalize(json.loads(json.dumps(_bound(asked), default=str))) for asked in (then, today))
-    one, other = (frame.to_dict("records")[0] for frame in (was, now))
+    bound = ({key: value for key, value in conditions_of(asked).items() if key not in FREE} for asked in (then, today))
+    one, other = (pd.json_normalize(json.loads(json.dumps(each, default=str))).to_dict("records")[0] for each in bound)
     return {
         str(key): f"{key} was {one.get(key, ABSENT)}, is {other.get(key, ABSENT)}"
         for key in dict.fromkeys([*one, *other])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
 
-from benchbook import notebook_run, parameters, paths, published
+from benchbook import notebook_run, paths, published
 from benchbook.analysis import results
 from benchbook.build import artefacts
 from benchbook.campaign import store
@@ -23,7 +23,6 @@ from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.reservation import check_lab_free
 from benchbook.hosts.session import Session, check_reachable
 from benchbook.notebook_run import Executed
-from benchbook.parameters import Parameters
 from benchbook.reports import planning
 from benchbook.reports.kind import kind_of
 from benchbook.reports.planning import RunRequest
@@ -58,7 +57,7 @@ def run_report(report: str, overrides: Mapping[str, object], console: Console, *
     Raise BenchbookError for what cannot start. Hosts that another driver holds are refused, or waited for with `wait`.
     The notebook's kernel reserves them: a driver that comes first between our check and the kernel is met there.
     """
-    asked = checked(report, overrides)
+    asked = planning.asked_of(report, overrides)
     if asked.replay:
         return replay(report, asked.campaign, console)
     request = planning.request_for(report, overrides)
@@ -70,8 +69,14 @@ def run_report(report: str, overrides: Mapping[str, object], console: Console, *
         for one in open_ports.findings(inventory, hosts):
             console.print(f"{one.host}: {one.what}: {one.found}; wanted {one.wanted}", markup=False)
         overrides = planning.available(asked, overrides, console.print)
-        asked = checked(report, overrides)
-        done = _run(report, overrides, inventory, hosts, request.kind.builds(request.published, asked), console)
+        asked = planning.asked_of(report, overrides)
+        for name in request.kind.builds(request.published, asked):
+            artefacts.provide(name, console.print)
+        with hosts_up(inventory, hosts, console):
+            # From the command line a finished campaign is measured again; a notebook opens it.
+            done = notebook_run.execute(report, {"again": True, **overrides}, console)
+            if done.killed and (not inventory.lab or lab.by_hand(inventory)):
+                _sweep(inventory, hosts, console)
         if wait and done.error == HostReserved.__name__:
             continue
         try:
@@ -82,17 +87,9 @@ def run_report(report: str, overrides: Mapping[str, object], console: Console, *
 
 def check_asked(report: str, overrides: Mapping[str, object]) -> int:
     """Return 0 for a report that can be run so, as far as that is known without its hosts. Raise BadInput if not."""
-    if not checked(report, overrides).replay:
+    if not planning.asked_of(report, overrides).replay:
         check_run(planning.request_for(report, overrides))
     return 0
-
-
-def checked(report: str, overrides: Mapping[str, object]) -> Parameters:
-    """Return the parameters of a report's notebook with these in place of its own. Raise BadInput."""
-    asked: Parameters = parameters.check(
-        kind_of(report).Parameters, report, {**parameters.defaults(report), **overrides}
-    )
-    return asked
 
 
 def check_run(request: RunRequest) -> list[str]:
@@ -103,24 +100,6 @@ def check_run(request: RunRequest) -> list[str]:
     hosts = request.experiment().hosts()
     planning.check_conditions(known, request.kind, request.published.report.name, request.asked())
     return hosts
-
-
-def _run(
-    report: str,
-    overrides: Mapping[str, object],
-    inventory: Inventory,
-    hosts: list[str],
-    builds: Iterable[str],
-    console: Console,
-) -> Executed:
-    for name in builds:
-        artefacts.provide(name, console.print)
-    with hosts_up(inventory, hosts, console):
-        # From the command line a finished campaign is measured again; a notebook opens it.
-        done = notebook_run.execute(report, {"again": True, **overrides}, console)
-        if done.killed and (not inventory.lab or lab.by_hand(inventory)):
-            _sweep(inventory, hosts, console)
-        return done
 
 
 def wait_until_free(inventory: Inventory, hosts: list[str], console: Console, *, wait: bool) -> None:

@@ -85,13 +85,11 @@ class Report(Recorded):
         said = f"After it, the highest rate with a p99 of {slo.p99_ms:g} ms is searched for: at most {each}"
         return [show.paragraph(f"{said} of {slo.time_s} s or more, and {slo.most_min:g} min in all.")]
 
-    def _is_finished(self) -> bool:
-        """Return whether nothing is left to do: every trial is measured, and no repetition can still be added."""
-        return not (self.campaign.missing() or (self._request.repeating and not self.environment.repetitions_ended))
-
     def _finished(self) -> list[HTML]:
-        """That there is nothing left to do, where that is so."""
-        if self.parameters.replay or not self._is_finished():
+        """That there is nothing left to do: every trial is measured, and no repetition can still be added."""
+        if self.parameters.replay or self.campaign.missing():
+            return []
+        if self._request.repeating and not self.environment.repetitions_ended:
             return []
         made = self.campaign.plan.made[:16].replace("T", " ")
         said = f"This was measured on {made} UTC and is finished. `again = True` measures it anew."
@@ -266,10 +264,6 @@ class Report(Recorded):
         trials = trials_as_published(self.campaign.trials, self.campaign.scaling)
         return self.kind.beside(self.published, self.kind.figures(self.published, self.figures()), trials)
 
-    def _between_repetitions(self) -> list[HTML]:
-        """Return what the repetitions say of each other, a paragraph each."""
-        return [show.paragraph(said) for said in checks.repetitions_in_words(self.published, self.records)]
-
     def published_and_measured(self) -> HTML:
         """Return each published table beside what was measured, with intervals over repetitions."""
         scaling = self.campaign.scaling
@@ -304,7 +298,8 @@ class Report(Recorded):
     def claims_table(self) -> HTML:
         """Return what holds: each claim's effect and interval against the claimed range, and its sentence."""
         drawn = section.html(self.claims(), self.campaign.folder / "figures", smoke=self.campaign.profile == "smoke")
-        return show.stack([drawn, *self._between_repetitions()])
+        between = checks.repetitions_in_words(self.published, self.records)
+        return show.stack([drawn, *map(show.paragraph, between)])
 
     def finish(self) -> HTML:
         """Write results.json; raise TrialsFailed (so that papermill's exit status is not 0) when a trial is missing."""

@@ -55,6 +55,7 @@ class Experiment(Protocol):
 
     def rehearsed(self) -> Sequence[str]:
         """Return the systems that get loads of `rehearse_s` before their first trial, where hosts report free pages."""
+        return ()
 
     def rate_unit(self, trial: Trial) -> str:
         """Unit of the rate that `measure` reports, in a reader's words: "tps", "MiB/s"."""

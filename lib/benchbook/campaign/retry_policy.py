@@ -83,12 +83,14 @@ def measure_undisturbed(
             tries.append(_try(measure))
             if tries[-1].found:
                 say(f"disturbed: {tries[-1].why[0]}")
+            if not tries[-1].may_count:
+                keep(tries[-1].measured, tries[-1].why)
         undisturbed = [one for one in tries if not one.found]
         chosen = next(iter([*undisturbed, *(one for one in tries if one.may_count)]), None)
     finally:
         # Whatever ended it, Ctrl-C too: what was measured before is kept.
         for one in tries:
-            if one is not chosen:
+            if one.may_count and one is not chosen:
                 keep(one.measured, one.why)
     if chosen is None:
         raise MeasurementDisturbed(f"disturbed {len(tries)} times, at last: {'; '.join(tries[-1].why)}")

@@ -123,7 +123,10 @@ class _Run:
                 self._begin(block[index:])
                 self.forecast.began(trial.cell.system, time.monotonic() - began)
                 began = time.monotonic()
-            measured = self._attempt(trial, partial(self._undisturbed, trial))
+            measure, keep = partial(self.experiment.measure, trial, self.tracker.rate), partial(self._keep, trial)
+            measured = self._attempt(
+                trial, partial(measure_undisturbed, measure, self.tracker.say, keep, self.retry_policy)
+            )
             problem = measured if isinstance(measured, BenchbookError) else None
             fresh = problem is None
             if not isinstance(measured, BenchbookError):
@@ -178,11 +181,6 @@ class _Run:
             why = Failure(kind=type(problem).__name__, message=str(problem), tail=tail)
             self.campaign.keep(_record(self.campaign, trial, "failed", failure=why), pd.DataFrame(), output)
             return problem
-
-    def _undisturbed(self, trial: Trial) -> Measurement:
-        """Return the measurement that counts; what does not is kept beside. Raise MeasurementDisturbed."""
-        measure = partial(self.experiment.measure, trial, self.tracker.rate)
-        return measure_undisturbed(measure, self.tracker.say, partial(self._keep, trial), self.retry_policy)
 
     def _keep(self, trial: Trial, measured: Measurement, disturbed: Sequence[str] = ()) -> None:
         """Keep the record of a measurement: one that counts, or one that was disturbed, and how."""

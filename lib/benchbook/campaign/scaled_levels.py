@@ -32,9 +32,8 @@ class LevelScaling(BaseModel):
 
     def sentence(self) -> str:
         """Return what a reader must know before she compares."""
-        said = [
-            _in_words(level, [each[level] for each in self.levels.values() if level in each]) for level in self._names
-        ]
+        names = sorted({level for levels in self.levels.values() for level in levels})
+        said = [_in_words(name, [each[name] for each in self.levels.values() if name in each]) for name in names]
         shared = ", shared with the load" if self.shared else ""
         share = f"{self.cores_here} cores here{shared}, {self.cores_published} published"
         # Only where the load shares the cores do tables differ in what a level stands for.
@@ -45,10 +44,6 @@ class LevelScaling(BaseModel):
         """The same of the tables that were run alone; of all of them before any of those with scaled levels was."""
         ran = {record.table for record in records} & set(self.levels) or set(self.levels)
         return self.model_copy(update={"levels": {name: self.levels[name] for name in self.levels if name in ran}})
-
-    @property
-    def _names(self) -> list[str]:
-        return sorted({level for levels in self.levels.values() for level in levels})
 
     def here(self, table: str, level: str, published: object) -> int | None:
         """Return what was run for a published level of a table; None where it was not scaled."""
@@ -122,7 +117,9 @@ def of_plan(asked: Mapping[str, Any]) -> LevelScaling | None:
 
 def published_levels(table: str, levels: Mapping[str, str | int | float], scaling: LevelScaling | None) -> Levels:
     """Return the published levels that these levels of a table stand for."""
-    return _published(levels, scaling.levels.get(table, {})) if scaling else dict(levels)
+    maps = scaling.levels.get(table, {}) if scaling else {}
+    back = {name: {here: int(published) for published, here in values.items()} for name, values in maps.items()}
+    return {name: back[name].get(int(value), value) if name in back else value for name, value in levels.items()}
 
 
 def as_published(records: Sequence[Record], scaling: LevelScaling | None) -> list[Record]:
@@ -141,8 +138,3 @@ def trials_as_published(trials: Sequence[Trial], scaling: LevelScaling | None) -
         for trial in trials
         for levels in [published_levels(trial.cell.table, trial.cell.levels, scaling)]
     ]
-
-
-def _published(levels: Mapping[str, str | int | float], maps: Mapping[str, Mapping[str, int]]) -> Levels:
-    back = {name: {here: int(published) for published, here in values.items()} for name, values in maps.items()}
-    return {name: back[name].get(int(value), value) if name in back else value for name, value in levels.items()}

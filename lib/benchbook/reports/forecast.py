@@ -85,7 +85,8 @@ def forecast(
             figures = SystemFigures(request.published, expected, system.name)
             cores = server_processors(request.published.report)
             may = Capacity(figures, busy, of_plan(found.asked), planned=last is None, published_cores=cores)
-            idle = replace(may, busy=_idle(busy)) if last is None else may
+            free = [replace(cell, machines=[replace(m, share=0.0) for m in cell.machines]) for cell in busy]
+            idle = replace(may, busy=free) if last is None else may
             likely = _Likely.of(known, figures, last, spread, looks)
             for claim in judge.judged_on(known, figures):
                 row = _says(claim, system, may, idle, likely)
@@ -207,10 +208,6 @@ def _busy(request: RunRequest, found: Design, experiment: Experiment, last: _Rec
     ]
 
 
-def _idle(busy: Sequence[BusyCell]) -> list[BusyCell]:
-    return [replace(cell, machines=[replace(m, share=0.0) for m in cell.machines]) for cell in busy]
-
-
 def _key(table: str, system: str, levels: Mapping[str, object]) -> tuple[object, ...]:
     return table, system, *sorted(levels.items())
 
@@ -274,14 +271,10 @@ def _budgeted(
 
 
 def _added(claim: OpenClaim, blocks: Sequence[Sequence[Cell]]) -> int:
-    """Return how many of these blocks repeat all of a claim's cells and help to decide it."""
-    return min(sum(all(cell in block for cell in claim.cells) for block in blocks), _useful(claim.chances))
-
-
-def _useful(chances: Sequence[float]) -> int:
-    """Return how many repetitions it takes until more of them hardly raise the chance that the claim is decided."""
-    left = max(chances, default=0.0) - WORTH_A_REPETITION
-    return next((n for n, chance in enumerate((0.0, *chances)) if chance >= left), 0)
+    """Return how many of these blocks repeat all of a claim's cells and help to decide it: more hardly would."""
+    enough = max(claim.chances, default=0.0) - WORTH_A_REPETITION
+    useful = next((n for n, chance in enumerate((0.0, *claim.chances)) if chance >= enough), 0)
+    return min(sum(all(cell in block for cell in claim.cells) for block in blocks), useful)
 
 
 def _rule(trials: Sequence[Trial], most: int, budget_s: float) -> str:

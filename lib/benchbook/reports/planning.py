@@ -56,9 +56,16 @@ class RunRequest:
 
 def request_for(report: str, given: Mapping[str, object]) -> RunRequest:
     """Return a report with all that a run of it is asked for: `given`, and else its notebook's. Raise BadInput."""
+    asked = asked_of(report, given)
+    profile, inventory = load_profile(asked.profile), load_inventory(asked.inventory)
+    return RunRequest(kind_of(report), load(report), asked, profile, inventory)
+
+
+def asked_of(report: str, given: Mapping[str, object]) -> Parameters:
+    """Return the parameters of a report's notebook with those `given` in place of its own. Raise BadInput."""
     kind = kind_of(report)
-    asked = parameters.check(kind.Parameters, report, {**parameters.defaults(report), **given})
-    return RunRequest(kind, load(report), asked, load_profile(asked.profile), load_inventory(asked.inventory))
+    asked: Parameters = parameters.check(kind.Parameters, report, {**parameters.defaults(report), **given})
+    return asked
 
 
 @dataclass(frozen=True)
@@ -138,8 +145,7 @@ def check(published: Published, ledger: Ledger | None) -> None:
     if not user_file.is_there(paths.notebook(name)):
         kind.check_load(published, [])
         return
-    asked = parameters.check(kind.Parameters, name, parameters.defaults(name))
-    kind.check_load(published, asked.allow)
+    kind.check_load(published, asked_of(name, {}).allow)
 
 
 def placeholders(report: str) -> dict[str, int]:

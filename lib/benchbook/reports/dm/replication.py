@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
-from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.experiment import Experiment, Measurement
 from benchbook.campaign.progress import TPS
 from benchbook.hosts.agent import Ended
 from benchbook.hosts.command_line import quote
@@ -37,7 +37,7 @@ CATCH_UP_S, FULL_S = 12.0, 20.0
 
 
 @dataclass
-class DmReplication:
+class DmReplication(Experiment):
     """The experiment; `generator` drives an upstream, with the report's options; `upstreams` take turns.
 
     `pipeline` is the one that runs, while it runs.
@@ -86,15 +86,12 @@ class DmReplication:
             # Their servers share hosts, and so ports: one upstream at a time.
             self.pipeline.stop()
         self.pipeline = wanted
-        self._check_options(block)
-        self.pipeline.begin(say)
-        return {name: SystemDescription(**vars(about)) for name, about in self.pipeline.about().items()}
-
-    def _check_options(self, block: Sequence[Trial]) -> None:
-        """Before data are prepared, of the loads upstream. Raise BadInput."""
+        # Before data are prepared, of the loads upstream.
         for trial in block:
             if trial.cell.table in SYNC:
                 self.generator.check_options(self.pipeline.client, str(trial.cell.levels["workload"]))
+        self.pipeline.begin(say)
+        return {name: SystemDescription(**vars(about)) for name, about in self.pipeline.about().items()}
 
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         """One task. Raise TaskPaused with DM's own words, and RowsDiffer when source and target are not the same.
@@ -102,7 +99,8 @@ class DmReplication:
         The proof is counts and checksums of every table.
         """
         sync = trial.cell.table in SYNC
-        task = self._task(trial)
+        dm = self.pipeline.dm
+        task = task_of(trial, self.databases, self.profile.dm, dm.folder, dm.target, dm.dump_program)
         self.pipeline.fresh(sync=sync)
         # Of a target that can write nothing more, DM knows only that its statements are not answered.
         with blaming_disks(self.pipeline.session.hosts.values()):
@@ -110,9 +108,6 @@ class DmReplication:
         tables = self.pipeline.prove(self.databases.of(trial.cell.table))
         self.pipeline.clean()
         return replace(measured, proof={"tables": [vars(each) for each in tables], "same": True, **measured.proof})
-
-    def rehearsed(self) -> Sequence[str]:
-        return ()
 
     def expected_s(self, trial: Trial) -> float:
         return CATCH_UP_S + 2.0 * self.time_s + self.profile.dm.settle_s if trial.cell.table in SYNC else FULL_S
@@ -122,10 +117,6 @@ class DmReplication:
         return TPS if trial.cell.table in SYNC else "MiB/s"
 
     # -- dump and load ------------------------------------------------------------------------------------------
-
-    def _task(self, trial: Trial) -> dm_config.Task:
-        dm = self.pipeline.dm
-        return task_of(trial, self.databases, self.profile.dm, dm.folder, dm.target, dm.dump_program)
 
     def _full(self, trial: Trial, task: dm_config.Task, on_rate: Callable[[float, float], None]) -> Measurement:
         progress: list[tuple[float, float]] = []
@@ -167,7 +158,9 @@ class DmReplication:
     def _load(self, trial: Trial, on_rate: Callable[[float, float], None]) -> tuple[str, Ended, str]:
         """Drive the upstream; a task that pauses meanwhile ends the load at once. Return command, end and output."""
         generator, client = self.pipeline.filling(self.databases.sync, self.databases.sync_rows), self.pipeline.client
-        load = Load(trial.cell.levels, int(trial.cell.levels["threads"]), self.time_s, self._rate(trial))
+        # Offered upstream, transactions/s; 0 is a closed loop.
+        rate = self.rate if self.ladder_rate is None or trial.cell.table != LADDER else self.ladder_rate
+        load = Load(trial.cell.levels, int(trial.cell.levels["threads"]), self.time_s, rate)
         command = generator.command(client, self.pipeline.upstream.endpoints(), load)
 
         def seen(second: float, rate: float) -> None:
@@ -179,8 +172,3 @@ class DmReplication:
         self.pipeline.look()
         generator.check(ran)
         return command.typed, ran.ended, ran.text + ran.complaint
-
-    def _rate(self, trial: Trial) -> int:
-        """Offered upstream, transactions/s; 0 is a closed loop."""
-        ladder = trial.cell.table == LADDER and self.ladder_rate is not None
-        return (self.ladder_rate or 0) if ladder else self.rate

@@ -56,12 +56,6 @@ class LoadParameters(OnSystems):
     slo: Slo = Field(default=Slo(), strict=False)
 
 
-def _check_open_loop(load: type[LoadGenerator[Any]], parameters: LoadParameters) -> None:
-    if parameters.slo.asked and not load.open_loop:
-        said = "this load generator offers no rate of its own, so that none can be searched for"
-        raise BadInput(said, key="slo", value=load.name, fix="leave `slo` out")
-
-
 def _offered(load: type[LoadGenerator[Any]], parameters: LoadParameters, profile: Profile) -> int:
     """Return the rate of the run, 0 for none. Raise BadInput for one that the generator would not keep to."""
     rate = parameters.rate or load.size_in(profile).rate
@@ -201,7 +195,9 @@ class LoadKind(Kind[LoadParameters]):
         """
         load = load_of(published)
         self.check_load(published, parameters.allow)
-        _check_open_loop(load, parameters)
+        if parameters.slo.asked and not load.open_loop:
+            said = "this load generator offers no rate of its own, so that none can be searched for"
+            raise BadInput(said, key="slo", value=load.name, fix="leave `slo` out")
         # First: a role in the inventory would be no cure for a system that the load cannot drive.
         systems.check_protocols(parameters.names(), inventory, load.name, load.protocols)
         inventory.require("client")

@@ -65,7 +65,12 @@ class LoadTrials:
         with Session(self.inventory, self.hosts()) as session:
             surveyed = survey(session, disk_gb=self.profile.disk_gb)
             self._systems = {name: systems.make(name, session, self.profile) for name in self.names}
-            self._take_up(session)
+            clients = session.with_role("client")
+            driving = clients if self.generator.many_clients else clients[:1]
+            self._driver = Driver(session, self.generator, driving, self.time_s, self.rate, self.profile.probes)
+            self._start = StartingState(
+                session, clients[0], self._systems, self.generator, self.profile.reset, check=self._check_limits
+            )
             version = self._driver.find()
             for system in self._systems.values():
                 system.install()
@@ -78,30 +83,18 @@ class LoadTrials:
             yield Environment.of(surveyed, load_generator=version)
             session.tidy(self._start.stop)
 
-    def _take_up(self, session: Session) -> None:
-        clients = session.with_role("client")
-        driving = clients if self.generator.many_clients else clients[:1]
-        probes = self.profile.probes
-        self._driver = Driver(session, self.generator, driving, self.time_s, self.rate, probes)
-        self._start = StartingState(
-            session, clients[0], self._systems, self.generator, self.profile.reset, check=self._check_limits
-        )
-
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         """Bring the block's system, alone, to the state that the profile's `reset` names; return what serves."""
         reach_again(self._driver.session)
-        self._check_options(block)
+        # Before data are prepared, which may take hours.
+        for trial in block:
+            self._system_for(trial)
+            self._driver.check_options(str(trial.cell.levels.get("workload", "")))
         self._expect(block)
         brought = self._start.bring(block[0].cell.system, say)
         if self._rehearse(block, say):
             brought = self._start.bring(block[0].cell.system, say)
         return {name: self.as_restaged(about) for name, about in brought.items()}
-
-    def _check_options(self, block: Sequence[Trial]) -> None:
-        """Before data are prepared, which may take hours. Raise BadInput."""
-        for trial in block:
-            self._system_for(trial)
-            self._driver.check_options(str(trial.cell.levels.get("workload", "")))
 
     def _expect(self, block: Sequence[Trial]) -> None:
         """What the loads of a block will hold on a server: where the kit sets how much it takes, it takes that."""

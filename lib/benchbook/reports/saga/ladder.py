@@ -12,7 +12,7 @@ from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wa
 
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
-from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.experiment import Experiment, Measurement
 from benchbook.campaign.progress import TPS
 from benchbook.campaign.record import Quantity
 from benchbook.errors import SystemFailed, TrialFailed, WorkloadFailed
@@ -63,7 +63,7 @@ def until(holds: Callable[[], bool], what: str, *, every_s: float = 0.05) -> Non
 
 
 @dataclass
-class SagaLadder:
+class SagaLadder(Experiment):
     """The experiment. MySQL is prepared, set aside and restored as for sysbench; DTM and the business run on it.
 
     `stores` names the servers, which take turns. Fields below live while it runs.
@@ -123,9 +123,6 @@ class SagaLadder:
         self._store = self._stores[store]
         self._dtm = Dtm(self._session, self._store.endpoints()[0])
         self._business = SagaService(self._session, self._store.endpoints()[0], self._dtm.api, self.accounts)
-
-    def rehearsed(self) -> Sequence[str]:
-        return ()
 
     def expected_s(self, trial: Trial) -> float:
         return float(self.time_s)

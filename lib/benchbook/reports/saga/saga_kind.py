@@ -84,11 +84,6 @@ def _inside(record: Record) -> Check:
     return Check(record.id, "clients inside a transaction", ok, found)
 
 
-def _invariants(record: Record) -> list[Check]:
-    about = record.proof["invariants"].items() if Rung.of(record.levels).keeps_books else ()
-    return [Check(record.id, name, a["holds"], a["found"]) for name, a in about]
-
-
 class SagaKind(Kind[SagaParameters]):
     """The DTM report: sysbench alone, the ladder of rungs, and what happens when things fail."""
 
@@ -172,4 +167,5 @@ class SagaKind(Kind[SagaParameters]):
         """sysbench's own records answer as in its own reports; the others for clients, ends and books."""
         if record.table == SYSBENCH:
             return Sysbench.record_checks(record)
-        return [_inside(record), *_invariants(record)]
+        about = record.proof["invariants"] if Rung.of(record.levels).keeps_books else {}
+        return [_inside(record), *(Check(record.id, name, a["holds"], a["found"]) for name, a in about.items())]

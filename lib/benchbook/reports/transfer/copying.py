@@ -6,19 +6,19 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 import pandas as pd
 
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
-from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.experiment import Experiment, Measurement
 from benchbook.errors import TrialFailed, WorkloadFailed
 from benchbook.hosts.agent import Ended, Job
-from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.fanout import in_parallel
 from benchbook.hosts.host import Host
 from benchbook.hosts.host_facts import survey
-from benchbook.hosts.host_models import Json, Survey
+from benchbook.hosts.host_models import Survey
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
 from benchbook.hosts.tuning import reach_again
@@ -43,7 +43,7 @@ JOB = "transfer"
 
 
 @dataclass
-class Transfer:
+class Transfer(Experiment):
     """The experiment. Fields below `seed` live while it runs."""
 
     inventory: Inventory
@@ -101,15 +101,18 @@ class Transfer:
     def measure(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
         """Room on the target, probes, transfer, proof. Raise TrialFailed where source and target differ."""
         engine, levels = self._engines[trial.cell.system], trial.cell.levels
+        sides, stall_s = (self._source, self._target), self.profile.transfer.stall_s
         command = engine.command(levels, self._source.endpoint, self._target.endpoint)
-        with blaming(self._source, self._target), ExitStack() as probing:
+        with blaming(*sides), ExitStack() as probing:
             watch = watching(self._session, self._probes())
             _, watched = in_parallel(self._make_room, lambda: probing.enter_context(watch))
             with self._session.following(self.client, JOB, command) as job:
-                ended = job.wait(every_s=0.1, on_look=self._watch(engine, job))
+                look = CopyWatch(engine, job, sides, stall_s, self._target.weigh, self.documents)
+                ended = job.wait(every_s=0.1, on_look=look)
                 moved, output = self._read(engine, job, ended)
             # The copy is over: the probes end while it is read back.
-            _, proof = in_parallel(probing.close, lambda: self._prove(output))
+            prove = partial(prove_copy, self._session, self.client, *sides, documents=self.documents, output=output)
+            _, proof = in_parallel(probing.close, prove)
         load = CopyRun(moved, ended, watched.series, self.client.name)
         summary = summarise(load)
         return Measurement(
@@ -129,9 +132,6 @@ class Transfer:
             },
             series=pd.concat([watched.series, rate_series(load)], ignore_index=True),
         )
-
-    def rehearsed(self) -> Sequence[str]:
-        return ()
 
     def expected_s(self, trial: Trial) -> float:
         return engines.ENGINES[trial.cell.system].beside_s + self.documents / GUESSED_RATE
@@ -153,10 +153,6 @@ class Transfer:
         self._tool("load", self._source, "--documents", self.documents, "--seed", self.seed)
         self._loaded = True
 
-    def _prove(self, output: str) -> Json:
-        sides = (self._source, self._target)
-        return prove_copy(self._session, self.client, *sides, documents=self.documents, output=output)
-
     def _make_room(self) -> None:
         for server in (self._source, self._target):
             server.check_alive()
@@ -175,10 +171,6 @@ class Transfer:
     def _tool(self, name: str, server: MongoServer, *options: object) -> None:
         tool(self._session, self.client, name, server.endpoint, *options, within_s=longest_s(self.documents))
 
-    def _watch(self, engine: Engine, job: Job) -> CopyWatch:
-        servers, weigh = (self._source, self._target), self._target.weigh
-        return CopyWatch(engine, job, servers, self.profile.transfer.stall_s, weigh, self.documents)
-
     def _read(self, engine: Engine, job: Job, ended: Ended) -> tuple[Moved, str]:
         """Return what the engine says of its run. Raise TrialFailed unless it ended well and wrote all documents."""
         stdout, stderr = job.stdout().decode(errors="replace"), job.stderr()
@@ -195,30 +187,21 @@ class Transfer:
             raise
         return moved, output
 
-    def _places(self) -> dict[str, str]:
-        """Host of each process group that the probes watch."""
-        own = {s.side: s.host.name for s in (self._source, self._target) if s.host is not None}
-        return {"transfer": self.client.name, **own}
-
     def _probes(self) -> list[Probe]:
-        jobs = {"transfer": JOB, **{side: f"mongo-{side}" for side in mongo.SIDES}}
-        watched: dict[str, dict[str, str]] = {}
-        for label, name in self._places().items():
-            watched.setdefault(name, {})[label] = jobs[label]
+        watched: dict[str, dict[str, str]] = {self.client.name: {"transfer": JOB}}
+        for server in (self._source, self._target):
+            if server.host is not None:
+                watched.setdefault(server.host.name, {})[server.side] = f"mongo-{server.side}"
         hosts = {name: self._session.hosts[name] for name in watched}
         processes = [of_jobs(hosts[n], each, every_s=SAMPLE_EVERY_S) for n, each in watched.items()]
         of_machines = [make("host", host, every_s=SAMPLE_EVERY_S) for host in self._machines(hosts)]
-        also = of_profile(self.profile.probes, hosts.values(), self._servers())
-        return [*of_machines, *of_others(hosts.values()), *processes, self._counting(), *also]
-
-    def _servers(self) -> list[tuple[Host, Endpoint, str]]:
-        """Who watches each side, where it listens, and its name; from the client, where the kit does not run it."""
-        return [(side.host or self.client, side.listens, side.name) for side in (self._source, self._target)]
-
-    def _counting(self) -> Probe:
-        """Return the target's own count, once a second: every engine's documents are taken from it alike."""
+        # A side that the kit does not run is watched from the client.
+        servers = [(side.host or self.client, side.listens, side.name) for side in (self._source, self._target)]
+        also = of_profile(self.profile.probes, hosts.values(), servers)
+        # The target's own count, once a second: every engine's documents are taken from it alike.
         at, python_there = self._target.endpoint, python_path(self.client)
-        return of_documents(self.client, python_there, self._target.name, at.url, DATABASE, at.password)
+        counting = of_documents(self.client, python_there, self._target.name, at.url, DATABASE, at.password)
+        return [*of_machines, *of_others(hosts.values()), *processes, counting, *also]
 
     def _machines(self, hosts: dict[str, Host]) -> list[Host]:
         """One host per machine, the client first: lab hosts that share a kernel show the same figures."""
