@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 
 import pandas as pd
 from IPython.display import HTML, display
@@ -170,20 +171,16 @@ class Report(Recorded):
         if not self.parameters.replay and not finished:
             # Results of an earlier attempt must not pass for this one's if it breaks off.
             (self.campaign.folder / paths.RESULTS).unlink(missing_ok=True)
-            self._say_forecast()
+            if not self.campaign.done():
+                # What is wrong with a host, or with an earlier campaign, is for the run to wait for, and to name.
+                with suppress(BenchbookError):
+                    display(show.paragraph(run_forecast.sentence(self._forecast())))
             _watched(self.campaign, self._drive)
         failures = self.failures()
         if not self.records:
             display(failures)
             self.finish()
         return show.stack([*finished, failures])
-
-    def _say_forecast(self) -> None:
-        """Before the first trial: what these hosts can say, and how long it takes."""
-        if not self.campaign.done():
-            # What is wrong with a host, or with an earlier campaign, is for the run to wait for, and to name.
-            with suppress(BenchbookError):
-                display(show.paragraph(run_forecast.sentence(self._forecast())))
 
     def _drive(self, told: Listener, stop: Callable[[], bool]) -> None:
         campaign, experiment, tries = self.campaign, self._experiment, self.profile.tries
@@ -197,19 +194,15 @@ class Report(Recorded):
 
         In a replay nothing runs. Without a search, one sentence.
         """
-        found = self._search(self._knee) if self._knee else max_rate.latest(self.campaign)
-        if found is None:
+        recorded = max_rate.latest(self.campaign)
+        if asked := self._knee:
+            # The one that is asked for is gone on with to its end: another one may have been begun later.
+            recorded, tries = max_rate.begun(self.campaign, asked.slo), self.profile.tries
+            search = partial(max_rate.run_search, recorded, asked.experiment, tries=tries)
+            _watched(recorded, search)
+        if recorded is None:
             fix = 'the parameter slo = {"p99_ms": 10} asks for the highest rate at which 99% take at most 10 ms'
             return show.paragraph(f"No latency target was set: {fix}.")
-        return self._shown_knee(found)
-
-    def _search(self, asked: KneeSearch) -> Campaign:
-        """Return the search that is asked for, gone on with to its end: another one may have been begun later."""
-        found, tries = max_rate.begun(self.campaign, asked.slo), self.profile.tries
-        _watched(found, lambda told, stop: max_rate.run_search(found, asked.experiment, told, stop, tries=tries))
-        return found
-
-    def _shown_knee(self, recorded: Campaign) -> HTML:
         searches = max_rate.searched(recorded)
         parts = [show.paragraph(knee_in_words(each)) for each in searches]
         if not knee_frame(searches).empty:

@@ -16,11 +16,10 @@ from benchbook.errors import WorkloadFailed
 from benchbook.hosts.agent import Command
 from benchbook.hosts.fanout import on_each
 from benchbook.hosts.host import Host, blaming_disks, with_retry
-from benchbook.hosts.host_models import Json
 from benchbook.hosts.session import Session
 from benchbook.probes import probe_file
 from benchbook.probes.probe import Probe, of_file, of_others
-from benchbook.probes.watch import Watched, watching
+from benchbook.probes.watch import watching
 from benchbook.profiles import Profile
 from benchbook.systems.base import System
 from benchbook.systems.health import Living, blaming
@@ -131,23 +130,6 @@ class Driver:
             with blaming_disks((*self.clients, *system.hosts)):
                 outcome = self._outcome(ran)
             proof = self.generator.prove(self.clients[0], system, levels, outcome)
-        return self._measurement(ran, outcome, watched, proof)
-
-    def _start_load(self, system: System, levels: Mapping[str, Level]) -> DistributedLoad:
-        return DistributedLoad(self.session, self.generator.name, self.commands(system, levels), self.generator.rate_in)
-
-    def _outcome(self, ran: Sequence[Ran]) -> Outcome:
-        return self._checked(ran) or self.generator.read(ran)
-
-    def _checked(self, ran: Sequence[Ran]) -> Outcome | None:
-        """What a load that was offered too much has left, where it may be; raises WorkloadFailed for any other end."""
-        if self.may_overrun and (overrun := self.generator.overrun(ran)):
-            return overrun
-        for each in ran:
-            self.generator.check(each)
-        return None
-
-    def _measurement(self, ran: Sequence[Ran], outcome: Outcome, watched: Watched, proof: Json) -> Measurement:
         started, ended = min(each.ended.started for each in ran), outcome.ended or max(each.ended.ended for each in ran)
         began = ended - outcome.summary["total_time_s"].value if "total_time_s" in outcome.summary else started
         lines = declared_rates(self.generator.name, self.generator.prints_every_s, began, ended)
@@ -164,6 +146,20 @@ class Driver:
             proof={**watched.proof, **outcome.proof, **proof, **lines, **asked},
             series=pd.concat([watched.series, outcome.series], ignore_index=True),
         )
+
+    def _start_load(self, system: System, levels: Mapping[str, Level]) -> DistributedLoad:
+        return DistributedLoad(self.session, self.generator.name, self.commands(system, levels), self.generator.rate_in)
+
+    def _outcome(self, ran: Sequence[Ran]) -> Outcome:
+        return self._checked(ran) or self.generator.read(ran)
+
+    def _checked(self, ran: Sequence[Ran]) -> Outcome | None:
+        """What a load that was offered too much has left, where it may be; raises WorkloadFailed for any other end."""
+        if self.may_overrun and (overrun := self.generator.overrun(ran)):
+            return overrun
+        for each in ran:
+            self.generator.check(each)
+        return None
 
 
 @dataclass

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
@@ -202,10 +201,40 @@ class SagaLadder(Experiment):
             after = self._still_counters()
         counted = mysql.counted_between(before, after)
         counted["Com_select"] -= self._dtm.selects - asked
-        measured = self._measurement(trial, command, ended, text, watched.series, counted, killed)
+        printed = ab.parse(text)
+        # The counters have been read: what is asked here is not among the load's statements.
+        stats, books, ends = in_parallel(self._business.stats, self._business.books, self._dtm.ends)
+        proof = {
+            "global": stats["global"],
+            "branches": stats["branches"],
+            "books": books,
+            "dtm_ends": ends,
+            "counted": counted,
+            "retried": stats[RETRIED],
+            "ab": printed,
+        }
+        figures = saga_summary.summarise(printed, stats, counted)
+        if killed:
+            proof["killed"] = {"under_way": killed["under_way"]}
+            figures |= {name: Quantity(value=killed[name], unit="s") for name in ("down_s", "recovery_s")}
+        proof["invariants"] = saga_summary.invariants(rung, proof)
+        self._refuse(rung, proof, text, why=stats["first_failure"])
         if not killing:
-            self._rates[load] = ab.parse(text)["tps"]
-        return replace(measured, proof={**watched.proof, **measured.proof})
+            self._rates[load] = printed["tps"]
+        return Measurement(
+            command=ab.shown(command),
+            client=self.client.name,
+            started=ended.started,
+            ended=ended.ended,
+            exit_status=ended.exit,
+            summary=figures,
+            histogram=saga_summary.buckets(stats["latency"]["committed"]),
+            output=text,
+            proof={**watched.proof, **proof},
+            series=watched.series,
+            # How long DTM was down, and took to recover, is told by the driver's clock.
+            timed_by_driver=bool(killed),
+        )
 
     def _drive(
         self, command: Command, on_rate: Callable[[float, float], None], *, kill: bool
@@ -246,49 +275,6 @@ class SagaLadder(Experiment):
         """Return once nothing is in flight and every transaction has ended."""
         until(lambda: self._business.stats()["in_flight"] == 0, "the requests in flight")
         until(lambda: not self._dtm.not_ended(), "the global transactions under way", every_s=0.1)
-
-    def _measurement(
-        self,
-        trial: Trial,
-        command: Command,
-        ended: Ended,
-        text: str,
-        series: Any,
-        counted: dict[str, int],
-        killed: Json,
-    ) -> Measurement:
-        rung, printed = Rung.of(trial.cell.levels), ab.parse(text)
-        # The counters have been read: what is asked here is not among the load's statements.
-        stats, books, ends = in_parallel(self._business.stats, self._business.books, self._dtm.ends)
-        proof = {
-            "global": stats["global"],
-            "branches": stats["branches"],
-            "books": books,
-            "dtm_ends": ends,
-            "counted": counted,
-            "retried": stats[RETRIED],
-            "ab": printed,
-        }
-        figures = saga_summary.summarise(printed, stats, counted)
-        if killed:
-            proof["killed"] = {"under_way": killed["under_way"]}
-            figures |= {name: Quantity(value=killed[name], unit="s") for name in ("down_s", "recovery_s")}
-        proof["invariants"] = saga_summary.invariants(rung, proof)
-        self._refuse(rung, proof, text, why=stats["first_failure"])
-        return Measurement(
-            command=ab.shown(command),
-            client=self.client.name,
-            started=ended.started,
-            ended=ended.ended,
-            exit_status=ended.exit,
-            summary=figures,
-            histogram=saga_summary.buckets(stats["latency"]["committed"]),
-            output=text,
-            proof=proof,
-            series=series,
-            # How long DTM was down, and took to recover, is told by the driver's clock.
-            timed_by_driver=bool(killed),
-        )
 
     def _refuse(self, rung: Rung, proof: Json, text: str, why: str) -> None:
         """Without a barrier the books may be off and are shown so; behind one they may not."""
