@@ -96,7 +96,7 @@ def test_the_command_refuses_early_and_leaves_the_others_lab_alone(
     first: Home, second: Home, drive: Callable[..., Driver], lab: Inventory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     holder = drive(first, SHORT, "db1").loading()
-    monkeypatch.setattr(pipeline, "_run", lambda *what: pytest.fail("began all the same"))
+    monkeypatch.setattr(pipeline, "hosts_up", lambda *what: pytest.fail("began all the same"))
     with pytest.raises(HostReserved, match=rf"hosts\.db1: the host is reserved by .*process {holder.pid}"):
         pipeline.run_report("tidb_v7_1_3_sysbench", {"profile": "tiny", "inventory": INVENTORY}, Console())
     with pytest.raises(HostReserved, match=r"hosts\.db1"):

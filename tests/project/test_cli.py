@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -453,7 +453,8 @@ def test_a_driver_that_came_first_while_the_notebook_started_is_waited_for_again
     refused = notebook_run.Executed(home.path, None, 2, problem, "HostReserved")
     done = [refused, notebook_run.Executed(home.path, None, 0, None)]
     monkeypatch.setattr(pipeline, "wait_until_free", lambda *_, wait: None)
-    monkeypatch.setattr(pipeline, "_run", lambda *_: done.pop(0))
+    monkeypatch.setattr(pipeline, "hosts_up", lambda *_: nullcontext())
+    monkeypatch.setattr(notebook_run, "execute", lambda *_: done.pop(0))
     monkeypatch.setattr(pipeline, "_publish", lambda report, executed, console: executed.status)
     asked = {"profile": "tiny", "inventory": "lab_test", "system": "mariadb"}
     assert pipeline.run_report(REPORT, asked, cli.console, wait=wait) == (0 if wait else 2)
