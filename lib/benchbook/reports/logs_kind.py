@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from benchbook.analysis.checks import LITTLE_TOLERANCE, Check
+from benchbook.campaign.design import Cell
+from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
+from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import Parameters
+from benchbook.profiles import Profile
 from benchbook.published import Published
 from benchbook.reports.kind import Kind
 from benchbook.stats import latency
@@ -29,13 +31,18 @@ class LogsKind(Kind[LogsParameters]):
     Parameters = LogsParameters
     clients = ("threads",)
 
-    def cells(self, published: Published, *_: object) -> NoReturn:
-        name = published.report.name
-        said = "imported logs cannot be run again: nobody knows on what they ran"
-        fix = f"show it: `benchbook site {name}`; a report of your own that can be run: `benchbook new`"
-        raise BadInput(said, key="report", value=name, fix=fix)
+    def cells(self, published: Published, parameters: LogsParameters) -> list[Cell]:
+        raise _refused(published)
 
-    asked = experiment = cells
+    def asked(
+        self, published: Published, parameters: LogsParameters, profile: Profile, inventory: Inventory
+    ) -> dict[str, object]:
+        raise _refused(published)
+
+    def experiment(
+        self, published: Published, parameters: LogsParameters, profile: Profile, inventory: Inventory
+    ) -> Experiment:
+        raise _refused(published)
 
     def builds(self, published: Published, parameters: LogsParameters) -> list[str]:
         return []
@@ -60,3 +67,11 @@ class LogsKind(Kind[LogsParameters]):
         if record.table.startswith("sysbench"):
             found += sysbench_output.latency_range(record)
         return found
+
+
+def _refused(published: Published) -> BadInput:
+    name = published.report.name
+    fix = f"show it: `benchbook site {name}`; a report of your own that can be run: `benchbook new`"
+    return BadInput(
+        "imported logs cannot be run again: nobody knows on what they ran", key="report", value=name, fix=fix
+    )
