@@ -1,12 +1,17 @@
-"""Figures of single trials stay readable: which trials they show of thousands, and that they say so."""
+"""What is shown of thousands of trials, and with which digits."""
 
 from __future__ import annotations
 
-import pandas as pd
+import math
 
-from benchbook.analysis.beside import MOST_POINTS, few_points, of_rows
+import pandas as pd
+import pytest
+
+from benchbook.analysis.beside import MOST_POINTS, few_points
+from benchbook.analysis.formatting import with_interval
 from benchbook.analysis.samples import evenly
 from benchbook.display import show
+from benchbook.stats.estimates import Interval
 
 
 def test_evenly_keeps_the_ends() -> None:
@@ -32,5 +37,24 @@ def test_a_table_of_thousands_is_cut_and_says_so() -> None:
     assert "first" not in str(show.table([{"n": n} for n in range(show.MOST_ROWS)], "Numbers").data)
 
 
-def beside(rows: list[dict[str, object]]) -> pd.DataFrame:
-    return of_rows([{"table": "oltp_insert", "system": "x", "unit": "1/s", **row} for row in rows])
+@pytest.mark.parametrize(
+    ("value", "low", "high", "said"),
+    [
+        # Half the interval is 2.15, and 2,650: two of its digits.
+        (9.0, 6.9, 11.2, "9.0 [6.9, 11.2]"),
+        (22_249.0, 19_600.0, 24_900.0, "22,200 [19,600, 24,900]"),
+        (0.09, 0.061, 0.119, "0.090 [0.061, 0.119]"),
+        # Not more than four of the value's own, and of a whole number all.
+        (1.23456, 1.2344, 1.2347, "1.235 [1.234, 1.235]"),
+        (12_345.6, 12_345.1, 12_346.1, "12,346 [12,345, 12,346]"),
+        (3.0, -1.0, 7.0, "3.0 [0.0, 7.0]"),
+        (2.0, 2.0, 2.0, "2 [2, 2]"),
+        (2.0, math.nan, math.nan, "2"),
+    ],
+)
+def test_an_interval_and_its_mean_have_as_many_digits(value: float, low: float, high: float, said: str) -> None:
+    assert with_interval(Interval(value, low, high, 3)).replace("\u00a0", " ") == said
+
+
+def test_a_frame_without_rows_is_a_sentence() -> None:
+    assert show.captioned(pd.DataFrame({"n": []}), "After a kill").data == "<p>After a kill: none.</p>"

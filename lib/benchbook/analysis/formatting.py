@@ -41,8 +41,13 @@ def with_interval(measured: Interval | None) -> str:
     if math.isnan(low):
         return number(value)
     half = (high - low) / 2
-    # Digits beyond these say nothing: the mean is not known to them.
-    decimals = 1 - math.floor(math.log10(half)) if 0 < half < math.inf else 9
-    value, low, high = (round(each, decimals) for each in (value, max(0.0, low), high))
+    ends = value, max(0.0, low), high
+    if 0 < half < math.inf:
+        # Digits beyond these say nothing: the mean is not known to them. A zero among them says as much as another one.
+        most = max(0, 3 - math.floor(math.log10(max(map(abs, ends)))))
+        decimals = min(1 - math.floor(math.log10(half)), most)
+        texts = [f"{round(each, decimals):,.{max(0, decimals)}f}" for each in ends]
+    else:
+        texts = [number(each) for each in ends]
     # Non-breaking: an interval that is cut in two lines is not read as one.
-    return f"{number(value)}\u00a0[{number(low)},\u00a0{number(high)}]"
+    return f"{texts[0]}\u00a0[{texts[1]},\u00a0{texts[2]}]"

@@ -9,7 +9,7 @@ import pandas as pd
 from IPython.display import HTML
 
 from benchbook.analysis import summary
-from benchbook.analysis.formatting import number
+from benchbook.analysis.formatting import number, span
 from benchbook.analysis.summary import account, load_s, time_in_words
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment
@@ -74,9 +74,7 @@ def plan(campaign: Campaign) -> HTML:
 
 def _repetitions(trials: Iterable[Trial]) -> str:
     """Return how often each cell is measured, from the least to the most: "4 to 9"."""
-    counts = Counter(trial.cell.key for trial in trials).values()
-    least, most = min(counts), max(counts)
-    return str(most) if least == most else f"{least} to {most}"
+    return span(Counter(trial.cell.key for trial in trials).values())
 
 
 def _measured_less(campaign: Campaign) -> str:
@@ -110,7 +108,7 @@ def _systems(published: Published, about: Environment) -> HTML:
         {
             "": "here",
             "product": f"{s.title} {s.version}",
-            "what to know": "; ".join([*([f"stands in for {s.stand_in_for}"] if s.stand_in_for else []), *s.notes]),
+            "what to know": ";\n".join([*([f"stands in for {s.stand_in_for}"] if s.stand_in_for else []), *s.notes]),
         }
         for s in about.systems.values()
     ]

@@ -18,7 +18,7 @@ from IPython.display import HTML, display
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from benchbook.analysis.beside import in_rows, levels_of, measured_in
-from benchbook.analysis.formatting import number, with_interval
+from benchbook.analysis.formatting import number, span, with_interval
 from benchbook.analysis.schema import as_level
 from benchbook.audit.findings import Audit, counted
 from benchbook.documents.findings import SEVERITIES
@@ -66,7 +66,9 @@ class Picture(Shown):
             _show_html(f'<p class="bb-caption">{html.escape(caption)}</p>')
 
 
-def captioned(frame: pd.DataFrame, caption: str) -> Shown:
+def captioned(frame: pd.DataFrame, caption: str) -> HTML:
+    if frame.empty:
+        return paragraph(f"{caption}: none.")
     drawn = frame.to_html(notebook=True, max_rows=pd.options.display.max_rows, show_dimensions=False, border=0)
     return Shown(drawn.replace('class="dataframe">', f'class="dataframe"><caption>{html.escape(caption)}</caption>', 1))
 
@@ -201,7 +203,8 @@ def _beside(part: pd.DataFrame, source: PublishedTable) -> HTML:
         line[f"{label}, measured"] = with_interval(measured_in(row))
         counts.setdefault(key, []).extend([row["n"]] if row["n"] else [])
     for key, line in lines.items():
-        line["n"] = _least_to_most(counts[key])
+        # Fewer repetitions for a metric that not every trial has, a percentile.
+        line["n"] = span(counts[key])
     every = list(lines.values())
     constant = _constants(every, [*levels, "n"])
     names = dict.fromkeys(key for line in every for key in line)
@@ -210,14 +213,8 @@ def _beside(part: pd.DataFrame, source: PublishedTable) -> HTML:
         *(["n"] if "n" not in constant else []),
     ]
     held = "".join(f"; {name} {value}" if name != "n" else f", n = {value}" for name, value in constant.items())
-    caption = f"{source.title}: published beside measured, mean [95% interval over n repetitions]{held}"
+    caption = f"{source.title}: mean [95% interval]{held}"
     return table([{name: line.get(name, "–") for name in columns} for line in every], caption)
-
-
-def _least_to_most(counts: Sequence[int]) -> str:
-    """Over how many repetitions the means of a line are: fewer for a metric that not every trial has, a percentile."""
-    least, most = min(counts, default=0), max(counts, default=0)
-    return str(most) if least == most else f"{least} to {most}"
 
 
 def _constants(lines: Sequence[Mapping[str, str]], names: Iterable[str]) -> dict[str, str]:
