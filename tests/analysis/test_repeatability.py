@@ -56,14 +56,14 @@ def test_repetitions_that_differ_as_a_whole_are_no_drift() -> None:
     """Up and down by 10%, every cell alike: the five repetitions are the units, not the fifty trials."""
     rates = noisy(10, 5) * np.exp([0.1, -0.1, 0.05, -0.1, 0.0])
     (farthest,) = checks.repetitions_in_words(PUBLISHED, campaign(rates))
-    assert farthest.startswith("The repetition farthest from the median of its cell, of 10 cells: ")
+    assert farthest.startswith("In 10 cells, no repetition is farther from its cell's median than ")
 
 
 def test_the_repetition_that_stands_apart_is_named_with_its_cell() -> None:
     rates = np.full((12, 5), 1000.0)
     rates[3, 2] = 500.0
     (said,) = checks.repetitions_in_words(PUBLISHED, campaign(rates))
-    assert said.endswith("-50.0%, repetition 3 of oltp_insert tidb (workload oltp_insert, threads 4).")
+    assert said.endswith("-50.0%: repetition 3 of oltp_insert tidb (workload oltp_insert, threads 4).")
 
 
 def test_two_repetitions_can_tell_none_of_it_and_the_page_says_so() -> None:
@@ -76,6 +76,9 @@ def test_a_time_counts_as_a_rate_and_tpmc_is_one() -> None:
     """12 s against a median of 10 s: a sixth slower. tpmC is all that the TPC-C report has."""
     times = [record(f"r{i}", table="own", repetition=i, summary={"load_s": Quantity(value=v, unit="s")})
              for i, v in enumerate((10, 10, 10, 12), 1)]  # fmt: skip
-    assert "of 1 cell: -16.7%, repetition 4 of own " in checks.repetitions_in_words(PUBLISHED, times)[0]
+    assert (
+        "In 1 cell, no repetition is farther from its cell's median than -16.7%: repetition 4 of own "
+        in checks.repetitions_in_words(PUBLISHED, times)[0]
+    )
     done = record("r1", table="tpcc", summary={"tpmc": Quantity(value=7.0, unit="1/min")})
     assert checks.speed(published.load("tidb_v7_1_3_tpcc"), done) == 7.0

@@ -310,6 +310,19 @@ def test_a_figure_of_one_s_own_gets_its_words(tmp_path) -> None:
     assert not plt.fignum_exists(figure.number)
 
 
+def test_a_saved_figure_has_the_report_s_words_and_short_numbers() -> None:
+    frame = pd.DataFrame({"threads": [1, 2, 4], "job_tps": [9_000.0, 11_000.0, 40_000.0], "own_name": "w"})
+    figure = plots.described(sns.relplot(frame, x="threads", y="job_tps", col="own_name"), "job_tps of own_name")
+    output.reword(figure, {"job_tps": "row changes/s"})
+    (axes,) = figure.axes
+    figure.draw_without_rendering()
+    assert (axes.get_ylabel(), axes.get_title(), output.words(figure)[0]) == (
+        "row changes/s", "own_name = w", "row changes/s of own_name"
+    )  # fmt: skip
+    assert {tick % 1 for tick in axes.get_xticks()} == {0}, "between 1 and 2 threads there is nothing"
+    assert "40k" in [label.get_text() for label in axes.get_yticklabels()]
+
+
 def test_a_phone_gets_the_panels_below_each_other_and_the_figure_stays_as_it_was() -> None:
     frame = pd.DataFrame(
         {"threads": [1, 2] * 3, "tps": [10.0, 20.0] * 3, "panel": list("aabbcc"), "who": list("xyxyxy")}

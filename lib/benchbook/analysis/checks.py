@@ -219,6 +219,6 @@ def _farthest(frame: pd.DataFrame) -> str:
     apart = frame.value / frame.groupby("cell").value.transform("median") - 1
     at = int(apart.abs().to_numpy().argmax())
     return (
-        f"The repetition farthest from the median of its cell, of {counted(frame.cell.nunique(), 'cell')}: "
-        f"{apart.iloc[at]:+.1%}, repetition {frame.repetition.iloc[at]} of {frame.cell.iloc[at]}."
+        f"In {counted(frame.cell.nunique(), 'cell')}, no repetition is farther from its cell's median than "
+        f"{apart.iloc[at]:+.1%}: repetition {frame.repetition.iloc[at]} of {frame.cell.iloc[at]}."
     )

@@ -28,7 +28,7 @@ from matplotlib_inline.config import InlineBackend
 from seaborn.axisgrid import Grid
 
 from benchbook.display.show import Picture
-from benchbook.plots.style import COLUMNS, DPI, HEIGHT, styled
+from benchbook.plots.style import COLUMNS, DPI, HEIGHT, short_numbers, styled
 from benchbook.plots.values import values
 from benchbook.user_input.atomic_file import replace_bytes
 
@@ -74,12 +74,17 @@ def words(figure: Figure) -> tuple[str, str]:
 
 
 def reword(figure: Figure, titles: Mapping[str, str]) -> None:
-    """Put titles in the place of names that have an underscore, in all words of a figure and of its absolute one."""
+    """Put titles in the place of names that have an underscore, in all words of a figure and of its absolute one.
+
+    Numbers on axes become as short as they can be read.
+    """
 
     def said(text: str) -> str:
         return _IDENTIFIER.sub(lambda name: titles.get(name[0], name[0]), text)
 
     for drawn in filter(None, (figure, _absolute.get(figure))):
+        for axis in drawn.axes:
+            short_numbers(axis)
         for text in drawn.findobj(Text):
             text.set_text(said(text.get_text()))
         if drawn in _words:

@@ -52,10 +52,15 @@ def repetitions(trials: pd.DataFrame, y: str, *, x: str = "threads", panel: str 
     )  # fmt: skip
     for name, axis in grid.axes_dict.items():
         _levels_along(axis, data[data.panel == name][x])
+        axis.set_ylim(0, 1.06 * max(axis.dataLim.ymax, 1e-9))
+        short_numbers(axis)
+    label = _named_with_unit(y, str(trials.attrs.get("units", {}).get(y, "")))
+    grid.set_titles("{col_name}").set_axis_labels(x.replace("_", " "), label).tight_layout()
+    legend_below(grid, "repetition")
     what = "trial" if most == 1 else "repetition"
     caption = "A mark per trial" if most == 1 else f"A mark is the mean of a repetition there, of up to {most} trials"
     return described(
-        _finished(grid, x, _with_unit(trials, y), "repetition"),
+        grid,
         f"{y} of every {what} against {x}. {_means(data, y, x)}",
         f"{caption}; marks of one repetition are joined. Parallel lines: a repetition ran on a faster or slower "
         "machine. Crossing lines: noise.",
@@ -136,11 +141,20 @@ def over_time(seconds: pd.DataFrame, *, row: str = "workload", column: str = "th
         legend="brief" if drawn.repetition.nunique() > 1 else False,
         **facets(drawn.panel.nunique(), height=1.6, aspect=1.85),
     )  # fmt: skip
+    for axis in grid.axes.flat:
+        axis.set(xlim=(0, None), ylim=(0, 1.08 * max(axis.dataLim.ymax, 1e-9)))
+        axis.xaxis.set_major_locator(MaxNLocator(5))
+        axis.yaxis.set_major_locator(MaxNLocator(4))
+        short_numbers(axis)
     text = label or _named_with_unit(str(data.metric.iloc[0]), str(data.unit.iloc[0]))
+    grid.set_titles("{col_name}", size=8).set_axis_labels("time since the load began (s)", "")
+    grid.figure.supylabel(text, fontsize=9)
+    grid.tight_layout()
+    legend_below(grid, "repetition")
     means = drawn.groupby("panel", sort=False)["mean"].mean()
     left_out = f" {_FEW.format(len(drawn), len(lines))}" if len(drawn) < len(lines) else ""
     return described(
-        _timed(grid.set_titles("{col_name}", size=8), text, "repetition"),
+        grid,
         f"{text} over time. {'; '.join(f'{panel}: mean {mean:.4g}' for panel, mean in means.items())}.",
         f"{text}, one line per repetition.{left_out}",
     )
@@ -174,20 +188,6 @@ def _few_lines(lines: pd.DataFrame, column: str) -> pd.DataFrame:
     return pd.concat([part.iloc[evenly(range(len(part)), MOST_LINES)] for part in shown])
 
 
-def _timed(grid: sns.FacetGrid, label: str, legend: str) -> sns.FacetGrid:
-    for axis in grid.axes.flat:
-        axis.set_xlim(left=0)
-        axis.set_ylim(0, 1.08 * max(axis.dataLim.ymax, 1e-9))
-        axis.xaxis.set_major_locator(MaxNLocator(5))
-        axis.yaxis.set_major_locator(MaxNLocator(4))
-        short_numbers(axis)
-    grid.set_axis_labels("time since the load began (s)", "")
-    grid.figure.supylabel(label, fontsize=9)
-    grid.tight_layout()
-    legend_below(grid, legend)
-    return grid
-
-
 def _in_order(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     """Sort by the order that the names of a category have."""
     return frame.sort_values(name, kind="stable") if isinstance(frame[name].dtype, pd.CategoricalDtype) else frame
@@ -215,15 +215,6 @@ def _levels_along(axis: Axes, values: Sequence[float]) -> None:
         axis.set_xticks(steps, [f"{step:g}" for step in steps], minor=False)
 
 
-def _finished(grid: sns.FacetGrid, x: str, y: str, legend: str = "") -> sns.FacetGrid:
-    for axis in grid.axes.flat:
-        axis.set_ylim(0, 1.06 * max(axis.dataLim.ymax, 1e-9))
-        short_numbers(axis)
-    grid.set_titles("{col_name}").set_axis_labels(x.replace("_", " "), y).tight_layout()
-    legend_below(grid, legend.replace("_", " "))
-    return grid
-
-
 def _means(data: pd.DataFrame, y: str, x: str) -> str:
     parts = []
     for name, part in data.groupby("panel", sort=False):
@@ -235,10 +226,6 @@ def _means(data: pd.DataFrame, y: str, x: str) -> str:
 
 def _plain(level: Any) -> str:
     return level if isinstance(level, str) else f"{level:g}"
-
-
-def _with_unit(frame: pd.DataFrame, name: str) -> str:
-    return _named_with_unit(name, str(frame.attrs.get("units", {}).get(name, "")))
 
 
 def _named_with_unit(name: str, unit: str) -> str:

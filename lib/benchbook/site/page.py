@@ -47,9 +47,9 @@ _ATTRIBUTES = {
 _STYLES = {"text-align", "width", "max-width", "min-width", "color", "font-weight", "white-space"}
 _NUMBER = re.compile(r"^(?:[-+−]?[\d,.]+(e[-+]?\d+)?%?(\s?\[[^\]]*\])?|nan|–|-|inf)?$", re.IGNORECASE)
 
-# A cell of so many characters is prose. A phone shows a table of so many columns row by row, each value with its name;
-# one with prose in it from fewer on.
-_LONG, _MANY, _FEW = 80, 5, 3
+# A cell of more characters than a line of a phone is prose. A phone shows a table of so many columns row by row, each
+# value with its name; one with prose in it from fewer on.
+_LONG, _MANY, _FEW = 55, 5, 3
 
 
 @dataclass(frozen=True)
@@ -274,6 +274,15 @@ def _add_class(element: Tag, name: str) -> None:
     element["class"] = " ".join([*filter(None, element.get_attribute_list("class")), name])
 
 
+def _drop_row_numbers(soup: BeautifulSoup) -> None:
+    """Take the first column out of a pandas table where it only counts the rows."""
+    for table in soup.select("table.dataframe"):
+        counted = [_text(cell) for cell in table.select("tbody th")]
+        if counted and counted == [str(row) for row in range(len(counted))] and len(table.select("thead tr")) == 1:
+            for row in table.select("tr"):
+                row.select("th, td")[0].extract()
+
+
 def _align_numbers(soup: BeautifulSoup) -> None:
     """Set the numbers of a pandas table flush right, heads included, and leave its words on the left.
 
@@ -343,5 +352,5 @@ def _text(element: Tag) -> str:
 
 _STEPS = (
     _describe_lost_images, _lower_headings, _join_captions, _fold_appendix, _fold_beginning, _number_figures,
-    _frame_tables, _align_numbers,
+    _drop_row_numbers, _frame_tables, _align_numbers,
 )  # fmt: skip

@@ -54,7 +54,7 @@ addEventListener("beforeprint", () => {
   folded = [...document.querySelectorAll("details:not([open], .code, .appendix)")].filter((fold) => !fold.closest(LAST));
   folded.forEach((each) => { each.open = true; });
   const title = document.createElement("h2");
-  title.textContent = "How each claim was tested";
+  title.textContent = "How it was run, and how each claim was tested";
   tested.replaceChildren(...(last.length ? [title] : []), ...last.map((fold) => fold.cloneNode(true)));
   tested.querySelectorAll("details:not(.code)").forEach((fold) => { fold.open = true; });
   document.querySelector("main").append(tested);
