@@ -532,6 +532,7 @@ NOTHING_WRONG = {
     "numbered parts": "| Batch | All (s) |\n|--|--|\n| 1 | 94.0 |\n| 2 | 74.7 |\n| 3 | 28.7 |\n| 4 | 74.3 |\n| 5 | 85.6 |\n",
     # 1,916 / 5 is 383; 5 may be 4.5 to 5.5, by a fifth more or less.
     "few allocations": "| Test | Bytes/op | allocs/op |\n|--|--|--|\n| a | 80,000 | 100 |\n| b | 120,000 | 150 |\n| c | 160,000 | 200 |\n| d | 200,000 | 250 |\n| e | 240,000 | 300 |\n| f | 1,916 | 5 |\n",
+    "shares of writes and processors in rows and columns that fall": "| Writes | p1 | p2 | p5 | TPS |\n|--|--|--|--|--|\n| 1% | 52.5 | 31.5 | 12.5 | 9,120 |\n| 5% | 51.5 | 30.5 | 11.5 | 7,410 |\n| 10% | 50.5 | 29.5 | 10.5 | 6,030 |\n",
     "times of day": "| Day | min(time) | max(time) |\n|--|--|--|\n| 1 | 2020-03-11 23:35:20.908574 | 2020-03-11 23:36:00.229035 |\n",
     "files, and how many": "| Path | Size (KiB) | Dirs |\n|--|--|--|\n| a | 412 | 1 |\n| b | 206 | 2 |\n| c | 103 | 4 |\n| d | 137.3 | 3 |\n| e | 82.4 | 5 |\n| f | 32 | 1 |\n",
     "machines for sale": "| Instance | vCPU | RAM (GB) |\n|--|--|--|\n| a | 4 | 30.5 |\n| b | 8 | 61 |\n| c | 16 | 122 |\n| d | 32 | 244 |\n| e | 64 | 488 |\n| f | 36 | 244 |\n",

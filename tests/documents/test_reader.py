@@ -60,6 +60,7 @@ NUMERALS = {
     "2 MBytes/s": [(2, "MB", 1)],
     "10 MiB per second": [(10, "MiB", 1)],
     "100 Mib/s": [],
+    "20+ ops/sec": [(20, "1/s", 1)],
     "3 krows/min": [],
     "816.60 KB/sec": [(816.6, "kB/s", 0.01)],
     "12 ktokens/s": [],
@@ -97,6 +98,9 @@ def test_bounds_ranges_and_estimates_are_no_measurements(printed: str, kind: str
         "c6a.2xlarge",
         "5.7.25-log",
         "us-east-2",
+        "March 14, 2026",
+        "Jan. 3rd, 2025",
+        "E5-2650",
         "5−",
         "(5-)",
     ],
@@ -301,6 +305,18 @@ COLUMNS = {
     "a clock": ("| Time (s) | TPS |\n|--|--|\n| 2 | 101 |\n| 4 | 99 |\n| 6 | 98 |\n| 8 | 97 |\n", ["level time s", "metric throughput 1/s"], "TPS"),
     "times of uneven steps": ("| Time (s) | TPS |\n|--|--|\n| 2 | 101 |\n| 4 | 99 |\n| 6 | 98 |\n| 9 | 97 |\n", ["metric time s", "metric throughput 1/s"], "TPS"),
     "the lowest of many rates": ("| Threads | p0.1 (req/s) | Longest request (ms) |\n|--|--|--|\n| 8 | 101 | 9 |\n| 16 | 190 | 12 |\n", ["level concurrency 1", "metric percentile 1/s", "metric max ms"], "p0.1 (req/s)"),
+    "a unit that one of several statistics has": ("| API | avg ms | p1 | p99 | max |\n|--|--|--|--|--|\n| get | 0.82 | 0.12 | 5.10 | 35.8 |\n", ["level", "metric mean ms", "metric percentile ms", "metric percentile ms", "metric max ms"], "p1"),
+    "statistics beside a rate": ("| API | avg ms | QPS | max |\n|--|--|--|--|\n| get | 0.82 | 1200 | 1900 |\n", ["level", "metric mean ms", "metric throughput 1/s", "metric max"], "max"),
+    "rows with units below statistics": ("| Metric | avg | p50 | p99 |\n|--|--|--|--|\n| CPU (%) | 46.2 | 45.8 | 74.4 |\n| Disk read (MiB/s) | 14.9 | 14.2 | 27.1 |\n", ["level", "metric usage %", "metric throughput MiB/s"], "CPU (%)"),
+    "seconds of all data": ("The data in the table is the time of a load, in seconds.\n\n| Store | a | b |\n|--|--|--|\n| x | 0.629 | 5.711 |\n| y | 10.150 | 108.569 |\n", ["level", "metric  s", "metric  s"], "a"),
+    "milliseconds of all times": ("## Words\n\n注：时间的单位均为ms\n\n## Load\n\n| Label | Samples | Average | Median |\n|--|--|--|--|\n| a | 331000 | 1 | 2 |\n", ["level", "metric", "metric mean ms", "metric percentile ms"], "Average"),
+    "seconds of another section": ("## Load\n\nAll values are in seconds.\n\n## Loading twice\n\n| Store | a | b |\n|--|--|--|\n| x | 0.629 | 5.711 |\n| y | 10.150 | 108.569 |\n", ["level", "metric", "metric"], "a"),
+    "parts of a rate below a heading": ("## Throughput\n\n| sec | ops/s | success | timeout | received |\n|--|--|--|--|--|\n| 1 | 92529 | 92529 | 0 | 92529 |\n| 2 | 100804 | 193333 | 0 | 193333 |\n", ["metric  s", "metric throughput 1/s", "metric", "metric", "metric"], "received"),
+    "a size that is spoken of by the way": ("The size of the data sets is given.\n\n| Name | Number of edges | Rank |\n|--|--|--|\n| a | 367 | 3.5 |\n| b | 298 | 2.5 |\n", ["level", "metric count 1", "metric"], "Rank"),
+    "sizes that are levels": ("| Store | Size 1000 | Size 5000 |\n|--|--|--|\n| a | 20.804 | 242.099 |\n| b | 45.790 | 820.633 |\n", ["level", "metric", "metric"], "Size 1000"),
+    "figures that failed": ("| Metric | A | B |\n|--|--|--|\n| Requests/sec | TIMEOUT | 842.71 |\n| p95 | Failed | 114 ms ✅ (very constant, as before) |\n", ["level", "metric throughput 1/s", "metric percentile ms"], "p95"),
+    "changes with a remark": ("| Test | Improvement |\n|--|--|\n| a | 📈 55% faster (8 February to 14 March) |\n| b | 43% (8 February to 14 March) |\n", ["level", "delta delta %"], "Improvement"),
+    "amounts with units that rise": ("| Metric | Before | After |\n|--|--|--|\n| Update | 325 ms | 60 ms |\n| Allocated | 540 MB | 1.9 MB |\n", ["level", "metric", "metric"], "Before"),
     "several figures in a cell": ("| Store | A |\n|--|--|\n| set | QPS: 159K, P99: 0.82ms |\n", ["level", "metric"], "A"),
     "a picture between caption and table": (
         "## Read\n\n**Bandwidth (MB/s)**\n\n![](a.png)\n\n| Clients | 1 process | 4 processes |\n|--|--|--|\n| a | 319 | 1145 |\n| b | 625 | 2237 |\n",
@@ -422,6 +438,20 @@ def test_a_bar_before_the_first_figure_of_psql_stands_behind_an_empty_cell(tmp_p
     )
     (table,) = read(tmp_path, "a.md", text).tables
     assert [[cell.text for cell in row] for row in table.rows] == [["a", "10", "200"], ["", "11", "300"]]
+
+
+def test_boxes_and_arrows_are_no_table(tmp_path: Path) -> None:
+    boxes = (
+        "+--------+     +--------+\n| client | --> | server |\n+--------+     +--v-----+\n| 1 | 2 |      | 3 | 4  |\n"
+    )
+    assert read(tmp_path, "a.md", f"```\n{boxes}```\n").tables == []
+
+
+def test_statistics_of_a_throughput_are_better_if_more(tmp_path: Path) -> None:
+    (table,) = read(
+        tmp_path, "a.md", "## Throughput\n\n| API | avg | p99 |\n|--|--|--|\n| get | 20.3 | 21.3 |\n"
+    ).tables
+    assert [one.better for one in table.columns] == ["", "more", "more"]
 
 
 def test_a_pdf_whose_fonts_name_no_characters_has_no_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

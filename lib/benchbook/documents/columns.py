@@ -61,7 +61,7 @@ RULES = [
     ),
     Rule(
         r"\b(?:99\.9+|99\.\d+|9[059]|75|50|80)(?:th|rd)?\s?(?:%|percent|分位|pct|latenc|lat|duration|(?=\W|$))|\bp\.?\s?(?:99\.?9*|95|90|75|50)\b|p99|p95|median|中位数"
-        r"|\b(?:tp|p)\d\d+|\bp0\.\d\b|延迟分位",
+        r"|\b(?:tp|p)\d\d+|\bp0\.\d\b|(?-i:\bp1\b)|延迟分位",
         "percentile",
         "95% latency (ms)",
         better="less",
@@ -73,7 +73,7 @@ RULES = [
         better="less",
     ),
     Rule(r"std\.? ?dev|stddev|\bsd\b|variance|标准差|±|error bar|\bCI\b", "spread", "Std dev (ms)", better="less"),
-    Rule(r"^\W*(?:(?:test|run|measured) )?duration\W*(?:\w{1,4}\W*)?$", "time", "Duration (s)", better="less"),
+    Rule(r"^\W*(?:(?:test|run|measured|total) )?duration\W*(?:\w{1,4}\W*)?$", "time", "Duration (s)", better="less"),
     Rule(r"latenc|延迟|response time|响应时间|duration|rtt\b|\blat\b", "latency", "Latency (us)", better="less"),
     Rule(r"tpm-?c|\btpm\b|new[- ]?orders?/min", "throughput", "tpmC", unit="1/min", better="more"),
     Rule(
@@ -85,7 +85,7 @@ RULES = [
         better="more",
     ),
     Rule(
-        r"bandwidth|带宽|(?:[kmg]i?b|bytes|mb)(?:/s|/sec|ps)\b|\bspeed\b|速度|速率",
+        r"bandwidth|带宽|(?:[kmg]i?b|bytes|mb)(?:/s|/sec|ps)\b|\bspeed\b|\bvelocity\b|速度|速率",
         "throughput",
         "导入速度 (MB/s)",
         better="more",
@@ -126,7 +126,7 @@ RULES = [
     Rule(r"\bcost|\bprice|\$|价格|成本|费用", "cost", "Cost", better="less"),
     Rule(r"\b(?:average|mean|avg)\b|平均", "mean", "Average"),
     Rule(
-        r"\b(?:total|sum|count|iterations|requests|transactions|rows|events|ops|score|records|queries)\b|总",
+        r"\b(?:total|sum|count|iterations|requests|transactions|rows|events|ops|score|records|queries)\b|^\W*(?:number|no\.?) of\b|总",
         "count",
         "Total requests",
         unit="1",
@@ -134,7 +134,9 @@ RULES = [
 ]
 _COMPILED = [(re.compile(rule.pattern, re.IGNORECASE), rule) for rule in RULES]
 _IN_BRACKETS = re.compile(r"[(\[（]\s*(?:in\s+)?([^)\]）(]{1,24}?)\s*[)\]）]")
-_PERCENTILE = re.compile(r"(?:^|[^\d.])p?(99\.9+|99\.\d+|99|95|90|75|50|80|999)(?!\d)|\bp(0\.\d)\b", re.IGNORECASE)
+_PERCENTILE = re.compile(
+    r"(?:^|[^\d.])p?(99\.9+|99\.\d+|99|95|90|75|50|80|999)(?!\d)|\bp(0\.\d|1|10|25)\b", re.IGNORECASE
+)
 
 
 class Column(NamedTuple):
@@ -163,7 +165,9 @@ def column(heading: str, cells: Sequence[list[Figure]], texts: Sequence[str], *,
         unit = common
     if rule and rule.quantity == "usage" and is_rate(unit):
         rule = rule_of("throughput")  # "-cpu=4", 3625.6MB/s
-    filled = [text for text in texts if not is_empty(text)]
+    # TIMEOUT, OOM and FAILED stand for a figure that there is none of.
+    timed = rule is not None and rule.quantity in {"throughput", "percentile", "mean", "latency", "time"}
+    filled = [text for text in texts if not is_empty(text) and (not timed or re.search(r"\d", text))]
     numeric = sum(bool(cell) and _mostly(cell[0], text) for cell, text in zip(cells, texts, strict=True))
     share = numeric / len(filled) if filled else 0.0
     if share < 0.5:
@@ -177,16 +181,16 @@ def column(heading: str, cells: Sequence[list[Figure]], texts: Sequence[str], *,
         # The steps of a ladder, or what was set and is printed again: 128, 128, 2048, 2048.
         chosen = len(values) > 1 and (values == sorted(set(values)) or 2 * len(set(values)) <= len(values) > 3)
         whole = all(value == int(value) for value in values)
-        steps = chosen and whole and not unit and not concurrency_of(heading)
+        steps = chosen and whole and {*printed} <= {"", "1"} and not unit and not concurrency_of(heading)
         counts = all(AT_LEVEL.fullmatch(text.strip()) for text in filled)  # "8 threads"
         role: Role = "level" if first and (steps or counts) else "metric"
-        return Column(heading, "", unit, _direction(unit), role, sure=0.4 if role == "level" else 0.5)
+        return Column(heading, "", unit, direction(unit), role, sure=0.4 if role == "level" else 0.5)
     role = _role(rule, unit, cells, first=first)
     if rule.quantity == "concurrency" and role == "metric":
-        return Column(heading, "", unit, _direction(unit), role, sure=0.5)
+        return Column(heading, "", unit, direction(unit), role, sure=0.5)
     percent = percent_of(heading) if rule.quantity == "percentile" else None
     sure = 0.95 if unit or rule.unit else 0.8
-    better = "more" if percent and is_rate(unit) else rule.better or _direction(unit)
+    better = "more" if percent and is_rate(unit) else rule.better or direction(unit)
     return Column(heading, rule.quantity, unit or rule.unit, better, role, percent, sure)
 
 
@@ -272,7 +276,8 @@ def scale_of(heading: str) -> float:
     return MAGNITUDES[found["word"] or found["glued"]] if found else 1.0
 
 
-def _direction(unit: str) -> Better:
+def direction(unit: str) -> Better:
+    """Return whether more of a unit is better (rates), or less (times)."""
     return "more" if is_rate(unit) else "less" if is_time(unit) else ""
 
 
@@ -288,9 +293,9 @@ def _mostly(figure: Figure, text: str) -> bool:
     """Return whether a cell is a figure with a few words, and not a text with a figure in it."""
     rest = text.replace(figure.printed, "", 1)
     label = re.match(r"\s*[A-Za-z][\w.]{0,11}\s?[:=]", text)  # "QPS: 159K, P99: 0.82ms"
-    before = re.sub(r"[\s()*~<>≈=:$€£¥+\[]", "", text[label.end() if label else 0 : figure.start])
+    before = re.sub(r"[^\w#]", "", text[label.end() if label else 0 : figure.start])
     return not before and (
         len(re.sub(r"[\s()*%~<>≈]", "", rest)) <= max(12, 3 * len(figure.printed))
-        or rest.lstrip().startswith(("(", "/"))
+        or bool(re.match(r"[^\w(/]*(?:[a-z]+[^\w(/]*)?[(/]", rest))
         or label is not None
     )

@@ -35,7 +35,7 @@ from benchbook.documents.named_cells import (
 from benchbook.documents.numerals import figures
 from benchbook.documents.passages import NotBound, Outcome, Sentence, sentence_finding
 from benchbook.documents.tables import Reading, Table
-from benchbook.documents.units import factor, is_rate, is_time
+from benchbook.documents.units import factor, is_rate
 from benchbook.grouping import grouped
 
 _PIVOT = re.compile(
@@ -85,11 +85,6 @@ class Cells:
         self.points = {table.id: points for table in read.tables if (points := cells_of(table))}
         self.tables = [table for table in read.tables if table.id in self.points]
         self.titles = {one.id: _words(one.heading) for one in self.tables}
-        self.around: dict[str, str] = {}
-        for block in read.blocks:
-            if block.kind in {"paragraph", "item"}:
-                heading = block.section.rpartition(" > ")[2]
-                self.around[heading] = f"{self.around.get(heading, '')} {block.text}"[:2000]
 
     def near(self, text: str, section: str) -> list[Table]:
         """Return the tables of a section; without any, those whose section the text names, or of the nearest section around."""
@@ -113,15 +108,6 @@ class Cells:
         return each + [
             [one for table in group for one in self.points[table.id]] for group in alike.values() if len(group) > 1
         ]
-
-    def better(self, point: Point) -> str:
-        """Return whether more of a cell's metric is better, or less; what is told around its table may say it."""
-        column = point.column
-        text = f"{point.table.caption} {self.around.get(point.table.heading, '')}"
-        said = not column.unit and re.search(
-            r"\btime\b[^.]{0,40}\bin (?:milli)?seconds\b|latency in|耗时", text, re.IGNORECASE
-        )
-        return column.better or ("less" if is_time(column.unit) or said else "more" if is_rate(column.unit) else "")
 
     def outcomes(self, sentence: Sentence) -> Iterator[Outcome]:
         """Yield what comes of the cells that a sentence's words name: how far they are apart, their order, a limit, a figure."""
@@ -284,7 +270,7 @@ class Cells:
         every = bool(_EVERY.search(text)) and not is_superlative
         found: dict[tuple[str, str, str], _Order] = {}
         for group in self.groups(text, sentence.section):
-            candidates = [one for one in group if way in {"more", "less"} or self.better(one)]
+            candidates = [one for one in group if way in {"more", "less"} or one.column.better]
             metric = [one for one in metric_of(text, candidates) if metric_score(text, one) > BY_SPEED]
             candidates = metric or ([] if is_superlative else candidates)
             names = said_names(text, candidates)
@@ -448,7 +434,7 @@ class Cells:
 
     def _is_way(self, way: str, a: Point, b: Point) -> bool:
         """Return whether one cell is more than, less than, better or worse than another, as it is said to be."""
-        better, more = self.better(a), a.number.value > b.number.value
+        better, more = a.column.better, a.number.value > b.number.value
         if way in {"better", "worse"}:
             return not better or (more == (better == "more")) == (way == "better")
         return more == (way == "more")

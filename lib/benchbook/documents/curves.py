@@ -56,11 +56,11 @@ def percentiles(table: Table) -> Iterator[Outcome]:
 
 def _row_rank(text: str, *, bare: bool) -> float | None:
     found = re.fullmatch(
-        r"\W*(?:p|tp)?\s?(50|75|80|90|95|99(?:\.\d+)?)(?:th|%|\s?(?:th )?percentile|%?-tile)?(?:\s?latency)?\s?(?:\(\w+\))?\W*",
+        r"\W*(?:(?:p|tp)?\s?(50|75|80|90|95|99(?:\.\d+)?)|p(0\.1|1|10|25))(?:th|%|\s?(?:th )?percentile|%?-tile)?(?:\s?latency)?\s?(?:\(\w+\))?\W*",
         text.strip(),
         re.IGNORECASE,
     )
-    return float(found[1]) if found and (bare or not text.strip().isdigit()) else None
+    return float(found[1] or found[2]) if found and (bare or not text.strip().isdigit()) else None
 
 
 def _largest_power_of_ten_in(value: float) -> float:

@@ -277,7 +277,8 @@ def _drawn(block: Block) -> Iterator[Block]:
 def _from_drawing(lines: list[str], line: int) -> Block | None:
     frames = [number for number, text in enumerate(lines) if _FRAME.match(text) or _RULE.match(text)]
     rows = [(number, text) for number, text in enumerate(lines) if number not in frames]
-    if len(rows) < 2:
+    # A line that begins with the edge of a box, or has one glued to a word, is part of a picture.
+    if len(rows) < 2 or any(re.search(r"^\s*\+-|\w\+--|--\+\w", text) for _, text in rows):
         return None
     # Where the headings have no bar before them, a bar at the beginning of a row stands behind an empty cell.
     outer = r"^\s*[|│║┃]|[|│║┃]\s*$" if _BARS.match(rows[0][1].lstrip()) else r"[|│║┃]\s*$"

@@ -103,7 +103,7 @@ def _pattern(style: Style, prefix: str = "") -> str:
     return (
         rf"(?P<{prefix}numeral>{numeral})(?P<{prefix}exponent>[eE][+-]?\d{{1,3}}|{_POWER})?"
         rf"(?:\s?(?P<{prefix}magnitude>{_MAGNITUDE})(?![A-Za-z])|\s?(?P<{prefix}glued>[kKM])(?=(?:{_KNOWN})(?![A-Za-z/])))?"
-        rf"(?P<{prefix}gap>\s{{0,2}})(?:(?P<{prefix}unit>{_UNIT})(?![A-Za-z]))?"
+        rf"(?P<{prefix}more>\+(?=\s?(?:{_UNIT})(?![A-Za-z])))?(?P<{prefix}gap>\s{{0,2}})(?:(?P<{prefix}unit>{_UNIT})(?![A-Za-z]))?"
     )
 
 
@@ -112,7 +112,7 @@ _CLOCK = re.compile(
     r"|(?P<h2>\d+)\s?h(?:ours?|rs?)?\s?(?P<m2>\d+)\s?m(?:in(?:ute)?s?)?\b"
 )
 # Neither the 2 of us-east-2, nor the 100 of 2·100, nor a spread without its figure (±3).
-_BEFORE = r"(?<![\w.,±])(?<!± )(?<![A-Za-z]-)(?<!\d[·⋅•])"
+_BEFORE = r"(?<![\w.,±])(?<!± )(?<![A-Za-z]-)(?<![A-Za-z]\d-)(?<!\d[·⋅•])"
 _FIGURE = {
     style: re.compile(
         rf"{_BEFORE}(?P<about>{_ABOUT})?\s?(?P<bound>{_BOUND})?\s?(?P<open>\()?(?P<sign>[+{MINUS}])?\s?"
@@ -129,7 +129,7 @@ _RANGE = {
 _SPREAD = re.compile(r"^\s?(?:±|\+/-|\(±)\s?[\d.,]+\s?(?:%|[a-zµμ/]{1,6})?\)?")
 # Dates, clock times, versions, addresses and identifiers: figures, but no measurements.
 NO_FIGURE = re.compile(
-    r"\b\d{4}-\d{1,2}-\d{1,2}\b|\b\d{1,2}/\d{1,2}/\d{2,4}\b|\b\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\b|(?:\d{1,3}\.){3}\d{1,3}(?:[:/]\d+)?"
+    r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.? \d{1,2}(?:st|nd|rd|th)?, (?:19|20)\d\d\b|\b\d{4}-\d{1,2}-\d{1,2}\b|\b\d{1,2}/\d{1,2}/\d{2,4}\b|\b\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?\b|(?:\d{1,3}\.){3}\d{1,3}(?:[:/]\d+)?"
     r"|\b0x[0-9a-fA-F]+\b|\bv?\d+(?:\.(?:\d+|x|X)){2,}[\w.+-]*|\bv\d+(?:\.\d+)*[\w.-]*|https?://\S+|\b[0-9a-f]*(?:[a-f]\d|\d[a-f])[0-9a-f]{6,}\b"
 )
 # What is no version, where decimals stand behind a comma: 1.234.567.
@@ -277,7 +277,7 @@ def _number(match: re.Match[str], text: str, style: Style) -> Figure | None:
     if sign and sign in MINUS:
         value = -value
     kind: Kind = "about" if match["about"] else "number"
-    if match["bound"] or match["plus"]:
+    if match["bound"] or match["more"] or match["plus"]:
         kind = "bound"
     return Figure(value, unit, value - place / 2, value + place / 2, text[start:end].strip(), kind, start, end)
 

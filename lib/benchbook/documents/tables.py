@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 
-from benchbook.documents.columns import Better, Column, Role, column, rule_of, scale_of, unit_of
+from benchbook.documents.columns import Better, Column, Role, column, direction, rule_of, scale_of, unit_of
 from benchbook.documents.formats import MOST_CELLS, Block, pipes, read, table_block
 from benchbook.documents.numerals import UNITS, Figure, Style, figures, is_empty, style_of
 from benchbook.documents.tool_output import tables_of
+from benchbook.documents.units import is_time
 from benchbook.errors import counted
 from benchbook.grouping import grouped
 
@@ -113,6 +114,12 @@ def reading(source: str) -> Reading:
     notes: list[str] = []
     caption = ""
     left = MOST_CELLS
+    # Of all times it is said anywhere, else of what stands below the same heading.
+    units = [
+        ("" if re.search("times|时间", found[0]) or not block.section else f"{block.section} > ", found)
+        for block in blocks
+        if (found := _ALL_IN.search(" ".join(block.text.split())))
+    ]
     for block in _with_lists(blocks):
         if block.kind == "heading":
             caption = ""
@@ -129,7 +136,10 @@ def reading(source: str) -> Reading:
                 )
             left -= len(drawn.rows) * width
             about = (drawn.text if drawn is not block else "") or caption
-            table = _table(drawn, f"table {len(tables) + 1}", block.section, about, style)
+            said = next(
+                (found for section, found in reversed(units) if f"{block.section} > ".startswith(section)), None
+            )
+            table = _table(drawn, f"table {len(tables) + 1}", block.section, about, style, said)
             if table is not None:
                 tables.append(table)
                 notes += [*_short_rows(drawn), *_unread(table)]
@@ -157,6 +167,14 @@ def table_in_sentences(read: Reading) -> Table | None:
     texts = [["passage", *names], *([where, *(said.get(name, "") for name in names)] for where, _, said in kept)]
     lines = [line for _, line, _ in kept]
     return _table(table_block(texts, [lines[0], *lines]), "told in words", "", "", read.style)
+
+
+_ALL_IN = re.compile(
+    r"\b(?:(?:[Aa]ll (?:the )?(?:measurements|values|times|results|figures|numbers)|data in (?:the|this) table)\b[^.]{0,150}?|time\b[^.]{0,40}?)"
+    r"\b(?:in|use) (?P<all>seconds|milliseconds|ms|us)\b"
+    r"|时间的?单位[均都]?[为是]\s?(ms|us)\b"
+)
+"""A sentence that gives the figures of its section their unit: "All values are in milliseconds"."""
 
 
 def _is_metric(heading: str) -> bool:
@@ -199,7 +217,9 @@ def with_rows_as_columns(table: Table) -> Table | None:
 _LEVEL = re.compile(r"\d[\d.,]*[kKM]?|(?<=[a-z]s)es\b|(?<=[a-z][a-rt-z])s\b")
 
 
-def _table(block: Block, id: str, section: str, caption: str, style: Style) -> Table | None:
+def _table(
+    block: Block, id: str, section: str, caption: str, style: Style, said: re.Match[str] | None = None
+) -> Table | None:
     header = [row for row in block.rows[: block.header] if any(row)]
     body = block.rows[block.header :]
     lines = block.lines[block.header :]
@@ -234,8 +254,10 @@ def _table(block: Block, id: str, section: str, caption: str, style: Style) -> T
         mine = [row[place] for row in cells]
         first = not any(one.role in {"metric", "delta"} for one in columns)
         columns.append(column(heading, [cell.figures for cell in mine], [cell.text for cell in mine], first=first))
-        if place and columns[-1].role == "level" and series[_LEVEL.sub("", heading)] > 1:
-            columns[-1] = columns[-1]._replace(quantity="", unit=unit_of(heading), role="metric", sure=0.5)
+        is_level = columns[-1].role == "level" or re.match(r"\W*size\W*\d", heading, re.IGNORECASE)
+        if place and is_level and series[_LEVEL.sub("", heading)] > 1:
+            unit = unit_of(heading)
+            columns[-1] = Column(heading, "", unit, direction(unit), "metric", sure=0.5)
         scale = scale_of(heading) if columns[-1].quantity in {"throughput", "count"} else 1.0
         if scale != 1.0:
             for row in cells:
@@ -245,8 +267,7 @@ def _table(block: Block, id: str, section: str, caption: str, style: Style) -> T
                     one if letters else one.times(scale) for one, letters in zip(row[place].figures, own, strict=True)
                 ]
                 row[place] = replace(row[place], figures=told)
-    about = f"{caption} {section.rpartition(' > ')[2]}"
-    columns = _of_caption(_bare_ranks(columns), about)
+    columns = _of_caption(_bare_ranks(columns), caption, section.rpartition(" > ")[2], said)
     return Table(id, section, caption, block.line, _settings_and_clocks(columns, cells), cells)
 
 
@@ -313,7 +334,7 @@ def _on_its_side(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> bool:
     known = [rule for rule in down if rule and rule.role == "metric"]
     said = bool(re.fullmatch(r"\W*(?:metrics?|measurements?|指标)\W*", heads[0], re.IGNORECASE))
     quantities = {(rule.quantity, rule.unit) for rule in down if rule and (said or rule in known)}
-    across = [rule_of(head) for head in heads[1:]]
+    across = [rule_of(head) for head in heads[1:] if not _STATISTIC.fullmatch(head)]
     units = {unit_of(row[0].text) for row in rows} - {""}
     if any(rule and rule.role in {"metric", "delta"} for rule in across) or len(rows) > 60:
         return False
@@ -321,24 +342,44 @@ def _on_its_side(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> bool:
     return bool(known) and enough and (len(quantities) > 1 or len(units) > 1)
 
 
-def _of_caption(columns: list[Column], about: str) -> list[Column]:
+def _of_caption(columns: list[Column], caption: str, section: str, said: re.Match[str] | None) -> list[Column]:
     """Give columns headed by products or levels the quantity that the first heading, the caption or the section names."""
+    about = f"{caption} {section}"
     told = re.search(r"\b(?i:in|unit:?) \(?((?i:milliseconds?|microseconds?|seconds)|ms|us|µs)\b", about)
-    if told:
-        unit = UNITS[told[1].lower()]
-        columns = [one._replace(unit=unit) if one.quantity in _TIMES and not one.unit else one for one in columns]
+    open_times = [one for one in columns if one.quantity in _TIMES and not one.unit]
+    bare = [one for one in open_times if one.role == "metric" and _STATISTIC.fullmatch(one.heading)]
+    units = {one.unit for one in columns if one.quantity in _TIMES} - {""}
+    rates = "throughput" in {_quantity(section), *(one.quantity for one in columns)}
+    word = told[1] if told else next(filter(None, said.groups())) if said else ""
+    if word or (len(units) == 1 and all(map(is_time, units)) and not rates):  # "avg ms | p50 | p99"
+        unit = UNITS[word.lower()] if word else units.pop()
+        columns = [
+            one._replace(unit=unit, better=one.better or "less") if one in (open_times if word else bare) else one
+            for one in columns
+        ]
+    elif _quantity(section) == "throughput":
+        columns = [one._replace(better="more") if one in bare else one for one in columns]
     open_ones = [one for one in columns if one.role == "metric" and not one.quantity]
     if len(open_ones) <= sum(one.role == "metric" for one in columns) / 2:
         return columns
+    if said and said["all"]:
+        unit = UNITS[said["all"]]
+        return [one._replace(unit=unit, better="less") if one in open_ones and not one.unit else one for one in columns]
     corner = rule_of(columns[0].heading) if columns[0].role == "level" else None
     about = columns[0].heading if corner and corner.quantity in {"throughput", *_TIMES} else about
     rule = rule_of(about)
     # "improved by 50%" is no percentile.
     if rule is None or rule.role != "metric" or (rule.quantity == "percentile" and not _RANKED.search(about)):
         return columns
+    # "ops/s | success | failed" below "Throughput"; a sentence speaks of sizes and CPU by the way.
+    by_the_way = rule.quantity not in {"throughput", *_TIMES} and (len(about) > 100 or re.search(r"[.。]\s", about))
+    if by_the_way or any((one.quantity, one.role) == (rule.quantity, "metric") for one in columns):
+        return columns
     unit = unit_of(about) or rule.unit
     return [
-        one._replace(quantity=rule.quantity, unit=one.unit or unit, better=rule.better or one.better, sure=0.6)
+        one._replace(
+            quantity=rule.quantity, unit=one.unit or unit, better=rule.better or one.better or direction(unit), sure=0.6
+        )
         if one in open_ones and (not one.unit or one.unit == unit)
         else one
         for one in columns
@@ -346,6 +387,16 @@ def _of_caption(columns: list[Column], about: str) -> list[Column]:
 
 
 _TIMES = {"percentile", "mean", "min", "max", "latency", "spread", "time"}
+
+
+def _quantity(heading: str) -> str:
+    rule = rule_of(heading)
+    return rule.quantity if rule else ""
+
+
+_STATISTIC = re.compile(
+    r"\W*(?:avg|average|mean|median|min(?:imum)?|max(?:imum)?|p?\d+(?:\.\d+)?(?:th|%)?|std\.? ?dev)\W*", re.IGNORECASE
+)
 _RANKED = re.compile(r"latenc|percentile|\b(?:p|tp)\d|\dth\b|分位|延迟", re.IGNORECASE)
 
 
