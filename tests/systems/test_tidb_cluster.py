@@ -339,7 +339,8 @@ def test_a_host_of_both_is_reached_and_worked_on_as_the_topology_says_unless_the
     assert (both.roles, both.user, both.ssh_port, both.workdir) == (
         ("client", "tidb"), "tidb", 2022, "/tidb-data/benchbook"
     )  # fmt: skip
-    own = read(home, hosts={"sql": {**shared, "user": "me", "ssh_port": 22}}).hosts["sql"]
+    own = read(home, hosts={"sql": {**shared, "roles": ["client", "tidb"], "user": "me", "ssh_port": 22}}).hosts["sql"]
+    assert own.roles == ("client", "tidb")
     assert (own.user, own.ssh_port, own.workdir) == ("me", 22, "/tidb-data/benchbook")
     with pytest.raises(BadInput, match=r"hosts\.sql\.roles: "):
         read(home, hosts={"sql": {**shared, "roles": "client"}})

@@ -313,7 +313,8 @@ def _hosts(values: Mapping[str, object], overall: TiupGlobal, sections: Sequence
             host = hosts[name] = {**said, **({"workdir": folder} if folder else {}), **hosts.get(name, {})}
             told = host.get("roles", [])
             # What is no list whoever reads the inventory refuses.
-            host["roles"] = [*told, section.component] if isinstance(told, list) else told
+            is_new = isinstance(told, list) and section.component not in told
+            host["roles"] = [*told, section.component] if is_new else told
     return hosts
 
 
