@@ -108,6 +108,17 @@ def test_settings_of_one_host_are_those_of_a_host_that_runs_the_server(home: Hom
         read(home, systems={"etcd": {"host_settings": {"bench": {"debug": True}}}})
 
 
+def test_settings_of_a_variant_on_one_host_are_added_to_those_of_its_system_there(home: Home) -> None:
+    plain = {"tidb1": {"log.level": "info", "performance.max-procs": 2}, "tidb2": {"log.level": "error"}}
+    variant = {"tidb1": {"performance.max-procs": 1}}
+    found = read(home, systems={
+        "tidb_cluster": {"host_settings": plain}, "tidb_cluster:small": {"host_settings": variant}
+    })  # fmt: skip
+    assert found.settings("tidb_cluster:small").host_settings == {
+        "tidb1": {"log.level": "info", "performance.max-procs": 1}, "tidb2": {"log.level": "error"}
+    }  # fmt: skip
+
+
 def test_ports_and_folders_of_a_topology_are_those_that_tiup_would_take(home: Home) -> None:
     topology = {
         "pd_servers": [{"host": "192.0.2.1", "client_port": 3379, "peer_port": 3380, "deploy_dir": "/opt/pd"}],

@@ -403,7 +403,12 @@ class Inventory(Strict):
         if bare is None or own is None:
             return own or bare or SystemSettings()
         given = {name: getattr(own, name) for name in own.model_fields_set}
-        return bare.model_copy(update={**given, "settings": {**bare.settings, **own.settings}})
+        by_host = {
+            host: {**bare.host_settings.get(host, {}), **own.host_settings.get(host, {})}
+            for host in {**bare.host_settings, **own.host_settings}
+        }
+        settings = {**bare.settings, **own.settings}
+        return bare.model_copy(update={**given, "settings": settings, "host_settings": by_host})
 
     def program(self, name: str) -> str:
         """Return what to call a program on the hosts: its name, or the path that the inventory gives."""
