@@ -8,9 +8,11 @@ from urllib.parse import quote
 import pymongo
 from pymongo.errors import PyMongoError
 
+from benchbook.build import programs
 from benchbook.errors import BadInput, ConnectionLost, SystemFailed
 from benchbook.hosts.agent import Command
 from benchbook.hosts.endpoint import Endpoint, at
+from benchbook.hosts.file_hashes import file_hash
 from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
@@ -232,7 +234,8 @@ class Ferret(OwnServer):
             "no replica set and no oplog; it has no cache size to set",
             f"it calls itself MongoDB {self.ask({'buildInfo': 1})['version']}",
         )
-        return self._about(f"1.24.0 (program {self.program.identity()})", "FerretDB", PUBLISHED, notes)
+        made = file_hash(programs.artefact(self.builds[0]) / self.file)
+        return self._about(f"1.24.0 (program {made[:12]})", "FerretDB", PUBLISHED, notes)
 
 
 class ExistingServer(MongoServer):
