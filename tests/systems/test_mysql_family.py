@@ -174,6 +174,11 @@ def test_one_server_s_settings_are_not_given_to_another_of_its_role(home: Home) 
             "mariadb:pool",
             r"systems\.mariadb:pool\.settings\.bind-address: the kit itself gives mariadb:pool this setting",
         ),
+        (
+            {"mariadb": {"settings": {"plugin-load": [{"name": "x"}]}}},
+            "mariadb",
+            r"systems\.mariadb\.settings\.plugin-load: mariadb takes no list of tables .* Fix: write a text, a number",
+        ),
         ({}, "mariadb:pool", r"add a section `mariadb:pool` to `systems` of the inventory"),
     ],
 )

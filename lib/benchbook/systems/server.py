@@ -42,7 +42,7 @@ class Service(ABC):
     `builds` whose versions are those of it ("" = it has none; see `systems.versions`), and `named_version` the version
     that its name carries ("" = the bare name). `takes` are those of an inventory's `binary`, `settings` and
     `host_settings` that it heeds: the others are refused; `fixed` are settings that the kit gives itself, and an
-    inventory must not.
+    inventory must not; with `takes_tables` a setting may be a list of tables, as TOML has them.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Service(ABC):
     named_version: ClassVar[str] = ""
     takes: ClassVar[tuple[str, ...]] = ("binary", "settings")
     fixed: ClassVar[frozenset[str]] = frozenset()
+    takes_tables: ClassVar[bool] = False
     # Which of "port", "status_port" and "peer_port" need no login.
     ports_without_login: ClassVar[tuple[str, ...]] = ()
     # How many ports right above `port` it listens at as well.
@@ -88,16 +89,15 @@ class Service(ABC):
 
     @classmethod
     def check_settings(cls, inventory: Inventory) -> None:
-        """Raise BadInput where the inventory sets what the kit sets itself."""
+        """Raise BadInput where the inventory sets what the kit sets itself, or what no such server can be given."""
         for name, value in inventory.settings(cls.name).settings.items():
+            key = f"systems.{cls.name}.settings.{name}"
             if name.replace("-", "_") in cls.fixed:
-                raise BadInput(
-                    f"the kit itself gives {cls.name} this setting",
-                    file=inventory.file,
-                    key=f"systems.{cls.name}.settings.{name}",
-                    value=value,
-                    fix="remove it",
-                )
+                said = f"the kit itself gives {cls.name} this setting"
+                raise BadInput(said, file=inventory.file, key=key, value=value, fix="remove it")
+            if not cls.takes_tables and isinstance(value, list) and any(isinstance(one, dict) for one in value):
+                said, fix = f"{cls.name} takes no list of tables", "write a text, a number or a list of texts"
+                raise BadInput(said, file=inventory.file, key=key, value=value, fix=fix)
 
     @property
     def server_settings(self) -> Mapping[str, object]:

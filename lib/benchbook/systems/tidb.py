@@ -75,6 +75,7 @@ class TidbServers(System):
 
     role = "tidb"
     file = "tidb-server"
+    takes_tables = True
     protocol = "mysql"
     default_port = 4000
     default_status_port = 10080
