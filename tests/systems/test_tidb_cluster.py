@@ -372,6 +372,9 @@ def test_the_store_that_is_built_here_is_one_node_without_settings(home: Home) -
     one = {**TOPOLOGY, "tikv_servers": [{"host": "192.0.2.4"}]}
     with pytest.raises(BadInput, match=r"systems\.tikv\.settings.*raft-engine"):
         check_one_unistore(read(home, one, systems={"tikv": {"binary": None}}))
+    labels = {"binary": None, "settings": {}, "host_settings": {"tikv1": {"server.labels.zone": "a"}}}
+    with pytest.raises(BadInput, match=r"systems\.tikv\.host_settings.*server\.labels\.zone"):
+        check_one_unistore(read(home, one, systems={"tikv": labels}))
     check_one_unistore(read(home))
 
 

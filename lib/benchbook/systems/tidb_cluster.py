@@ -189,7 +189,8 @@ def check_one_unistore(inventory: Inventory) -> None:
     if config and not own.binary:
         said = "the store that is built here (unistore) has none of TiKV's settings"
         fix = "remove them, or name a real tikv-server of the hosts in systems.tikv.binary"
-        raise BadInput(said, file=inventory.file, key="systems.tikv.settings", value=sorted(config), fix=fix)
+        key = f"systems.tikv.{'settings' if own.settings else 'host_settings'}"
+        raise BadInput(said, file=inventory.file, key=key, value=sorted(config), fix=fix)
 
 
 class TiDBCluster(TidbServers):
