@@ -263,6 +263,23 @@ def test_what_cannot_be_put_back_yet_is_put_back_by_a_later_run(tree: Path, monk
     assert contents(tree)[-1] == "always"
 
 
+def test_what_could_not_be_set_is_not_put_back_once_somebody_else_has_set_it(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_only(path: str, value: str) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", path)
+
+    changed: list[Any] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(machine, "write", read_only)
+        with pytest.raises(OSError, match="Read-only"):
+            machine.take(str(tree), str(tree / ENABLED), "never", changed)
+        machine.put_back(changed)
+    write(tree, {ENABLED: "always madvise [never]\n"})
+    assert machine.left(str(tree), put_back=True) == []
+    assert contents(tree)[-1] == "always madvise [never]"
+
+
 def test_once_a_machine_is_told_what_was_left_there() -> None:
     facts = {name: HostFacts(boot_id=boot) for name, boot in (("a", "1"), ("b", "1"), ("c", ""), ("d", ""))}
     assert host_facts._once_a_machine({"b": 1, "a": 2, "c": 3, "d": 4}, facts) == {"b": 1, "c": 3, "d": 4}

@@ -307,7 +307,9 @@ def left(root, put_back=False):
 def restore(path, was, note):
     """Put a setting back; one that cannot be keeps no other from what it had, and what it was stays written down."""
     try:
-        write(path, was)
+        # It may never have been set: written down, that would be put back once somebody else sets it.
+        if read(path) != was:
+            write(path, was)
         os.unlink(note.name)
     except OSError as problem:
         sys.stderr.write("%s is not %s again: %s\n" % (path, was, problem.strerror))
