@@ -108,7 +108,7 @@ def legend_below(grid: sns.FacetGrid, title: str | None = None) -> None:
 def short_numbers(axis: Axes) -> None:
     """Write 12k for 12000 on an axis, and no 1.5 between whole levels; 500m for a half nobody reads."""
     for one, limits in ((axis.xaxis, axis.get_xlim()), (axis.yaxis, axis.get_ylim())):
-        if isinstance(one.get_major_formatter(), ScalarFormatter) and max(map(abs, limits)) >= 10_000:
+        if type(one.get_major_formatter()) is ScalarFormatter and max(map(abs, limits)) >= 10_000:
             one.set_major_formatter(EngFormatter(sep=""))
     steps, ends = axis.xaxis.get_major_locator(), axis.dataLim.intervalx
     if isinstance(steps, AutoLocator) and (ends == ends.round()).all():
