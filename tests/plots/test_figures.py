@@ -216,7 +216,7 @@ def test_of_many_trials_the_slowest_and_the_fastest_are_shown_and_the_caption_sa
     rates = sorted(shown["a, threads 1"])
     assert (len(rates), rates[0], rates[-1]) == (7, 970.0, 999.0)
     said = output.words(plots.over_time(frame, row="mode", column="threads"))[1]
-    assert "Shown are 35 of 3,000 trials: at most 7 repetitions of a cell" in said
+    assert "Shown are 35 of 3,000 lines: at most 7 repetitions of a cell" in said
 
 
 # -- forest --------------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ MOST_PANELS = 24
 # Of series, rows of panels, panels in a row, and lines in a panel.
 MOST_DOWN, MOST_ACROSS, MOST_LINES = 12, 5, 7
 _FEW = (
-    f"Shown are {{:,}} of {{:,}} trials: at most {MOST_LINES} repetitions of a cell (slowest, fastest, even ranks "
+    f"Shown are {{:,}} of {{:,}} lines: at most {MOST_LINES} repetitions of a cell (least, greatest, even ranks "
     f"between), {MOST_ACROSS} panels in a row, and {MOST_DOWN} rows."
 )
 # Names that are told apart by colour and mark; numbers beyond these have shades.
