@@ -47,27 +47,32 @@ _VALUE = r"(?:\"[^\"\n]*\"|'[^'\n]*'|\S+)"
 # log may have a line of 100 kB without a blank.
 _PASSWORD = re.compile(
     r"(-{1,2}[^\s=]{0,60}(?:pass|authenticate)\w*[= ]|\b(?:PGPASSWORD|MYSQL_PWD|REDISCLI_AUTH)=|\bauthenticate = "
-    rf"|://[^:/\s]{{0,100}}:(?=\S{{1,200}}@))(?:(?<=authenticate = ).+|(?<=[= ]){_VALUE}|\S{{1,200}}(?=@))",
+    rf"|://[^:/\s]{{0,100}}:(?=\S{{1,4000}}@))(?:(?<=authenticate = ).+|(?<=[= ]){_VALUE}|\S{{1,4000}}(?=@))",
     re.IGNORECASE,
 )
 # A property or a setting, as go-ycsb and HammerDB list theirs, and as YCSB takes them.
 _SETTING = re.compile(rf"(pass(?:w(?:or)?d|phrase)?\"? *[=:] *){_VALUE}", re.IGNORECASE)
-# In a header of HTTP, and in SQL.
+# In a header of HTTP, and in SQL, whose quotes a shell may want a backslash before.
 _CREDENTIALS = re.compile(
-    r"(\bAuthorization: *\w+ +|\bIDENTIFIED(?: WITH \S+)? BY +|\bPASSWORD +(?=['\"]))(?:'[^'\n]*'|[^\s'\"]+)",
+    r"(\bAuthorization: *\w+ +|\bIDENTIFIED(?: WITH \S+)? BY +(?:PASSWORD +)?|\bPASSWORD +(?=\\?['\"]))"
+    r"\\?(?:'[^'\n]*'|\"[^\"\n]*\"|[^\s'\"]+)",
     re.IGNORECASE,
 )
 # Behind what is something else elsewhere: the rest of a line from the program on, and its option.
 _BY_PROGRAM = (
     (re.compile(r"\b(?:(?:redis|valkey)-(?:benchmark|cli)|memtier_benchmark)\b.*"), re.compile(rf"( -a +){_VALUE}")),
-    (re.compile(r"\b(?:go-tpc|tiup bench|sshpass)\b.*"), re.compile(rf"( -p +){_VALUE}")),
+    (re.compile(r"\b(?:go-tpc|tiup bench)\b.*"), re.compile(rf"( -p +){_VALUE}")),
+    (re.compile(r"\bsshpass\b.*"), re.compile(rf"( -p *){_VALUE}")),
     # USER:PASSWORD.
-    (re.compile(r"\b(?:ab|hey|curl|benchmark)\b.*"), re.compile(rf"( (?:-[AaPu]|--user)[ =][^\s:]+:)(?!//){_VALUE}")),
+    (
+        re.compile(r"\b(?:ab|hey|curl|benchmark)\b.*"),
+        re.compile(rf"( (?:-[AaPu][ =]?|--user[ =])[^\s:]+:)(?!//){_VALUE}"),
+    ),
     # MySQL's and MariaDB's own programs take it glued to its letter.
     (re.compile(r"\b(?:mysql|mariadb)(?:slap|-slap|dump|-dump|admin|-admin)?\b.*"), re.compile(rf"( -p){_VALUE}")),
     # HammerDB's command, what it answers, and what `print dict` lists (src/generic/gencli.tcl: diset, pdict).
     (re.compile(r"\bdiset\b.*"), re.compile(rf"(pass\w* +)(?:\{{.*?\}}|{_VALUE})")),
-    (re.compile(r"\bChanged \S*pass\w* from .*"), re.compile(r"( (?:from|to) ).*?(?= to | for \w+\s*$)")),
+    (re.compile(r"\bChanged \S*pass\w* from .*"), re.compile(r"( (?:from|to) ).*?(?= to | for \w+\s*$|\s*$)")),
     (
         re.compile(r"^(?:hammerdb>)? *Value .* for \S*pass\w* is the same .*", re.MULTILINE),
         re.compile(r"([Vv]alue ).*?(?= for \S+ is |, no change)"),
