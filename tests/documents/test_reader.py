@@ -432,6 +432,22 @@ def test_a_sheet_holds_several_tables_each_below_rows_of_words(tmp_path: Path) -
     assert [row[0].line for row in [*first.rows, *second.rows]] == [3, 4, 7]
 
 
+@pytest.mark.parametrize(
+    ("rows", "heads", "cells"),
+    [
+        # A heading with figures: what is blank below it stays so.
+        ([["Load", 1, 8], ["read", 10.5, None], ["write", 7.5]], ["Load", "1", "8"], ["read", "10.5", ""]),
+        ([["Parameter", "Value"], ["CPU", "Xeon"], ["RAM", "64 GB"]], ["Parameter", "Value"], ["CPU", "Xeon"]),
+    ],
+)
+def test_the_rows_of_a_sheet_below_its_headings_are_kept_as_they_are(
+    rows: list[list[str]], heads: list[str], cells: list[str]
+) -> None:
+    words = [["" if one is None else str(one) for one in row] for row in rows]
+    (table,) = formats._of_sheet(words)
+    assert (table.header, table.rows[0], table.rows[1], len(table.rows)) == (1, heads, cells, 3)
+
+
 def test_a_bar_before_the_first_figure_of_psql_stands_behind_an_empty_cell(tmp_path: Path) -> None:
     text = (
         "```\n name | calls | rows \n------+-------+------\n a    |    10 |  200\n      |    11 |  300\n(2 rows)\n```\n"

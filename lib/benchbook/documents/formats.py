@@ -486,8 +486,11 @@ def _spreadsheet(raw: bytes, source: str) -> tuple[str, list[Block]]:
 def _of_sheet(rows: list[list[str]]) -> Iterator[Block]:
     """Yield the tables of a sheet, each below rows of words alone: behind a blank row such words begin another one.
 
-    Above other headings a cell that is merged is printed once, and blank in all other columns that it spans.
+    Above other headings a cell that is merged is printed once, and blank in all other columns that it spans. Of two rows
+    of words without a blank cell the second is no heading: "Parameter | Value", "CPU | Xeon".
     """
+    width = max(map(len, rows), default=0)
+    rows = [[*row, *[""] * (width - len(row))] for row in rows]
     groups: list[dict[int, list[str]]] = [{}]
     words = [not any(re.match(r"[^\w\s]{0,2}\d+(?![\d]|th\b)", cell) for cell in row) for row in rows]
     for number, row in enumerate(rows):
@@ -497,18 +500,19 @@ def _of_sheet(rows: list[list[str]]) -> Iterator[Block]:
             groups[-1][number + 1] = row
     for group in groups:
         lines = list(group)
-        header = next((place for place, line in enumerate(lines) if not words[line - 1]), 1)
-        places = [
-            place
-            for place in range(max(map(len, group.values()), default=0))
-            if any(row[place] for row in group.values())
-        ]
+        places = [place for place in range(width) if any(row[place] for row in group.values())]
         cells = [[row[place] for place in places] for row in group.values()]
+        below = (
+            place
+            for place, line in enumerate(lines)
+            if place and (not words[line - 1] or all((*cells[place - 1], *cells[place])))
+        )
+        header = min(next(below, 1), 4, len(cells) - 1)
         for upper in cells[: header - 1]:
             for place in range(1, len(upper)):
                 upper[place] = upper[place] or (upper[place - 1] if sum(map(bool, upper)) > 1 else "")
         if len(cells) > 1 and len(places) > 1:
-            yield table_block(cells, lines, min(max(header, 1), 4, len(cells) - 1))
+            yield table_block(cells, lines, header)
 
 
 def _separated(text: str, source: str) -> list[Block]:
