@@ -131,13 +131,15 @@ def test_the_command_line_of_a_load() -> None:
 
 
 def test_progress_is_the_rate_between_the_tenths_that_ab_announces(monkeypatch: pytest.MonkeyPatch) -> None:
-    moments, rates = iter([0.0, 2.0, 4.0]), []
+    moments, rates = iter([0.0, 2.0, 2.5, 4.0, 5.0]), []
     monkeypatch.setattr(ab, "time", SimpleNamespace(monotonic=lambda: next(moments)))
-    progress = ab.progress(lambda s, rate: rates.append((s, rate)))
+    progress = ab.AbProgress(lambda s, rate: rates.append((s, rate)))
     for part in (b"Benchmarking h\nCompleted 100 requests\n", b"Compl", b"eted 300 requests\n"):
         progress(part)
     assert rates == [(2.0, 50.0), (4.0, 100.0)]
-    assert progress.text.endswith("300 requests\n")
+    progress(b"Completed 400 requests\nCompleted 500 requests\n")
+    assert rates[2:] == [(5.0, 200.0)], "200 in the second since 4.0: what comes at once has one time"
+    assert progress.text.endswith("500 requests\n")
 
 
 def test_the_version_of_ab() -> None:

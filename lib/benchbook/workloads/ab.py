@@ -13,12 +13,11 @@ from collections.abc import Callable
 from benchbook.errors import OutputNotParseable, WorkloadFailed
 from benchbook.hosts.agent import Command
 from benchbook.workloads import generator_output
-from benchbook.workloads.clients import RateReader
 
 # ab gives up on a request after this long: what is behind the server may retry for more than 10 s before it answers.
 REQUEST_TIMEOUT_S = 90
 MOST_REQUESTS = 50_000_000
-_COMPLETED = re.compile(r"(?:Completed|Finished) (\d+) requests")
+_COMPLETED = re.compile(rb"^(?:Completed|Finished) (\d+) requests", re.MULTILINE)
 
 
 def for_requests(program: str, url: str, *, concurrency: int, requests: int, longest_s: float) -> Command:
@@ -44,21 +43,28 @@ def shown(command: Command) -> str:
     return " ".join(str(word) for word in command.argv[4:])
 
 
-def progress(on_rate: Callable[[float, float], None]) -> RateReader:
-    """Return a reader of ab's output as it comes, which passes on the rate between the tenths that it announces."""
-    began = last = time.monotonic()
-    done = 0
+class AbProgress:
+    """Reads ab's output as it comes and passes on the rate between the tenths that it announces.
 
-    def rate_in(line: str) -> tuple[float, float] | None:
-        nonlocal last, done
-        found = _COMPLETED.match(line)
-        if not found or int(found[1]) <= done or (now := time.monotonic()) <= last:
-            return None
-        rate = (int(found[1]) - done) / (now - last)
-        done, last = int(found[1]), now
-        return now - began, rate
+    Of several that come at once only the last has a time: after a kill of DTM, which reads nothing, say.
+    """
 
-    return RateReader(rate_in, on_rate)
+    def __init__(self, on_rate: Callable[[float, float], None]) -> None:
+        self._on_rate = on_rate
+        self._began = self._last = time.monotonic()
+        self._done, self._seen = 0, b""
+
+    def __call__(self, data: bytes) -> None:
+        self._seen += data
+        found = _COMPLETED.findall(self._seen)
+        done, now = int(found[-1]) if found else 0, time.monotonic()
+        if done > self._done and now > self._last:
+            self._on_rate(now - self._began, (done - self._done) / (now - self._last))
+            self._done, self._last = done, now
+
+    @property
+    def text(self) -> str:
+        return self._seen.decode(errors="replace")
 
 
 # Only a run that came to its end prints one of these; an interrupted one prints a summary all the same.

@@ -240,7 +240,7 @@ class SagaLadder(Experiment):
         self, command: Command, on_rate: Callable[[float, float], None], *, kill: bool
     ) -> tuple[Ended, str, Json]:
         """Run ab to its end; returns how it ended, what it printed, and what a killed DTM left and took to recover."""
-        reader = ab.progress(on_rate)
+        reader = ab.AbProgress(on_rate)
         with ExitStack() as stack:
             job = stack.enter_context(self._session.following(self.client, "ab", command))
             killed = self._kill_dtm(job) if kill else {}
