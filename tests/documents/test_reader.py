@@ -463,6 +463,14 @@ def test_boxes_and_arrows_are_no_table(tmp_path: Path) -> None:
     assert read(tmp_path, "a.md", f"```\n{boxes}```\n").tables == []
 
 
+@pytest.mark.parametrize(("heading", "role"), [("TPS", "metric"), ("Result (ms)", "metric"), ("Value", "note")])
+def test_what_a_configuration_reached_is_measured_and_what_was_set_is_not(
+    tmp_path: Path, heading: str, role: str
+) -> None:
+    (table,) = read(tmp_path, "a.md", f"| Configuration | {heading} |\n|--|--|\n| one | 100 |\n| two | 230 |\n").tables
+    assert table.columns[1].role == role
+
+
 def test_statistics_of_a_throughput_are_better_if_more(tmp_path: Path) -> None:
     (table,) = read(
         tmp_path, "a.md", "## Throughput\n\n| API | avg | p99 |\n|--|--|--|\n| get | 20.3 | 21.3 |\n"

@@ -278,7 +278,9 @@ def _settings_and_clocks(columns: list[Column], rows: list[list[Cell]]) -> list[
     """Tell what was set, "Setting | Value", and the seconds of a run, 1, 2, 3, from what was measured."""
     first = columns[0]
     told = r"\W*(?:settings?|parameters?|config\w*|options?|参数|配置)\W*"
-    if len(columns) == 2 and any(re.fullmatch(told, one.heading, re.IGNORECASE) for one in columns):
+    said = any(re.fullmatch(told, one.heading, re.IGNORECASE) for one in columns)
+    # "Configuration | TPS" is measured.
+    if len(columns) == 2 and said and not (_is_metric(columns[1].heading) or unit_of(columns[1].heading)):
         return [first, columns[1]._replace(quantity="", better="", role="note")]
     values = [row[0].figure.value for row in rows if row[0].figure]
     steps = {after - before for before, after in pairwise(values)}
