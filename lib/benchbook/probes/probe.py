@@ -24,7 +24,8 @@ LONGEST_S = 2 * 86_400
 class Probe:
     """One probe to start on `host`; `about` is what the series call it, the host or the server that it watches.
 
-    `given` goes to `sample` by name. One that is not `standing` lives for a trial. `python` runs it, or the host's own.
+    `given` goes to `sample` by name. One that is not `standing` lives for a trial. `python`, else the host's own,
+    runs it, in that environment (`env`).
     """
 
     file: ProbeFile
@@ -35,6 +36,7 @@ class Probe:
     every_s: float = 1.0
     standing: bool = True
     python: str = ""
+    env: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -56,7 +58,7 @@ class Probe:
         program = self.host.push(self.file.path)
         zips = [self.host.push(probe_file.zipped(name, self.file.path)) for name in self.file.needs]
         argv = [self.python or self.host.python, runner, "{job}/samples", self.every_s, program, self._given(), *zips]
-        return Command(argv, timeout_s=LONGEST_S, secrets=self.secrets)
+        return Command(argv, timeout_s=LONGEST_S, secrets=self.secrets, env=self.env)
 
 
 def make(name: str, host: Host, endpoint: Endpoint | None = None, *, every_s: float = 1.0) -> Probe:
@@ -115,12 +117,14 @@ def of_prometheus(host: Host, source: str, url: str, match: str, *, every_s: flo
     return Probe(file, host, host.name, {"url": url, "match": match}, every_s=every_s, standing=False)
 
 
-def of_documents(host: Host, python: str, about: str, url: str, database: str, password: str | None) -> Probe:
+def of_documents(
+    host: Host, python: str, env: Mapping[str, str], about: str, url: str, database: str, password: str | None
+) -> Probe:
     """Documents that the server `about` holds in a database, counted from `host` by a Python there that has PyMongo."""
     gives = ("url", "database", "password")
     file = probe_file.read(remote_program("probes", "documents_probe.py"), DOCUMENTS, gives=gives)
     secrets = {"password": password} if password else {}
-    return Probe(file, host, about, {"url": url, "database": database}, secrets, python=python)
+    return Probe(file, host, about, {"url": url, "database": database}, secrets, python=python, env=env)
 
 
 def of_others(hosts: Iterable[Host]) -> list[Probe]:

@@ -27,7 +27,15 @@ from benchbook.probes.watch import watching
 from benchbook.profiles import Profile
 from benchbook.reports.driving import Standstill
 from benchbook.reports.transfer import engines
-from benchbook.reports.transfer.client_python import DATABASE, longest_s, prove_copy, python, python_path, tool
+from benchbook.reports.transfer.client_python import (
+    DATABASE,
+    environment,
+    longest_s,
+    prove_copy,
+    python,
+    python_path,
+    tool,
+)
 from benchbook.reports.transfer.engines import Engine, Moved
 from benchbook.reports.transfer.transfer_summary import CopyRun, rate_series, summarise, unsure
 from benchbook.systems import mongo
@@ -199,8 +207,8 @@ class Transfer(Experiment):
         servers = [(side.host or self.client, side.listens, side.name) for side in (self._source, self._target)]
         also = of_profile(self.profile.probes, hosts.values(), servers)
         # The target's own count, once a second: every engine's documents are taken from it alike.
-        at, python_there = self._target.endpoint, python_path(self.client)
-        counting = of_documents(self.client, python_there, self._target.name, at.url, DATABASE, at.password)
+        at, to_run = self._target.endpoint, (python_path(self.client), environment(self.client))
+        counting = of_documents(self.client, *to_run, self._target.name, at.url, DATABASE, at.password)
         return [*of_machines, *of_others(hosts.values()), *processes, counting, *also]
 
     def _machines(self, hosts: dict[str, Host]) -> list[Host]:
