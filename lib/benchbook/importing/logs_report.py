@@ -57,8 +57,10 @@ def _resource(table: str, records: list[Record]) -> dict[str, object]:
     kinds = {str: "string", int: "integer", float: "number"}
     levels = _levels(records)
     units = {name: quantity.unit for record in records for name, quantity in record.summary.items()}
+    # Numbers of a load generator's options are plain ones.
+    plain = {str: "", int: "1", float: "1"}
     fields = [
-        *({"name": n, "type": kinds[kind], "title": n, "unit": "", "role": "level"} for n, kind in levels.items()),
+        *({"name": n, "type": kinds[k], "title": n, "unit": plain[k], "role": "level"} for n, k in levels.items()),
         *({"name": n, "type": "number", "title": n, "unit": unit, "role": "metric"} for n, unit in units.items()),
     ]
     schema = {"fields": fields, "primaryKey": list(levels), "missingValues": [""]}
