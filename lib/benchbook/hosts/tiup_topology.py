@@ -313,8 +313,9 @@ def _hosts(values: Mapping[str, object], overall: TiupGlobal, sections: Sequence
             host = hosts[name] = {**said, **({"workdir": folder} if folder else {}), **hosts.get(name, {})}
             told = host.get("roles", [])
             # What is no list whoever reads the inventory refuses.
-            is_new = isinstance(told, list) and section.component not in told
-            host["roles"] = [*told, section.component] if is_new else told
+            if isinstance(told, list) and section.component not in told:
+                told = [*told, section.component]
+            host["roles"] = told
     return hosts
 
 
