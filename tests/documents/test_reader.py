@@ -478,17 +478,27 @@ def test_statistics_of_a_throughput_are_better_if_more(tmp_path: Path) -> None:
     assert [one.better for one in table.columns] == ["", "more", "more"]
 
 
-def test_a_pdf_whose_fonts_name_no_characters_has_no_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """pdfplumber gives (cid:12) for each of its characters."""
+def read_pdf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str):
+    """Read a PDF of one page with this text; pdfplumber gives (cid:12) for a character that its font does not name."""
     page = SimpleNamespace(
         page_number=1,
         extract_tables=list,
         find_tables=list,
-        filter=lambda _: SimpleNamespace(extract_text=lambda: "(cid:12)(cid:7) 8 (cid:3)"),
+        filter=lambda _: SimpleNamespace(extract_text=lambda: text),
     )
     monkeypatch.setattr("pdfplumber.open", lambda _: nullcontext(SimpleNamespace(pages=[page])))
+    return read(tmp_path, "a.pdf", b"%PDF-1.7")
+
+
+def test_a_pdf_whose_fonts_name_no_characters_has_no_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="has no text layer"):
-        read(tmp_path, "a.pdf", b"%PDF-1.7")
+        read_pdf(tmp_path, monkeypatch, "(cid:12)(cid:7) 8 (cid:3)")
+
+
+def test_a_pdf_with_a_few_characters_without_a_name_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    # 2 of its 25 characters.
+    text = "(cid:127) 8 threads\n(cid:127) 16 threads."
+    assert "16 threads" in read_pdf(tmp_path, monkeypatch, text).text
 
 
 def bomb() -> bytes:

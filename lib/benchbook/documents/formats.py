@@ -416,6 +416,15 @@ def _span(cell: Any, name: str) -> int:
 # -- PDF, spreadsheets, separated values ------------------------------------------------------------------------------
 
 
+# pdfplumber's word for a character that its font does not name.
+_UNNAMED = re.compile(r"\(cid:\d+\)")
+MOST_UNNAMED = 0.2
+"""The share of a PDF's characters that its fonts may leave unnamed.
+
+Of six public files with text, one (flike/kingshard, KingDoc/report.pdf) has 94% such characters, the others at most 0.01%.
+"""
+
+
 def _pdf(raw: bytes, source: str) -> tuple[str, list[Block]]:
     try:
         import pdfplumber
@@ -438,7 +447,8 @@ def _pdf(raw: bytes, source: str) -> tuple[str, list[Block]]:
     except Exception as error:  # a damaged file makes its library raise errors of any kind
         raise BadInput("is not a PDF that can be read", file=source, value=str(error), fix="save it again") from error
     text = "\n".join(block.text for block in found)
-    if not found or len(re.sub(r"\ufffd|\(cid:\d+\)", "", text)) < 0.8 * len(text):  # fonts that name no characters
+    characters = _UNNAMED.sub("\ufffd", text)
+    if not found or characters.count("\ufffd") > MOST_UNNAMED * len(characters):
         raise BadInput("has no text layer", file=source, fix="run text recognition (OCR) over it first")
     return text, found
 
