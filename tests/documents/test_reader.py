@@ -432,12 +432,23 @@ def test_a_sheet_holds_several_tables_each_below_rows_of_words(tmp_path: Path) -
     assert [row[0].line for row in [*first.rows, *second.rows]] == [3, 4, 7]
 
 
+def test_a_row_of_units_below_the_headings_of_a_sheet_is_part_of_them(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in [["System", "Read", "Scan"], ["name", "ms", "(MB/s)"], ["a", 1.5, 20], ["b", 2.5, 30]]:
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    (table,) = reading(str(tmp_path / "a.xlsx")).tables
+    assert [(one.heading, one.unit) for one in table.columns[1:]] == [("Read / ms", "ms"), ("Scan / (MB/s)", "MB/s")]
+    assert [[cell.text for cell in row] for row in table.rows] == [["a", "1.5", "20"], ["b", "2.5", "30"]]
+
+
 @pytest.mark.parametrize(
     ("rows", "heads", "cells"),
     [
         # A heading with figures: what is blank below it stays so.
         ([["Load", 1, 8], ["read", 10.5, None], ["write", 7.5]], ["Load", "1", "8"], ["read", "10.5", ""]),
         ([["Parameter", "Value"], ["CPU", "Xeon"], ["RAM", "64 GB"]], ["Parameter", "Value"], ["CPU", "Xeon"]),
+        ([["Parameter", "Value"], ["scope", "node"], ["RAM", "64 GB"]], ["Parameter", "Value"], ["scope", "node"]),
     ],
 )
 def test_the_rows_of_a_sheet_below_its_headings_are_kept_as_they_are(

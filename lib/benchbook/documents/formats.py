@@ -19,6 +19,7 @@ from lxml import etree
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from benchbook.documents.numerals import UNITS
 from benchbook.errors import BadInput, installing
 from benchbook.user_input import user_file
 
@@ -497,7 +498,8 @@ def _of_sheet(rows: list[list[str]]) -> Iterator[Block]:
     """Yield the tables of a sheet, each below rows of words alone: behind a blank row such words begin another one.
 
     Above other headings a cell that is merged is printed once, and blank in all other columns that it spans. Of two rows
-    of words without a blank cell the second is no heading: "Parameter | Value", "CPU | Xeon".
+    of words without a blank cell the second is a heading only if it gives units, "name | ms | MB/s", but not below
+    "Parameter | Value": "CPU | Xeon".
     """
     width = max(map(len, rows), default=0)
     rows = [[*row, *[""] * (width - len(row))] for row in rows]
@@ -515,7 +517,8 @@ def _of_sheet(rows: list[list[str]]) -> Iterator[Block]:
         below = (
             place
             for place, line in enumerate(lines)
-            if place and (not words[line - 1] or all((*cells[place - 1], *cells[place])))
+            if place
+            and (not words[line - 1] or (all((*cells[place - 1], *cells[place])) and not _are_units(cells[place][1:])))
         )
         header = min(next(below, 1), 4, len(cells) - 1)
         for upper in cells[: header - 1]:
@@ -523,6 +526,10 @@ def _of_sheet(rows: list[list[str]]) -> Iterator[Block]:
                 upper[place] = upper[place] or (upper[place - 1] if sum(map(bool, upper)) > 1 else "")
         if len(cells) > 1 and len(places) > 1:
             yield table_block(cells, lines, header)
+
+
+def _are_units(cells: list[str]) -> bool:
+    return all(UNITS.get(cell.strip("()[] "), "1") not in {"1", "x"} for cell in cells)  # "1": of rows, keys, nodes
 
 
 def _separated(text: str, source: str) -> list[Block]:
