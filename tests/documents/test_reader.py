@@ -303,6 +303,7 @@ COLUMNS = {
     "units beside values, on their side": ("| Metric | Value | Unit |\n|--|--|--|\n| TPS | 935.5 | tx/s |\n| Elapsed | 12 | min |\n", ["level", "metric throughput 1/s", "metric time min"], "Elapsed"),
     "what was set": ("| Setting | Value |\n|--|--|\n| Duration | 60 s |\n| Ramp-up | 5 s |\n", ["level", "note  s"], "Value"),
     "a clock": ("| Time (s) | TPS |\n|--|--|\n| 2 | 101 |\n| 4 | 99 |\n| 6 | 98 |\n| 8 | 97 |\n", ["level time s", "metric throughput 1/s"], "TPS"),
+    "a clock of tenths": ("| Time (s) | TPS |\n|--|--|\n| 0.1 | 101 |\n| 0.2 | 99 |\n| 0.3 | 98 |\n| 0.4 | 97 |\n", ["level time s", "metric throughput 1/s"], "TPS"),
     "times of uneven steps": ("| Time (s) | TPS |\n|--|--|\n| 2 | 101 |\n| 4 | 99 |\n| 6 | 98 |\n| 9 | 97 |\n", ["metric time s", "metric throughput 1/s"], "TPS"),
     "the lowest of many rates": ("| Threads | p0.1 (req/s) | Longest request (ms) |\n|--|--|--|\n| 8 | 101 | 9 |\n| 16 | 190 | 12 |\n", ["level concurrency 1", "metric percentile 1/s", "metric max ms"], "p0.1 (req/s)"),
     "a unit that one of several statistics has": ("| API | avg ms | p1 | p99 | max |\n|--|--|--|--|--|\n| get | 0.82 | 0.12 | 5.10 | 35.8 |\n", ["level", "metric mean ms", "metric percentile ms", "metric percentile ms", "metric max ms"], "p1"),

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from itertools import pairwise, product
 
 from benchbook.documents.columns import Better, Column, Role, column, direction, rule_of, scale_of, unit_of
@@ -282,7 +283,7 @@ def _settings_and_clocks(columns: list[Column], rows: list[list[Cell]]) -> list[
     # "Configuration | TPS" is measured.
     if len(columns) == 2 and said and not (_is_metric(columns[1].heading) or unit_of(columns[1].heading)):
         return [first, columns[1]._replace(quantity="", better="", role="note")]
-    values = [row[0].figure.value for row in rows if row[0].figure]
+    values = [Decimal(str(row[0].figure.value)) for row in rows if row[0].figure]  # 0.3 - 0.2 is 0.1
     steps = {after - before for before, after in pairwise(values)}
     if len(values) == len(rows) >= CLOCK and len(steps) == 1 and min(steps) > 0 and first.quantity in {"", "time"}:
         return [first._replace(role="level"), *columns[1:]]
