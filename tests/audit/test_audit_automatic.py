@@ -137,6 +137,7 @@ def test_a_row_against_littles_law_is_suspicious_where_all_others_keep_it(tmp_pa
     rows[2][1] = "3030"
     (finding,) = found(tmp_path, rows, columns).findings
     assert (finding.id, finding.severity) == ("t.law.32", "suspicious")
+    assert finding.sentence.endswith(": one of its figures is wrong, unless its clients paused or its requests failed.")
     # 32 / 3,030 s = 10.561 ms.
     assert finding.arithmetic == ["32 / (3,030 x 10.667) x 1,000 = 0.99007"]
     assert "Little's law" not in found(tmp_path, rows, columns, fixed={"rate": 100}).passed

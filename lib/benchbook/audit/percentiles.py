@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from benchbook.audit.findings import Outcomes, table_finding
 from benchbook.audit.rows import Row, with_levels
-from benchbook.documents.findings import Passed, Severity, figure
+from benchbook.documents.findings import LITTLE_BROKEN, Passed, Severity, figure
 from benchbook.documents.units import SECONDS
 from benchbook.published.arithmetic import above, evaluate, spelled
 from benchbook.published.declarations import Buckets
@@ -39,7 +39,7 @@ LITTLE = 0.004
 
 Of 80 public outputs of sysbench none is further off than 0.31%, of 13 of pgbench none at all.
 """
-# Rows known to less than a tenth say nothing, nor do fewer rows than four of what the others have.
+# A row that rounding leaves open by a tenth tells nothing; fewer than four rows that fit do not show a closed loop.
 SHARP, OTHERS = 0.1, 4
 
 
@@ -126,7 +126,7 @@ def littles_law(rows: Sequence[Row]) -> Outcomes:
     for row, expression, law in off:
         said = (
             f"Clients over throughput and mean time come to {figure(law.value)} with {row.label}, and to 1 in "
-            f"{len(laws) - 1} other rows, as they do in a closed loop (Little's law): one of its figures is wrong."
+            f"{len(laws) - 1} other rows, as they do in a closed loop (Little's law): {LITTLE_BROKEN}."
         )
         line = f"{spelled(expression, row.words.__getitem__)} = {figure(law.value)}"
         yield table_finding(row.table, f"law.{row.key}", "Little's law", "suspicious", said, [line])

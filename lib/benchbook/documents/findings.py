@@ -41,6 +41,9 @@ Kind = Literal[
     "quoted figure",
 ]
 
+LITTLE_BROKEN = "one of its figures is wrong, unless its clients paused or its requests failed"
+"""What it means that a row is against Little's law: the mean time counts neither pauses nor, often, failed requests."""
+
 Severity = Literal["contradiction", "suspicious", "note"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 _NAMES: dict[Severity, tuple[str, str]] = {

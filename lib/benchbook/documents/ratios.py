@@ -11,7 +11,7 @@ from statistics import median
 
 from benchbook.documents.cell_findings import CONSTANT, MOST_ROWS, Outcome, cell_finding
 from benchbook.documents.columns import Column
-from benchbook.documents.findings import Kind, Passed, Severity
+from benchbook.documents.findings import LITTLE_BROKEN, Kind, Passed, Severity
 from benchbook.documents.findings import figure as shown
 from benchbook.documents.tables import Reading, Table, table_in_sentences
 from benchbook.documents.units import SECONDS, factor, is_rate, is_time
@@ -203,7 +203,8 @@ def _odd(
     heads = words.format(*(table.columns[place].heading for place in places))
     for row, low, value, high in off:
         printed = words.format(*(table.rows[row][place].text for place in places))
-        sentence = f"{heads} is {shown(middle)} in {len(rows) - len(off)} rows, but {shown(value)} for {table.label(row)}: one of its figures is wrong."
+        why = LITTLE_BROKEN if kind == "Little's law" else "one of its figures is wrong"
+        sentence = f"{heads} is {shown(middle)} in {len(rows) - len(off)} rows, but {shown(value)} for {table.label(row)}: {why}."
         lines = [
             f"{printed} = {shown(value)} ({shown(low)} to {shown(high)} within rounding); elsewhere {shown(middle)}"
         ]
