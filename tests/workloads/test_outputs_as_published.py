@@ -68,6 +68,8 @@ def test_hey_is_not_the_benchmark_of_etcd_that_prints_alike() -> None:
         (run,) = generator_output.runs(text.replace("197 responses", counts))
         _check(run, {}, {"latency_mean_ms": mean})
         assert ("events" in run.figures) == (counts != "1000000 responses")
+    (run,) = generator_output.runs(HEY.replace("0.0200 secs", "20 ms"))  # its time is not read
+    _check(run, {}, {"tps": 10022.9023, "events": 197, "latency_mean_ms": 3.5})
 
 
 # github.com/cmu-db/benchbase, of TPC-C on one warehouse; of 2022, without its times, in another order.

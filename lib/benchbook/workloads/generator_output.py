@@ -389,14 +389,13 @@ def _figures(form: Form, report: str, before: str, head: str) -> dict[str, Quant
             matches = re.findall(figure.add, report, re.MULTILINE)
             numbers = [float(n) for each in matches for n in (each if isinstance(each, tuple) else (each,))]
             found |= {name: Quantity(value=sum(numbers), unit=figure.unit)} if numbers else {}
-        if (most := figure.divided_by) and name in found and "events" in found:
-            ended = found["tps"].value * found["total_time_s"].value - (
-                found["failed"].value if "failed" in found else 0
-            )
+    for name, figure in form.figures.items():
+        if (most := figure.divided_by) and {name, "events", "tps", "total_time_s"} <= found.keys():
+            failed = found["failed"].value if "failed" in found else 0
+            ended = found["tps"].value * found["total_time_s"].value - failed
             found[name] = Quantity(value=found[name].value * most / max(most, ended), unit=figure.unit)
             if found["events"].value == most:  # it counted no further
                 del found["events"]
-    for name, figure in form.figures.items():
         own, other = found.get(name), found.get(figure.instead)
         tells = _is_long(found, figure) if own else "total_time_s" in found
         if other and tells and _differ(figure, own, other, before):
