@@ -236,7 +236,7 @@ class Sysbench(PrintedLoad[SysbenchSize]):
     prints_every_s = 1.0
     workloads = SCRIPTS
     known_options = OPTIONS
-    # As `sysbench --help` of 1.0.20 lists them; 1.1 has one distribution more.
+    # Those of any version: 1.0.20 has `special` and no `zipfian`, 1.1 the reverse (src/sb_rand.c).
     option_values: ClassVar = {
         "rand-type": ("uniform", "gaussian", "special", "pareto", "zipfian"),
         "db-driver": ("mysql", "pgsql"),
