@@ -584,6 +584,40 @@ def test_a_setting_of_the_command_line_is_the_setting_that_the_server_tells(runs
     }
 
 
+def test_a_setting_of_one_part_hides_none_of_another_part_of_that_name(runs: Path) -> None:
+    """An option was dropped where any part told a setting of its name, and of two such parts the last one counted."""
+    for folder, queue in ((FIRST, "1"), (SECOND, "2")):
+
+        def changed(about: Any, queue: str = queue) -> None:
+            config = about["systems"]["mariadb"]["config"]
+            config["command"] += f" --queue={queue}"
+            config.update(leader={"queue": queue}, worker={"queue": "9"})
+
+        edit(runs / folder / "environment.json", changed)
+    assert compare(FIRST, SECOND).gate.names == ["system.command.queue", "system.config.leader.queue"]
+
+
+def test_parts_of_a_cluster_are_the_same_at_other_addresses(runs: Path) -> None:
+    """As TiDB's information_schema.cluster_info and cluster_config tell them."""
+
+    def cluster(folder: str, net: int, level: str) -> None:
+        stores = [f"192.0.{net}.{number}:20160" for number in (1, 2)]
+        settings = {f"tikv {store}": {"log.level": "info", "server.addr": store} for store in stores}
+        settings[f"tikv {stores[0]}"]["log.level"] = level
+        parts = [{"type": "tikv", "instance": store} for store in stores]
+        told = {"cluster_info": parts, "cluster_config": settings}
+        edit(runs / folder / "environment.json", lambda about: about["systems"]["mariadb"]["config"].update(told))
+
+    cluster(FIRST, 2, "info")
+    cluster(SECOND, 3, "info")
+    assert compare(FIRST, SECOND).gate.differences == ()
+    cluster(SECOND, 3, "warn")
+    (found,) = compare(FIRST, SECOND).gate.unfair
+    assert (found.name, found.a, found.b) == (
+        "system.config.cluster_config.tikv <address>.log.level", "info", "info / warn",
+    )  # fmt: skip
+
+
 def test_a_declared_version_brings_its_settings_but_not_other_values(runs: Path) -> None:
     def upgrade(about: Any) -> None:
         about["systems"]["mariadb"]["version"] = "11.4.2"

@@ -180,12 +180,13 @@ def _system(about: SystemDescription, where: str) -> Facts:
     config = dict(about.config)
     rest = {key: value for key, value in about.model_dump().items() if key not in {*SYSTEM_IGNORED, "config"}}
     facts = {(f"system.{name}", where): value for name, value in _flat(rest)}
-    command = _options(str(config.pop("command", "")))
-    settings = {name: value for part in config.values() for name, value in _flat(part)}
-    facts.update({(f"system.config.{name}", where): value for name, value in settings.items()})
+    command, told = _options(str(config.pop("command", ""))), dict(_flat(config.pop("variables", {})))
+    # A part of a cluster, or a server behind this one, has settings of its own: named after it, whatever its address.
+    settings = grouped([*told.items(), *_flat(config)], lambda setting: _plain(setting[0]))
+    facts.update({(f"system.config.{n}", where): _together(value for _, value in each) for n, each in settings.items()})
     # A setting of the command line that the server tells as well stands once, with the value in effect.
-    told = {name.replace("-", "_") for name in settings}
-    own = {f"system.command.{name}": value for name, value in command if name.replace("-", "_") not in told}
+    itself = {name.replace("-", "_") for name in told}
+    own = {f"system.command.{name}": value for name, value in command if name.replace("-", "_") not in itself}
     return {**facts, **{(name, where): value for name, value in own.items()}}
 
 
