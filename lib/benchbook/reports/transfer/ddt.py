@@ -1,6 +1,6 @@
 """Adapter for DDT (Document Data Transfer), the tool of the `ddt_full_scale` report: a jar that the user brings.
 
-Its properties file and its command line; and what it logs. Three of its ways matter here. It takes a
+What goes into DDT's properties file and command line, and what its log says. Three of its ways matter here. It takes a
 random bucket of the first hundred, whatever their number. A reader hands on a batch once it holds more than `batchSize`
 + 1 documents. And it writes log files to `../logs`, so that it must run one folder below its job's own.
 """
