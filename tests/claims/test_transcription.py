@@ -62,7 +62,9 @@ SLIPS = {
         "oltp_point_select.tps: TPS is no unit known here; write 1/s",
     ),
     "a unit that nobody has": (
-        "datapackage.json", '"unit": "1/s"', '"unit": "hertz"', "oltp_point_select.tps: hertz is no unit known here",
+        "datapackage.json", '"unit": "1/s"', '"unit": "hertz"',
+        "oltp_point_select.tps: hertz is no unit known here; write one such as ms, 1/s, MB/s or %, 1 for a count, "
+        "or leave it if right",
     ),
     "a unit that the name denies": (
         "datapackage.json", '"unit": "ms"', '"unit": "s"',

@@ -56,7 +56,7 @@ def _tables(published: Published) -> Iterator[str]:
             if field.role != "metric" or not field.unit:
                 continue
             if field.unit not in UNITS.values() and UNITS.get(field.unit) != "1" and not is_rate(field.unit):
-                there = UNITS.get(field.unit, "one such as ms, 1/s, MB/s or %, or 1 for a count")
+                there = UNITS.get(field.unit, "one such as ms, 1/s, MB/s or %, 1 for a count, or leave it if right")
                 yield f"datapackage.json: {table.id}.{name}: {field.unit} is no unit known here; write {there}"
             elif ends and field.unit in UNITS.values() and field.unit not in ends:
                 yield f"datapackage.json: {table.id}.{name}: its unit is {field.unit}, its name ends in {parts[-1]}"
