@@ -90,7 +90,7 @@ def _repeated(read: Reading) -> Iterator[Finding]:
         common = [name for name in one.texts if name in other.texts]
         same = [name for name in common if one.texts[name] == other.texts[name]]
         # One figure under two headings is one: TPS and QPS.
-        told = {text for name in same if len(alike[name, text := one.texts[name]]) <= SHARED}
+        told = {one.texts[name] for name in same if len(alike[name, one.texts[name]]) <= SHARED}
         digits = [len(re.sub(r"\D", "", text).strip("0")) for text in told]
         odd = [name for name in common if name not in same]
         if sum(digits) < 8 or len(odd) > 1:
