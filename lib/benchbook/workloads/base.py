@@ -87,7 +87,7 @@ class LoadGenerator(ABC, Generic[S]):
     `protocols` are those of systems that it can drive, `Size` the model of its section in a profile (`loads: {NAME:
     ...}`). One with `many_clients` can share a load among all client hosts; else the first drives it alone.
     `workloads` are those that a report can name, `known_options` names of options, without dashes,
-    that it can give with any plain value, or with one of its `option_values`,
+    that it can give with any plain value, `option_values` the values of those that take no others,
     `levels` those beside `threads` that it can vary or hold fixed: `command` finds them in `Load.levels`.
     `options` are those of the table that is run: they change from one load to the next where tables have their own.
     """
