@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from kit import Home, inventory
 
+from benchbook.errors import BadInput
 from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.session import Session
 from benchbook.profiles import load_profile
@@ -48,3 +49,17 @@ def test_a_password_that_dolt_cannot_set_is_not_printed(
     assert done.returncode == status
     assert said in done.stdout + done.stderr
     assert "secret" not in done.stdout + done.stderr
+
+
+class Unfinished(dolt.Dolt):
+    """Derived from a system that is built, and made of nothing itself."""
+
+    builds = ()
+
+
+def test_a_system_that_does_not_say_where_its_program_is_is_named(home: Home, net: str) -> None:
+    hosts = {"db1": {"address": f"{net}.11", "roles": ["dolt"]}}
+    mine = load_inventory(str(home.write("mine.yaml", inventory(net, hosts=hosts, systems={}))))
+    said = "mine.yaml: systems.dolt: Unfinished does not say how its program comes to the hosts. Fix: give this class"
+    with pytest.raises(BadInput, match=said):
+        Unfinished(Session(mine, mine.hosts), load_profile("tiny")).install()

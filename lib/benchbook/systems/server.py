@@ -146,11 +146,11 @@ class Service(ABC):
         """Return None when the server on this host serves, else why not yet; "denied" where it refuses the login."""
 
     def install(self) -> None:
-        """Find its program on each of its hosts, or put it there."""
+        """Do `install_on` on each of its hosts."""
         on_each(f"installing {self.name}", self.own_hosts, self.install_on, timeout=600)
 
     def install_on(self, host: Host) -> None:
-        """Do so on one of them. Raise HostUnusable where it is missing, NotBuilt."""
+        """Find its program on this host, or put it there. Raise HostUnusable where it is missing, NotBuilt."""
         self.program.on(host)
 
     def create(self, host: Host) -> None:
@@ -317,7 +317,12 @@ class ServerProgram:
         return hashlib.sha256(" ".join(sorted(self._hashes)).encode()).hexdigest()[:12]
 
     def _pushed(self, host: Host) -> str:
-        made = programs.artefact(self.service.builds[0]) / self.service.file
+        service = self.service
+        if not (service.builds and service.file):
+            said = f"{type(service).__name__} does not say how its program comes to the hosts"
+            fix = "give this class `builds` and `file`, or an `install_on`; or name the path on the hosts as `binary`"
+            raise BadInput(said, file=host.inventory.file, key=f"systems.{service.name}", fix=fix)
+        made = programs.artefact(service.builds[0]) / service.file
         self._hashes.add(file_hash(made))
         return host.push(made, executable=True)
 

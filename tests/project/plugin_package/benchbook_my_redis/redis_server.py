@@ -18,13 +18,12 @@ class MyRedis(System):
     # The kit's own probe of Redis, and the one that comes with this package.
     watched_by = ("redis", "my_redis")
 
-    def install(self) -> None:
-        for host in self.hosts:
-            # One program under several names; the package `redis-server` adds a name, and a service that starts itself.
-            program = host.require_program("redis-check-rdb", package="redis-tools")
-            host.require_program("redis-cli", package="redis-tools")
-            host.mkdir(host.path(self.name))
-            host.run(["ln", "-sf", program, self._server(host)])
+    def install_on(self, host: Host) -> None:
+        # One program under several names; the package `redis-server` adds a name, and a service that starts itself.
+        program = host.require_program("redis-check-rdb", package="redis-tools")
+        host.require_program("redis-cli", package="redis-tools")
+        host.mkdir(host.path(self.name))
+        host.run(["ln", "-sf", program, self._server(host)])
 
     def _server(self, host: Host) -> str:
         return host.path(self.name, "redis-server")
