@@ -99,6 +99,11 @@ def test_stores_of_several_centres_have_labels_of_their_own(home: Home) -> None:
     assert said == {"replication": {"location-labels": ["dc", "host"]}, "label-property": {"reject-leader": rejected}}
     cluster = TiDBCluster(Session(found, found.hosts), load_profile("tiny"))
     assert [cluster.stores.settings_on(host)["server.labels.dc"] for host in cluster.stores.own_hosts] == ["bja", "sha"]
+    # What the inventory says comes last.
+    mine = read(home, topology, systems={"tikv": {"settings": {"log.level": "error"}}}).settings("tikv")
+    assert (mine.settings, mine.host_settings) == ({"log.level": "error"}, {})
+    tikv1 = {"tikv1": {"server.labels.dc": "bja"}}
+    assert read(home, topology, systems={"tikv": {"host_settings": tikv1}}).settings("tikv").host_settings == tikv1
 
 
 def test_settings_of_one_host_are_those_of_a_host_that_runs_the_server(home: Home) -> None:

@@ -278,8 +278,11 @@ def with_topology(values: Mapping[str, object], file: Path) -> Written:
     names = {str(host["address"]): name for name, host in hosts.items() if "address" in host}
     for section in sections:
         config = getattr(topology.server_configs, section.component)
-        imported = section.settings(topology.overall, config, names)
-        systems[section.system] = {**imported, **_mapping(systems.get(section.system))}
+        imported, own = section.settings(topology.overall, config, names), _mapping(systems.get(section.system))
+        if "settings" in own:
+            # They take the place of all that the topology sets, on one host as well.
+            del imported["host_settings"]
+        systems[section.system] = {**imported, **own}
     return {**values, "hosts": hosts, "systems": systems}
 
 
