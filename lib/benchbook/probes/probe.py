@@ -24,8 +24,8 @@ LONGEST_S = 2 * 86_400
 class Probe:
     """One probe to start on `host`; `about` is what the series call it, the host or the server that it watches.
 
-    `given` goes to `sample` by name. One that is not `standing` lives for a trial. `python`, else the host's own,
-    runs it, in that environment (`env`).
+    `given` goes to `sample` by name. One that is not `standing` lives for a trial. `python` runs it, or the host's own;
+    `env` are environment variables that are set for it.
     """
 
     file: ProbeFile
@@ -118,9 +118,12 @@ def of_prometheus(host: Host, source: str, url: str, match: str, *, every_s: flo
 
 
 def of_documents(
-    host: Host, python: str, env: Mapping[str, str], about: str, url: str, database: str, password: str | None
+    host: Host, about: str, url: str, database: str, password: str | None, *, python: str, env: Mapping[str, str]
 ) -> Probe:
-    """Documents that the server `about` holds in a database, counted from `host` by a Python there that has PyMongo."""
+    """Documents that the server `about` holds in a database, counted from `host`.
+
+    `python` is one there that has PyMongo, where these environment variables (`env`) are set.
+    """
     gives = ("url", "database", "password")
     file = probe_file.read(remote_program("probes", "documents_probe.py"), DOCUMENTS, gives=gives)
     secrets = {"password": password} if password else {}

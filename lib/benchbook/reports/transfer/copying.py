@@ -207,8 +207,9 @@ class Transfer(Experiment):
         servers = [(side.host or self.client, side.listens, side.name) for side in (self._source, self._target)]
         also = of_profile(self.profile.probes, hosts.values(), servers)
         # The target's own count, once a second: every engine's documents are taken from it alike.
-        at, to_run = self._target.endpoint, (python_path(self.client), environment(self.client))
-        counting = of_documents(self.client, *to_run, self._target.name, at.url, DATABASE, at.password)
+        at, python_there, env = self._target.endpoint, python_path(self.client), environment(self.client)
+        whose = (self._target.name, at.url, DATABASE, at.password)
+        counting = of_documents(self.client, *whose, python=python_there, env=env)
         return [*of_machines, *of_others(hosts.values()), *processes, counting, *also]
 
     def _machines(self, hosts: dict[str, Host]) -> list[Host]:
