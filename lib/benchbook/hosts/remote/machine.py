@@ -484,7 +484,7 @@ def start_holder(root, sudo, every, knobs):
     sys.exit(holder.wait())
 
 
-def main(verb, *words):
+def main(verb="", *words):
     if verb == "facts":
         print(json.dumps(facts(*words)))
     elif verb == "can-bind":
