@@ -74,7 +74,8 @@ def test_a_host_whose_key_is_not_known_is_not_spoken_to(lab: Inventory, tmp_path
 def test_a_host_that_sends_another_key_is_not_spoken_to(lab: Inventory, tmp_path: Path) -> None:
     known = tmp_path / "known"
     known.write_text(another_key(f"[{lab.hosts['db1'].address}]:2222"))
-    with pytest.raises(HostUnusable, match="the host key is not the one that is known"):
+    said = "the host key is not the one that is known .* a lab: `benchbook lab down`, then `benchbook lab up`"
+    with pytest.raises(HostUnusable, match=said):
         Host(changed(lab, known_hosts=str(known)), "db1").connect()
 
 

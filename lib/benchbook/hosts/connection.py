@@ -243,8 +243,8 @@ _REASONS = (
     (
         "HOST IDENTIFICATION HAS CHANGED",
         "the host key is not the one that is known",
-        "if the host was reinstalled, replace its line in {file} (take it out, and {learn}); otherwise somebody is in "
-        "between",
+        "if the host was reinstalled, replace its line in {file} (take it out, and {learn}; a lab: `benchbook lab "
+        "down`, then `benchbook lab up`); otherwise somebody is in between",
     ),
     ("host key is known for|[Hh]ost key verification failed", "the host key is not known", "{learn}"),
     (
@@ -403,10 +403,11 @@ def reach(inventory: Inventory, name: str, known: Route | None = None) -> tuple[
 
     `known` is what an earlier call returned: OpenSSH is not asked again. Raise HostUnusable or BadInput.
     """
+    route = known or find_route(inventory, name)
 
     def attempt() -> tuple[Any, Route]:
-        route = known or trusted(inventory, name, find_route(inventory, name))
-        return open_connection(inventory, name, route), route
+        there = known or trusted(inventory, name, route)
+        return open_connection(inventory, name, there), there
 
     retrying = Retrying(
         retry=retry_if_exception_type(_TooManyLogins),
@@ -419,7 +420,7 @@ def reach(inventory: Inventory, name: str, known: Route | None = None) -> tuple[
     except _TooManyLogins as problem:
         said = "the host hangs up on every login before it has greeted, as sshd does above its MaxStartups"
         fix = "raise MaxStartups in its sshd_config (`MaxStartups 10:30:100`), or find out who else is logging in"
-        raise inventory.unusable(name, said, value=str(find_route(inventory, name)), fix=fix) from problem
+        raise inventory.unusable(name, said, value=str(route), fix=fix) from problem
 
 
 def _transport(sock: Any, trusted: HostKey, **options: Any) -> paramiko.Transport:
