@@ -108,6 +108,15 @@ def test_what_was_not_measured_is_not_run_and_named(judged: Callable[..., Any]) 
     assert zero.decide == "repetitions in which it is above 0, as longer loads may bring"
 
 
+def test_a_rise_over_a_level_that_was_not_measured_is_not_run(toy: Published) -> None:
+    """Only its ends are compared, but the claim is about all levels between them."""
+    found = evidence(y(RISE))
+    frame = found.frames["a"]
+    found.frames["a"] = frame[frame.x != 4]
+    (claim,) = judge.judge(ledger({"hypothesis": "increases", **ALONG}), toy, found, judge.JudgedSystem("s"))
+    assert (claim.verdict, claim.sentence) == ("not run", "Not run: y of a at x 4 was not measured.")
+
+
 def test_what_a_claim_is_about_need_not_be_run(judged: Callable[..., Any], toy: Published) -> None:
     condition = {"systems": ["s"], "why": "it has no threads", "needs": "another system"}
     found = judged({**RATIO, "not_run": [condition]}, y(SATURATED))

@@ -155,6 +155,7 @@ def _belongs(claim: Hypothesis, figures: SystemFigures) -> bool:
 
 def contrasts_of(claim: Hypothesis, figures: SystemFigures) -> list[Contrast]:
     """Return the contrasts that a claim is made of, each with its published effect. Raise NotMeasured."""
+    # Levels between those that are compared must have been measured too.
     for _, term in claim.speaks_of(figures.published):
         figures.values(term)
     mine, theirs = claim.contrasts(figures), claim.contrasts(figures.printed())
