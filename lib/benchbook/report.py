@@ -269,7 +269,8 @@ class Report(Recorded):
         """Save what seaborn or `plots` drew as figures/<name>.png and .svg of the campaign; return its figure.
 
         `alt` says what a figure of your own shows, to who cannot see it. Names of the report's tables and columns, such
-        as `job_tps`, become the words that the report has for them. Raise NotWritten.
+        as `job_tps`, become the words that the report has for them, and numbers on its axes short: 12k for 12000. Raise
+        NotWritten.
         """
         figure = plots.described(drawn, alt, caption) if alt else drawn if isinstance(drawn, Figure) else drawn.figure
         output.reword(figure, self.published.titles)

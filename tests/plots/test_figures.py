@@ -323,6 +323,26 @@ def test_a_saved_figure_has_the_report_s_words_and_short_numbers() -> None:
     assert "40k" in [label.get_text() for label in axes.get_yticklabels()]
 
 
+def test_a_share_has_ticks_between_0_and_1() -> None:
+    frame = pd.DataFrame({"share": [0, 0.25, 1], "tps": [10.0, 20.0, 30.0]})
+    for draw in (sns.scatterplot, sns.lineplot):
+        axes = draw(frame, x="share", y="tps", ax=plt.Figure().subplots())
+        output.reword(axes.figure, {})
+        assert 0.2 in axes.get_xticks().round(9)
+
+
+def test_categories_have_the_report_s_words_as_drawn_and_on_a_phone() -> None:
+    frame = pd.DataFrame({"table": ["oltp_read_only", "own_table"], "tps": [10.0, 20.0]})
+    figure = plots.described(sns.relplot(frame, x="table", y="tps"), "tps by table")
+    output.reword(figure, {"oltp_read_only": "Read only"})
+    for drawn in (output.svg(figure), b64decode(output.phone(figure)[0]).decode()):
+        assert ">Read only<" in drawn
+        assert ">own_table<" in drawn
+        assert "oltp_read_only" not in drawn
+    (series,) = output.values(figure)
+    assert [mark[2] for mark in series["marks"]] == ["Read only", "own_table"]
+
+
 def test_a_phone_gets_the_panels_below_each_other_and_the_figure_stays_as_it_was() -> None:
     frame = pd.DataFrame(
         {"threads": [1, 2] * 3, "tps": [10.0, 20.0] * 3, "panel": list("aabbcc"), "who": list("xyxyxy")}

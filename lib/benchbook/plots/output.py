@@ -85,6 +85,11 @@ def reword(figure: Figure, titles: Mapping[str, str]) -> None:
     for drawn in filter(None, (figure, _absolute.get(figure))):
         for axis in drawn.axes:
             short_numbers(axis)
+            # Drawing writes the labels of ticks anew.
+            for line in (axis.xaxis, axis.yaxis):
+                names = [label.get_text() for label in line.get_ticklabels()]
+                if (titled := [*map(said, names)]) != names:
+                    line.set_major_formatter(dict(zip(line.get_ticklocs(), titled, strict=True)).get)
         for text in drawn.findobj(Text):
             text.set_text(said(text.get_text()))
         if drawn in _words:

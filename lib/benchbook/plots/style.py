@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
@@ -106,10 +107,14 @@ def legend_below(grid: sns.FacetGrid, title: str | None = None) -> None:
 
 
 def short_numbers(axis: Axes) -> None:
-    """Write 12k for 12000 on an axis, and no 1.5 between whole levels; 500m for a half nobody reads."""
+    """Write 12k for 12000 on an axis, from 10,000 on; across, no 1.5 where every value drawn is whole."""
     for one, limits in ((axis.xaxis, axis.get_xlim()), (axis.yaxis, axis.get_ylim())):
         if type(one.get_major_formatter()) is ScalarFormatter and max(map(abs, limits)) >= 10_000:
             one.set_major_formatter(EngFormatter(sep=""))
-    steps, ends = axis.xaxis.get_major_locator(), axis.dataLim.intervalx
-    if isinstance(steps, AutoLocator) and (ends == ends.round()).all():
+    steps = axis.xaxis.get_major_locator()
+    lines = [line.get_xdata(orig=False) for line in axis.lines]
+    marks = [marks.get_offsets()[:, 0] for marks in axis.collections]
+    drawn = np.concatenate([axis.dataLim.intervalx, *lines, *marks]).astype(float)
+    drawn = drawn[np.isfinite(drawn)]
+    if isinstance(steps, AutoLocator) and (drawn == drawn.round()).all():
         steps.set_params(integer=True)
