@@ -62,13 +62,17 @@ def hosts_of(read: Reading, guesses: Guesses) -> list[dict[str, Any]]:
         if fields == [host_field(column.heading) for column in table.columns]:
             records = [(row[0].line, list(zip(fields, row, strict=True)), "") for row in table.rows]
         else:
-            parts = [one for one in table.columns[1:] if one.quantity != "cost" and not _NOTES.match(one.heading)]
+            parts = [
+                (place, column)
+                for place, column in enumerate(table.columns)
+                if place and column.quantity != "cost" and not _NOTES.match(column.heading)
+            ]
             called = table.caption.strip("*:：_ \n") or table.heading or "host"
             records = [
                 (table.line, [(name, row[place]) for name, row in zip(fields, table.rows, strict=True)],
                  called if _NO_HOST.match(column.heading) else column.heading)
-                for place, column in enumerate(table.columns)
-                if column in parts and (parts == [column] or not _NO_HOST.match(column.heading))
+                for place, column in parts
+                if len(parts) == 1 or not _NO_HOST.match(column.heading)
             ]  # fmt: skip
         for line, cells, name in records:
             said = [(name, cell.text.strip()) for name, cell in cells if name and not is_empty(cell.text)]
