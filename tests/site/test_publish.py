@@ -224,9 +224,9 @@ def test_one_sentence_says_what_came_out_of_what(counts: dict[str, int], said: s
     ]
     setting = {"where": "2 shared cores", "data": "1,000-row tables"}
     given = results.parse(found(profile="lab", systems=systems, setting=setting, claims=verdicts(**counts)))
-    assert summary.headline(given) == f"On 2 shared cores with TiDB 6.5 and 1,000-row tables, {said}"
+    assert summary.headline(given) == f"Restaged on 2 shared cores with TiDB 6.5 and 1,000-row tables: {said}"
     old = results.parse(found(systems=[], claims=verdicts(**counts)))
-    assert summary.headline(old) == f"Smoke run: {said}"
+    assert summary.headline(old) == f"Restaged in a smoke run: {said}"
 
 
 @pytest.mark.parametrize(
@@ -299,9 +299,9 @@ def test_the_headline_says_what_came_out_here_where_it_says_nothing_of_the_repor
     given: dict[str, Any] = {"profile": "lab", "systems": [], "setting": setting}
     every = results.parse(found(**given, claims=claims))
     said = "need a bigger machine (here: 1 holds, 2 open)"
-    assert summary.headline(every) == f"On 2 shared cores, all 3 claims {said}."
+    assert summary.headline(every) == f"Restaged on 2 shared cores: all 3 claims {said}."
     some = results.parse(found(**given, claims=[*claims, *verdicts(not_run=1)]))
-    assert summary.headline(some) == f"On 2 shared cores, 3 of 4 claims {said}, 1 was not run."
+    assert summary.headline(some) == f"Restaged on 2 shared cores: 3 of 4 claims {said}, 1 was not run."
 
 
 def test_the_headline_of_several_systems_names_each_in_a_sentence_of_its_own() -> None:
@@ -309,7 +309,7 @@ def test_the_headline_of_several_systems_names_each_in_a_sentence_of_its_own() -
     setting = {"where": "2 shared cores", "data": "data of scale 1"}
     given = results.parse(found(profile="lab", systems=[], setting=setting, claims=claims))
     assert summary.headline(given) == (
-        "On 2 shared cores with data of scale 1. a: both claims hold; b: the one claim holds."
+        "Restaged on 2 shared cores with data of scale 1. a: both claims hold; b: the one claim holds."
     )
 
 
@@ -350,7 +350,8 @@ def test_a_caption_that_is_an_output_of_its_own_goes_with_its_picture(tmp_path: 
 def test_a_page_says_what_it_is_to_other_sites(tmp_path: Path) -> None:
     head = rendered(tmp_path, cells(), claims=[judged()]).head
     said = {meta.get("name") or meta.get("property"): meta["content"] for meta in head.select("meta[content]")}
-    assert said["description"] == said["og:description"] == "Smoke run: with tidb 7.1, the one claim holds."
+    assert said["description"] == "Restaged in a smoke run with tidb 7.1: the one claim holds."
+    assert said["og:description"] == said["description"]
     assert said["og:title"] == "TiDB under sysbench · Benchbook"
 
 

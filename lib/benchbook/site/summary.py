@@ -27,25 +27,22 @@ class Badge:
 
 
 def headline(found: Results) -> str:
-    """ "On 2 shared cores with TiDB 6.5 and 1,000-row tables, 7 of 16 claims hold, 2 do not, 3 are open." """
+    """ "Restaged on 2 shared cores with TiDB 6.5 and 1,000-row tables: 7 of 16 claims hold, 2 fail, 3 are open." """
     if found.said:
         return found.said
-    smoke = "Smoke run: " if found.profile == "smoke" else ""
     systems = list(dict.fromkeys(claim.system for claim in found.claims))
     if len(systems) < 2:
-        between, words = ", ", [_circumstances(found, _named(found.systems)), _counted(found, found.claims)]
-    else:
-        each = [f"{_called(found, name)}: {_counts([c for c in found.claims if c.system == name])}" for name in systems]
-        between, words = ". ", [_circumstances(found, []), "; ".join(each)]
-    text = f"{between.join(filter(None, words))}."
-    return f"{smoke}{text}" if smoke else _sentence_case(text)
+        return f"{_restaged(found, _named(found.systems))}: {_counted(found, found.claims)}."
+    each = [f"{_called(found, name)}: {_counts([c for c in found.claims if c.system == name])}" for name in systems]
+    return f"{_restaged(found, [])}. {'; '.join(each)}."
 
 
-def _circumstances(found: Results, systems: Sequence[str]) -> str:
-    """ "On 2 shared cores with TiDB 6.5 and 1,000-row tables"; empty where nothing is known."""
+def _restaged(found: Results, systems: Sequence[str]) -> str:
+    """ "Restaged in a smoke run on 2 shared cores with TiDB 6.5 and 1,000-row tables", as far as it is known."""
+    smoke = "in a smoke run" if found.profile == "smoke" else ""
     where = f"on {found.setting.where}" if found.setting.where else ""
     parts = _joined([*systems, *([found.setting.data] if found.setting.data else [])])
-    return " ".join(filter(None, (where, f"with {parts}" if parts else "")))
+    return " ".join(filter(None, ("Restaged", smoke, where, f"with {parts}" if parts else "")))
 
 
 def _counted(found: Results, claims: Sequence[JudgedClaim]) -> str:
