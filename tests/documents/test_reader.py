@@ -447,6 +447,11 @@ def test_a_row_of_units_below_the_headings_of_a_sheet_is_part_of_them(tmp_path: 
         # A heading with figures: what is blank below it stays so.
         ([["Load", 1, 8], ["read", 10.5, None], ["write", 7.5]], ["Load", "1", "8"], ["read", "10.5", ""]),
         ([["Parameter", "Value"], ["CPU", "Xeon"], ["RAM", "64 GB"]], ["Parameter", "Value"], ["CPU", "Xeon"]),
+        (
+            [["Query", "ms", "Error"], ["Q1", None, "timeout"], ["Q2", 7.5]],
+            ["Query", "ms", "Error"],
+            ["Q1", "", "timeout"],
+        ),
         ([["Parameter", "Value"], ["scope", "node"], ["RAM", "64 GB"]], ["Parameter", "Value"], ["scope", "node"]),
     ],
 )

@@ -497,9 +497,9 @@ def _spreadsheet(raw: bytes, source: str) -> tuple[str, list[Block]]:
 def _of_sheet(rows: list[list[str]]) -> Iterator[Block]:
     """Yield the tables of a sheet, each below rows of words alone: behind a blank row such words begin another one.
 
-    Above other headings a cell that is merged is printed once, and blank in all other columns that it spans. Of two rows
-    of words without a blank cell the second is a heading only if it gives units, "name | ms | MB/s", but not below
-    "Parameter | Value": "CPU | Xeon".
+    Above other headings a cell that is merged is printed once, and blank in all other columns that it spans. Below
+    headings without a blank, words are headings too if none stands in the first column, or if they are units, "name |
+    ms | MB/s"; not so "CPU | Xeon" below "Parameter | Value", and "Q1 | | timeout" below "Query | ms | Error".
     """
     width = max(map(len, rows), default=0)
     rows = [[*row, *[""] * (width - len(row))] for row in rows]
@@ -518,7 +518,9 @@ def _of_sheet(rows: list[list[str]]) -> Iterator[Block]:
             place
             for place, line in enumerate(lines)
             if place
-            and (not words[line - 1] or (all((*cells[place - 1], *cells[place])) and not _are_units(cells[place][1:])))
+            and (
+                not words[line - 1] or (all((*cells[place - 1], cells[place][0])) and not _are_units(cells[place][1:]))
+            )
         )
         header = min(next(below, 1), 4, len(cells) - 1)
         for upper in cells[: header - 1]:
