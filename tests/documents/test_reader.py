@@ -431,6 +431,18 @@ def test_a_sheet_holds_several_tables_each_below_rows_of_words(tmp_path: Path) -
     assert [row[0].line for row in [*first.rows, *second.rows]] == [3, 4, 7]
 
 
+def test_a_csv_file_of_such_a_sheet_is_read_as_the_sheet_is(tmp_path: Path) -> None:
+    text = "Load,Latency (ms),\n,p50,p99\nread,1.5,2.5\n,,\nThreads,TPS,\n8,100.5,\n"
+    first, second = read(tmp_path, "a.csv", text).tables
+    assert [one.heading for one in first.columns] == ["Load", "Latency (ms) / p50", "Latency (ms) / p99"]
+    assert [one.heading for one in second.columns] == ["Threads", "TPS"]
+    assert [[cell.text for cell in row] for row in [*first.rows, *second.rows]] == [
+        ["read", "1.5", "2.5"],
+        ["8", "100.5"],
+    ]
+    assert [row[0].line for row in [*first.rows, *second.rows]] == [3, 6]
+
+
 def test_a_row_of_units_below_the_headings_of_a_sheet_is_part_of_them(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     for row in [["System", "Read", "Scan"], ["name", "ms", "(MB/s)"], ["a", 1.5, 20], ["b", 2.5, 30]]:
@@ -459,7 +471,7 @@ def test_the_rows_of_a_sheet_below_its_headings_are_kept_as_they_are(
     rows: list[list[str]], heads: list[str], cells: list[str]
 ) -> None:
     words = [["" if one is None else str(one) for one in row] for row in rows]
-    (table,) = formats._of_sheet(words)
+    (table,) = formats._of_sheet(words, range(1, 4))
     assert (table.header, table.rows[0], table.rows[1], len(table.rows)) == (1, heads, cells, 3)
 
 

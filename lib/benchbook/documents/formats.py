@@ -8,7 +8,7 @@ import io
 import re
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -481,7 +481,7 @@ def _spreadsheet(raw: bytes, source: str) -> tuple[str, list[Block]]:
                 ]
                 for row in sheet.iter_rows(values_only=True, max_row=20_000)
             ]
-            if tables := list(_of_sheet(rows)):
+            if tables := list(_of_sheet(rows, range(1, len(rows) + 1))):
                 found += [Block("heading", sheet.title, 1, 2), *tables]
     except BadInput:
         raise
@@ -494,7 +494,7 @@ def _spreadsheet(raw: bytes, source: str) -> tuple[str, list[Block]]:
     return "\n".join("\t".join(row) for block in found for row in block.rows), found
 
 
-def _of_sheet(rows: list[list[str]]) -> Iterator[Block]:
+def _of_sheet(rows: list[list[str]], lines: Sequence[int]) -> Iterator[Block]:
     """Yield the tables of a sheet, each below rows of words alone: behind a blank row such words begin another one.
 
     Above other headings a cell that is merged is printed once, and blank in all other columns that it spans. Below
@@ -509,25 +509,22 @@ def _of_sheet(rows: list[list[str]]) -> Iterator[Block]:
         if groups[-1] and number and not any(rows[number - 1]) and any(row) and words[number]:
             groups.append({})
         if any(row):
-            groups[-1][number + 1] = row
+            groups[-1][number] = row
     for group in groups:
-        lines = list(group)
         places = [place for place in range(width) if any(row[place] for row in group.values())]
         cells = [[row[place] for place in places] for row in group.values()]
         below = (
             place
-            for place, line in enumerate(lines)
+            for place, number in enumerate(group)
             if place
-            and (
-                not words[line - 1] or (all((*cells[place - 1], cells[place][0])) and not _are_units(cells[place][1:]))
-            )
+            and (not words[number] or (all((*cells[place - 1], cells[place][0])) and not _are_units(cells[place][1:])))
         )
         header = min(next(below, 1), 4, len(cells) - 1)
         for upper in cells[: header - 1]:
             for place in range(1, len(upper)):
                 upper[place] = upper[place] or (upper[place - 1] if sum(map(bool, upper)) > 1 else "")
         if len(cells) > 1 and len(places) > 1:
-            yield table_block(cells, lines, header)
+            yield table_block(cells, [lines[number] for number in group], header)
 
 
 def _are_units(cells: list[str]) -> bool:
@@ -541,13 +538,12 @@ def _separated(text: str, source: str) -> list[Block]:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
         rows, lines = [], []
         for row in reader:
-            if any(row):
-                rows.append([cell.strip() for cell in row[:MOST_COLUMNS]])
-                lines.append(reader.line_num)
-            if len(rows) * max(1, len(rows[0] if rows else [])) > MOST_CELLS:
+            rows.append([cell.strip() for cell in row[:MOST_COLUMNS]])
+            lines.append(reader.line_num)
+            if len(rows) * max(1, len(row)) > MOST_CELLS:
                 break
     except csv.Error as error:
         raise BadInput("is not CSV", file=source, value=str(error), fix="save it as CSV") from error
-    if len(rows) < 2 or len(rows[0]) < 2:
+    if not (tables := list(_of_sheet(rows, lines))):
         raise BadInput("has no table", file=source, fix="give a header and rows")
-    return [table_block(rows, lines)]
+    return tables
