@@ -1,4 +1,4 @@
-"""Checks percentiles: in order, against the mean, and against the histogram that they were read from.
+"""Checks latencies: percentiles in order, against the mean and their histogram; means against clients and throughput.
 
 Markov's inequality: of times that are not negative, at most a share of 1/k is k times the mean or more (A. A. Markov,
 1884; W. Feller, *An Introduction to Probability Theory and Its Applications* 2, 1971, V.7), so the 95% quantile is at
@@ -35,7 +35,7 @@ _SCALES = {"_ms": "1000", "_s": "1", "_us": "1000000"}
 
 
 LITTLE = 0.004
-"""How far clients may be from throughput x mean time, beyond rounding.
+"""The share by which clients may differ from throughput x mean time (Little's law), beyond rounding.
 
 Of 80 public outputs of sysbench none is further off than 0.31%, of 13 of pgbench none at all.
 """
