@@ -60,6 +60,6 @@ class Unfinished(dolt.Dolt):
 def test_a_system_that_does_not_say_where_its_program_is_is_named(home: Home, net: str) -> None:
     hosts = {"db1": {"address": f"{net}.11", "roles": ["dolt"]}}
     mine = load_inventory(str(home.write("mine.yaml", inventory(net, hosts=hosts, systems={}))))
-    said = "mine.yaml: systems.dolt: Unfinished does not say how its program comes to the hosts. Fix: give this class"
+    said = "mine.yaml: systems.dolt: Unfinished does not say how its program comes to the hosts. Fix: give it `builds`"
     with pytest.raises(BadInput, match=said):
         Unfinished(Session(mine, mine.hosts), load_profile("tiny")).install()

@@ -31,7 +31,7 @@ class Dolt(System):
     protocol = "mysql"
     default_port = 3306
     builds = ("dolt",)
-    file = "dolt"
+    program_file = "dolt"
     takes = ("binary", "settings")
     retried_errors = RETRIED
 

@@ -86,7 +86,7 @@ class Dtm(HttpService):
 
     name = "dtm"
     title = "DTM"
-    file = "dtm"
+    program_file = "dtm"
     alive_path = "/api/dtmsvr/version"
     takes = ()
     default_port = 36789
@@ -150,7 +150,7 @@ class SagaService(HttpService):
 
     name = "business"
     title = "saga-bench (business service)"
-    file = "saga-bench"
+    program_file = "saga-bench"
     alive_path = "/healthz"
 
     def __init__(self, session: Session, store: Endpoint, dtm_api: str, accounts: int) -> None:

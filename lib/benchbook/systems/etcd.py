@@ -39,7 +39,7 @@ class Etcd(System):
     ports_without_login = ("port", "peer_port")
     # The load generator's own tool comes with it, wherever the servers come from.
     builds = ("etcd",)
-    file = "etcd"
+    program_file = "etcd"
     watched_by = ("etcd",)
     # A snapshot is taken every 100,000 writes (--snapshot-count, as it comes): seconds to a minute of a full load.
 

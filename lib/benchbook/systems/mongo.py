@@ -222,7 +222,7 @@ class Ferret(OwnServer):
     """FerretDB, which speaks MongoDB's protocol and keeps its documents in SQLite files."""
 
     kind = "ferret"
-    file = "ferret-server"
+    program_file = "ferret-server"
 
     def command(self, host: Host) -> Command:
         argv = [self.program.on(host), "--listen", at(self.host.address, self.port), "--dir", self.data(host)]
@@ -234,7 +234,7 @@ class Ferret(OwnServer):
             "no replica set and no oplog; it has no cache size to set",
             f"it calls itself MongoDB {self.ask({'buildInfo': 1})['version']}",
         )
-        made = file_hash(programs.artefact(self.builds[0]) / self.file)
+        made = file_hash(programs.artefact(self.builds[0]) / self.program_file)
         return self._about(f"1.24.0 (program {made[:12]})", "FerretDB", PUBLISHED, notes)
 
 

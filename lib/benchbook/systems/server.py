@@ -37,7 +37,7 @@ class Service(ABC):
     """A kind of server, found by name (entry point `benchbook.systems`).
 
     `role` is the role of its hosts ("" = its name); the ports are where it listens when the inventory does not say;
-    `builds` are the folders of env/systems/ that it is built from, or fetched by, and `file` the program that the first
+    `builds` are the folders of env/systems/ that it is built from, or fetched by, and `program_file` what the first
     of them makes; `instead` is the server that takes its place where it cannot be fetched. `versioned` is the one of
     `builds` whose versions are those of it ("" = it has none; see `systems.versions`), and `named_version` the version
     that its name carries ("" = the bare name). `takes` are those of an inventory's `binary`, `settings` and
@@ -51,7 +51,7 @@ class Service(ABC):
     default_status_port: ClassVar[int | None] = None
     default_peer_port: ClassVar[int | None] = None
     builds: ClassVar[tuple[str, ...]] = ()
-    file: ClassVar[str] = ""
+    program_file: ClassVar[str] = ""
     instead: ClassVar[str] = ""
     versioned: ClassVar[str] = ""
     named_version: ClassVar[str] = ""
@@ -318,11 +318,11 @@ class ServerProgram:
 
     def _pushed(self, host: Host) -> str:
         service = self.service
-        if not (service.builds and service.file):
+        if not (service.builds and service.program_file):
             said = f"{type(service).__name__} does not say how its program comes to the hosts"
-            fix = "give this class `builds` and `file`, or an `install_on`; or name the path on the hosts as `binary`"
+            fix = "give it `builds` and `program_file`, or `install_on`; or name the path on its hosts as `binary`"
             raise BadInput(said, file=host.inventory.file, key=f"systems.{service.name}", fix=fix)
-        made = programs.artefact(service.builds[0]) / service.file
+        made = programs.artefact(service.builds[0]) / service.program_file
         self._hashes.add(file_hash(made))
         return host.push(made, executable=True)
 

@@ -74,7 +74,7 @@ class TidbServers(System):
     """
 
     role = "tidb"
-    file = "tidb-server"
+    program_file = "tidb-server"
     takes_tables = True
     protocol = "mysql"
     default_port = 4000

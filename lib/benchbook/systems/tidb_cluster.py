@@ -51,7 +51,7 @@ class PlacementDriver(Service):
     default_port = 2379
     default_peer_port = 2380
     builds = ("pd",)
-    file = "pd-server"
+    program_file = "pd-server"
     takes = ("binary", "settings", "host_settings")
     ports_without_login = ("port", "peer_port")
 
@@ -145,7 +145,7 @@ class Stores(Service):
     default_port = 20160
     default_status_port = 20180
     builds = ("unistore",)
-    file = "unistore-server"
+    program_file = "unistore-server"
     takes = ("binary", "settings", "host_settings")
     ports_without_login = ("port", "status_port")
 
