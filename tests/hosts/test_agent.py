@@ -181,7 +181,7 @@ def settle(home: Home, clocks: Clocks) -> Callable[..., Said]:
 
     def asked(**more: Any) -> Said:
         own = {"session": "mine", "jobs": "/jobs/mine", "lease_s": LEASE_S, "holder": {"user": "me"}, "take": True}
-        return reservation._settle(reservation.Asked(known, "db1", A, agent.reserve), own, **more)
+        return reservation._settle(reservation.ReservableHost(known, "db1", A, agent.reserve), own, **more)
 
     return asked
 

@@ -81,7 +81,7 @@ def this_driver() -> Holder:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReservableHost:
     """A host as reservations know it, by the address:port of its sshd, and what hands a request to its agent."""
 
     inventory: Inventory
@@ -144,7 +144,7 @@ def left_reservations() -> list[tuple[Path, Holder]]:
     return found
 
 
-def _settle(host: Asked, request: Said, *, wait_s: float = 0.0, watch_s: float = WATCH_S) -> Said:
+def _settle(host: ReservableHost, request: Said, *, wait_s: float = 0.0, watch_s: float = WATCH_S) -> Said:
     """Return the agent's answer once nobody stands in the way; raise HostReserved when somebody lives who does.
 
     A holder that died on this machine is not waited for. Of others, who has not touched the reservation for its lease
@@ -196,7 +196,7 @@ def in_words(reservation: Said) -> str:
     return f"{Holder(**reservation['holder'])} since {utc(reservation['since'])}"
 
 
-def _by_ssh(host: Host) -> Asked:
+def _by_ssh(host: Host) -> ReservableHost:
     def ask(request: Said) -> Said:
         # To have the agent there is a part of asking: the connection may break meanwhile.
         answer = with_retry(lambda one: one.run([*agent_on(one), "reserve", json.dumps(request)]).stdout)(host)
@@ -207,10 +207,12 @@ def _by_ssh(host: Host) -> Asked:
         # For Fabric keeps Ctrl-C from the one that waits for a command.
         return on_each("reserving", [host], lambda _: ask(request), timeout=2 * ANSWERS_WITHIN_S)[host.name]
 
-    return Asked(host.inventory, host.name, host.probe().sshd_address, by_thread)
+    return ReservableHost(host.inventory, host.name, host.probe().sshd_address, by_thread)
 
 
-def _in_lab(inventory: Inventory, name: str) -> Asked:
+def _in_lab(inventory: Inventory, name: str) -> ReservableHost:
     there = lab_host(inventory, name)
     address = f"{there.address}:{there.port}"
-    return Asked(inventory, name, address, lambda request: json.loads(ask_agent("reserve", json.dumps(request))))
+    return ReservableHost(
+        inventory, name, address, lambda request: json.loads(ask_agent("reserve", json.dumps(request)))
+    )
