@@ -14,7 +14,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 
 import pandas as pd
-from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from benchbook.errors import (
     BenchbookError,
@@ -28,6 +27,7 @@ from benchbook.errors import (
 from benchbook.hosts.agent import Ended, Job, Stop, stops
 from benchbook.hosts.host_models import Json
 from benchbook.hosts.session import Session
+from benchbook.hosts.timeouts import until
 from benchbook.hosts.tuning import check_tuned
 from benchbook.probes.probe import Probe
 from benchbook.probes.samples import empty, to_series
@@ -66,13 +66,7 @@ class RunningProbe:
 
         One that has ended, or takes longer than FIRST_S, is waited for no more.
         """
-        looks = Retrying(
-            stop=stop_after_delay(FIRST_S),
-            wait=wait_fixed(LOOKS_S),
-            retry=retry_if_result(bool),
-            retry_error_callback=lambda late: None,
-        )
-        looks(lambda: self.job.status() is None and not self.look()[1])
+        until(lambda: self.job.status() is not None or self.look()[1], FIRST_S, every_s=LOOKS_S)
 
 
 def own_cores(samples: Sequence[Json]) -> float:

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
-from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
-
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
 from benchbook.campaign.experiment import Experiment, Measurement
 from benchbook.campaign.progress import TPS
 from benchbook.campaign.record import Quantity
 from benchbook.errors import SystemFailed, TrialFailed, WorkloadFailed
+from benchbook.hosts import timeouts
 from benchbook.hosts.agent import Command, Ended, Job
 from benchbook.hosts.fanout import in_parallel
 from benchbook.hosts.host import Host, blaming_disks
@@ -52,13 +51,8 @@ SETTLE_S = 90.0
 
 def until(holds: Callable[[], bool], what: str, *, every_s: float = 0.05) -> None:
     """Return once `holds` does. Raise SystemFailed after SETTLE_S."""
-    patient = Retrying(
-        retry=retry_if_result(lambda held: not held), stop=stop_after_delay(SETTLE_S), wait=wait_fixed(every_s)
-    )
-    try:
-        patient(holds)
-    except RetryError as problem:
-        raise SystemFailed(f"waited {SETTLE_S:g} s in vain for {what}") from problem
+    if not timeouts.until(holds, SETTLE_S, every_s=every_s):
+        raise SystemFailed(f"waited {SETTLE_S:g} s in vain for {what}")
 
 
 @dataclass
