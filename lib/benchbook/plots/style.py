@@ -113,7 +113,7 @@ def short_numbers(axis: Axes) -> None:
             one.set_major_formatter(EngFormatter(sep=""))
     steps = axis.xaxis.get_major_locator()
     lines = [line.get_xdata(orig=False) for line in axis.lines]
-    marks = [marks.get_offsets()[:, 0] for marks in axis.collections]
+    marks = [np.asarray(marks.get_offsets())[:, 0] for marks in axis.collections]
     drawn = np.concatenate([axis.dataLim.intervalx, *lines, *marks]).astype(float)
     drawn = drawn[np.isfinite(drawn)]
     if isinstance(steps, AutoLocator) and (drawn == drawn.round()).all():
