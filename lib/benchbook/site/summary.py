@@ -76,10 +76,6 @@ _DO: dict[Verdict, tuple[str, str]] = {
 }
 
 
-def _sentence_case(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def _joined(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
@@ -165,7 +161,7 @@ def _lengths(found: Results) -> str:
     here = next((text for text in found.setting.load if text.endswith("per load")), "")
     published = next((text for text in found.setting.published_load if " per load" in text), "")
     length, _, where = published.partition(" per load")
-    return f" {_sentence_case(here)} here, {length} published{where}." if here and published else ""
+    return f" {here} here, {length} published{where}." if here and published else ""
 
 
 def _scaled(tables: Mapping[str, Mapping[str, Mapping[str, int]]]) -> list[str]:
