@@ -46,7 +46,7 @@ def shown(command: Command) -> str:
 class AbProgress:
     """Reads ab's output as it comes and passes on the rate between the tenths that it announces.
 
-    Of several that come at once only the last has a time: after a kill of DTM, which reads nothing, say.
+    Several that come at once are one step: nobody reads ab's output while DTM is killed and recovers.
     """
 
     def __init__(self, on_rate: Callable[[float, float], None]) -> None:
