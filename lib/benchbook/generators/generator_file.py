@@ -63,8 +63,9 @@ class FigurePattern(Strict):
     A name may have groups of the pattern in it ("{op}_p{percent}_ms"): then it is a figure for each match. The group
     `value` is the number (without it, the first one), `unit` its unit, which without that is `printed`, or `unit`
     itself. `within` cuts out the part that is searched, and has groups as well. `above`: it stands before the report,
-    and not in it. `divided_by`: of a mean, by how many requests at most the program divides the sum of all; what it
-    prints is put right by its rate. `events` of just so many are none: some versions count no further.
+    and not in it. `divided_by`: for this mean, the program divides the sum of all times by no more requests than these.
+    The mean of a longer run is put right by `tps` and `total_time_s`. `events` of just so many are left out: some
+    versions count no further.
 
     The figure `instead` takes its place where it is missing from a run with a `total_time_s`, and where the two are
     more than `apart` (a share) apart in a run of `long_s` or more, by its time or its `events`; not where `unless` is
