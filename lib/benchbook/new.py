@@ -109,10 +109,10 @@ def create_report(name: str, kind: str = "", source: str = "", system: str = "",
     _check_name(name)
     for option, value in (("--kind", kind), ("--system", system), ("--load", load)):
         if value and source:
-            said, fix = "a document tells it by its tables and commands", f"leave out {option}, or --from"
+            said, fix = "it is read from the document's tables and commands", f"leave out {option}, or --from"
             raise BadInput(said, key=option, value=value, fix=fix)
         if value and kind == "versions" and option != "--kind":
-            said, fix = "two versions of MySQL are laid down, driven by sysbench", f"leave out {option}, or --kind"
+            said, fix = "--kind versions is laid down for MySQL, driven by sysbench", f"leave out {option}, or --kind"
             raise BadInput(said, key=option, value=value, fix=fix)
     kind = one_of(kind or "load", LAYOUTS, "kind", key="--kind")
     contents = _drafted(name, source) if source else _contents(name, _values(name, kind, load or "sysbench", system))

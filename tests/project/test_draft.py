@@ -362,7 +362,7 @@ def test_a_system_that_stands_in_for_the_document_s_is_said_and_a_kind_beside_a_
     (guess,) = [one for one in unconfirmed("my_mysql") if one.key == SYSTEM]
     assert (guess.guess, guess.printed, guess.line, guess.file) == ("mariadb", "MySQL", 1, "notebooks/my_mysql.ipynb")
     assert "MariaDB stands in for MySQL." in paths.notebook("my_mysql").read_text()
-    with pytest.raises(BadInput, match="a document tells it by its tables"):
+    with pytest.raises(BadInput, match="it is read from the document's tables"):
         new.create_report("my_other", "versions", str(source))
 
 

@@ -102,7 +102,7 @@ def test_what_is_laid_down_passes_check_audits_and_plans_as_it_stands(
         ({"system": "redis"}, "--system", "sysbench cannot drive it"),
         ({"system": "nope"}, "--system", "no such part"),
         ({"kind": "versions", "load": "pgbench"}, "--load", "driven by sysbench"),
-        ({"source": "report.md", "load": "pgbench"}, "--load", "a document tells it"),
+        ({"source": "report.md", "load": "pgbench"}, "--load", "it is read from the document's tables"),
         ({"kind": "sysbench"}, "--kind", "there is no such kind"),
     ],
 )
