@@ -151,7 +151,7 @@ def normalise(points: pd.DataFrame, x: str) -> pd.DataFrame:
         both.iloc[0] = np.nan
         ratio, reach = line.value / line.value.iloc[0], np.exp(both)
         parts.append(line.assign(value=ratio, low=ratio / reach, high=ratio * reach))
-    return pd.concat(parts).sort_index() if parts else points
+    return pd.concat(parts).loc[points.index] if parts else points
 
 
 def doubling(steps: Sequence[float]) -> bool:
