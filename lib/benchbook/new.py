@@ -167,7 +167,12 @@ def _of_a_run(name: str, values: dict[str, Any]) -> dict[Path, str]:
 def _values(name: str, kind: str, load: str, system: str) -> dict[str, Any]:
     """Return what the templates name. Raise BadInput for a load generator that is unknown, or cannot drive the system."""
     of_sysbench, generator = load == "sysbench", workloads.generator(load)
-    system = system or _DRIVES.get(load, "")
+    speaking = (
+        name
+        for name in plugins.names(systems.GROUP)
+        if getattr(plugins.load(systems.GROUP, name, key="--system"), "protocol", "") in generator.protocols
+    )
+    system = system or _DRIVES.get(load) or next(speaking, "")
     server = plugins.load(systems.GROUP, system.partition(":")[0], key="--system")
     if getattr(server, "protocol", "") not in generator.protocols:
         fix = f"name one that speaks {' or '.join(generator.protocols)}, or another --load"
@@ -202,7 +207,7 @@ def _rendered(layout: str, template: str, values: dict[str, Any]) -> str:
 
 
 # The system that a load generator drives in a drafted report, unless sysbench drives the TiDB of the document.
-_DRIVES = {"sysbench": "mariadb", "pgbench": "postgresql", "go_tpc": "tidb", "db_bench": "rocksdb"}
+_DRIVES = {"sysbench": "mariadb", "pgbench": "postgresql", "go_tpc": "tidb"}
 # Those that can take the places of the versions that stand side by side, by load generator.
 _SIDE_BY_SIDE = {
     "sysbench": ["mysql57", "mysql8", "mariadb"],

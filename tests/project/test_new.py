@@ -75,7 +75,8 @@ def test_check_says_where_a_placeholder_was_left(home: Home, made: list[Path]) -
     ("chosen", "cells"),
     [
         ({}, 6), ({"kind": "versions"}, 12), ({"system": "postgresql", "load": "pgbench"}, 6), ({"system": "dolt"}, 6),
-        ({"load": "db_bench"}, 6), ({"kind": "load", "load": "go_tpc"}, 3),
+        ({"load": "db_bench"}, 6), ({"load": "etcd_benchmark"}, 6),
+        ({"kind": "load", "load": "go_tpc"}, 3),
     ],
 )  # fmt: skip
 def test_what_is_laid_down_passes_check_audits_and_plans_as_it_stands(
