@@ -33,8 +33,8 @@ _HOW = (
     "Intervals are widened for the number of claims: the chance of even one wrong verdict is at most {} (Holm)"
 )
 _UNLESS = (
-    ". That holds if the repetitions show all that a cell does: one that is slow 30% of the time is fast in all {} in "
-    "{:.0%} of campaigns"
+    ". This assumes that the repetitions show every state of a cell: one that is slow in 30% of its trials is fast in "
+    "all {} in {:.0%} of campaigns"
 )
 
 
