@@ -149,11 +149,11 @@ class System(Service):
 
     def version(self) -> str:
         """Ask the running servers for their version."""
-        return self.dialect.version(self.own_hosts[0], self.endpoints()[0])
+        return self.dialect.version(self.via, self.endpoints()[0])
 
     def variables(self) -> dict[str, str]:
         """Ask the running servers for their whole configuration."""
-        return self.dialect.variables(self.own_hosts[0], self.endpoints()[0])
+        return self.dialect.variables(self.via, self.endpoints()[0])
 
     def notes(self) -> tuple[str, ...]:
         """Return sentences for the page on how this system differs from what was published."""
@@ -169,6 +169,11 @@ class System(Service):
         """The hosts that its servers run on, its own first; empty for a system that the kit does not run."""
         every = (host for service in (self, *self.services()) for host in service.own_hosts)
         return list({host.name: host for host in every}.values())
+
+    @property
+    def via(self) -> Host:
+        """The host from which its servers are asked about themselves."""
+        return self.own_hosts[0]
 
     def endpoint(self, host: Host) -> Endpoint:
         """Return where its server on this host listens."""
@@ -280,7 +285,9 @@ class System(Service):
 
     def about(self) -> About:
         """Ask the running servers for version and full configuration."""
-        command = " ".join(str(word) for word in self.command(self.own_hosts[0]).argv)
+        config: dict[str, Any] = {"variables": self.variables()}
+        if self.run_by_kit:
+            config["command"] = " ".join(map(str, self.command(self.via).argv))
         return About(
             self.name,
             self.version(),
@@ -288,7 +295,7 @@ class System(Service):
             self.stand_in_for,
             self.notes(),
             tuple(host.name for host in self.hosts),
-            {"command": command, "variables": self.variables()},
+            config,
             self.fewer,
         )
 

@@ -12,9 +12,9 @@ from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import EndpointSettings, Inventory
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
-from benchbook.systems.base import About, System, wrong_password
+from benchbook.systems.base import System, wrong_password
 from benchbook.systems.server import Service
-from benchbook.systems.sql import RETRIED, queries, query, try_login, variables, version
+from benchbook.systems.sql import RETRIED, queries, query, try_login
 from benchbook.systems.statements import identifier, literal
 
 # The table, in a database that was filled, that says with what: a row for itself and for each table that was made then.
@@ -44,6 +44,7 @@ class EndpointSystem(System):
         ca = self.existing.authority(f"endpoints.{self.which}")
         s = self.existing
         self._sql = Endpoint(s.host, s.port, s.user, password, s.tls, tls_ca=ca)
+        self.title = self.existing.product or f"existing server at {self._sql}"
         self._made, self._before = "", set[str]()
 
     @staticmethod
@@ -72,7 +73,7 @@ class EndpointSystem(System):
         raise SystemFailed(f"{self.name} is run by somebody else")
 
     @property
-    def _via(self) -> Host:
+    def via(self) -> Host:
         return self.session.with_role("client")[0]
 
     @property
@@ -83,12 +84,12 @@ class EndpointSystem(System):
         return f"endpoints.{self.which}", f"set {setting} of that server to {{needed}} or more"
 
     def ready(self, *, timeout_s: float = 120.0) -> None:
-        said = try_login(self._via, self._sql)
+        said = try_login(self.via, self._sql)
         if said == "denied":
             raise wrong_password(self.session.inventory.file, f"endpoints.{self.which}", self._sql)
         if said:
             raise HostUnusable(
-                f"the endpoint does not answer from host {self._via.name} ({said})",
+                f"the endpoint does not answer from host {self.via.name} ({said})",
                 file=self.session.inventory.file,
                 key=f"endpoints.{self.which}",
                 value=str(self._sql),
@@ -110,27 +111,25 @@ class EndpointSystem(System):
             self._made = ""
 
     def _drop(self, database: str, tables: Sequence[str]) -> None:
-        queries(
-            self._via, self._sql, [f"DROP TABLE IF EXISTS {identifier(name)}" for name in tables], database=database
-        )
+        queries(self.via, self._sql, [f"DROP TABLE IF EXISTS {identifier(name)}" for name in tables], database=database)
 
     def _marked(self, database: str) -> dict[str, str]:
         """Return the tables that its marker names, with the dataset that they hold; none without a marker."""
         if MARKER not in self._tables_of("table_schema", database, "table_name"):
             return {}
-        return dict(query(self._via, self._sql, f"SELECT held, identity FROM {MARKER}", database=database))
+        return dict(query(self.via, self._sql, f"SELECT held, identity FROM {MARKER}", database=database))
 
     def keep(self, dataset: str) -> None:
         """Remember in the database that was filled which dataset it holds, and in which tables: one at a time."""
         if not self._made:
-            self.make_database(self._via, self.existing.database)
+            self.make_database(self.via, self.existing.database)
         made = self._tables_of("table_schema", self._made, "table_name") - self._before
         statements = (
             f"DROP TABLE IF EXISTS {MARKER}",
             f"CREATE TABLE {MARKER} (held {_NAME} PRIMARY KEY, identity {_NAME}, made_by {_NAME})",
             *(f"INSERT INTO {MARKER} VALUES ({literal(name)}, '{dataset}', 'benchbook')" for name in {MARKER, *made}),
         )
-        queries(self._via, self._sql, statements, database=self._made)
+        queries(self.via, self._sql, statements, database=self._made)
         self._made = ""
 
     def has(self, dataset: str) -> bool:
@@ -144,17 +143,14 @@ class EndpointSystem(System):
     def _tables_of(self, column: str, value: str, wanted: str) -> set[str]:
         """This column of the tables that the account sees."""
         where = f"{column} = '{value}'"
-        rows = query(self._via, self._sql, f"SELECT {wanted} FROM information_schema.tables WHERE {where}")
+        rows = query(self.via, self._sql, f"SELECT {wanted} FROM information_schema.tables WHERE {where}")
         return {str(name) for (name,) in rows}
 
-    def about(self) -> About:
-        title = self.existing.product or f"existing server at {self._sql}"
-        notes = (
+    def notes(self) -> tuple[str, ...]:
+        return (
             "an existing server: not restarted between repetitions, so they share its state",
             "only the client hosts were reserved for this run: whether others used the server meanwhile is not known",
         )
-        config = {"variables": variables(self._via, self._sql)}
-        return About(self.name, version(self._via, self._sql), title, None, notes, (), config)
 
     def endpoints(self) -> list[Endpoint]:
         return [self._sql]
