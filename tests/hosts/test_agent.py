@@ -22,7 +22,7 @@ from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.remote import agent
 from benchbook.hosts.session import Lease, Session
 from benchbook.profiles import load_profile
-from benchbook.systems import existing_server
+from benchbook.systems import existing_server, sql
 
 Said = dict[str, Any]
 LEASE_S = 20.0
@@ -352,10 +352,12 @@ def test_the_page_says_that_an_existing_server_is_not_reserved(home: Home, monke
     end = {"host": "127.0.0.30", "port": 3306}
     known = load_inventory(str(home.write("ends.yaml", inventory("127.0.0", endpoints={"cloud": end}))))
     session = Session(known, ["executor"])
-    monkeypatch.setattr(existing_server, "version", lambda *_: "10.11")
-    monkeypatch.setattr(existing_server, "variables", lambda *_: {})
+    monkeypatch.setattr(sql, "version", lambda *_: "10.11")
+    monkeypatch.setattr(sql, "variables", lambda *_: {})
     about = existing_server.EndpointSystem(session, load_profile("smoke"), "cloud").about()
     assert "only the client hosts were reserved for this run" in " ".join(about.notes)
+    told = (about.version, about.title, about.hosts, about.config)
+    assert told == ("10.11", "existing server at 127.0.0.30:3306", (), {"variables": {}})
 
 
 # -- jobs -------------------------------------------------------------------------------------------------------------

@@ -285,9 +285,7 @@ class System(Service):
 
     def about(self) -> About:
         """Ask the running servers for version and full configuration."""
-        config: dict[str, Any] = {"variables": self.variables()}
-        if self.run_by_kit:
-            config["command"] = " ".join(map(str, self.command(self.via).argv))
+        command = {"command": " ".join(map(str, self.command(self.via).argv))} if self.run_by_kit else {}
         return About(
             self.name,
             self.version(),
@@ -295,7 +293,7 @@ class System(Service):
             self.stand_in_for,
             self.notes(),
             tuple(host.name for host in self.hosts),
-            config,
+            {**command, "variables": self.variables()},
             self.fewer,
         )
 
