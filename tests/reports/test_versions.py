@@ -131,7 +131,7 @@ def test_a_version_of_a_cluster_has_a_store_of_its_own(home: Home) -> None:
         new = systems.make(names[1], session, load_profile("smoke"))
     assert isinstance(new, TiDBCluster)
     assert new.title == "TiDB 7.1, PD 6.6-alpha, one unistore node in place of three TiKV"
-    assert (new.builds[0], new.stores.builds[0]) == ("tidb_7_1", "unistore_7_1")
+    assert [part.builds[0] for part in (new, new.driver, new.stores)] == ["tidb_7_1", "pd", "unistore_7_1"]
 
 
 def test_a_system_has_the_versions_that_all_its_parts_have(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -319,6 +319,7 @@ END = {"host": "db.invalid", "port": 4000, "user": "u", "password_env": "P"}
         (["mariadb:pool", "mariadb:larger"], {}),
         (["mariadb:on", "mariadb:one", "mariadb:off"], {"mariadb:one": "mariadb:on"}),
         (["redis:k", "redis:kb", "redis:k_too"], {"redis:k_too": "redis:k"}),
+        (["tidb_cluster:on", "tidb_cluster:one", "tidb_cluster:off"], {"tidb_cluster:one": "tidb_cluster:on"}),
     ],
 )
 def test_systems_that_run_alike_are_known_before_the_run(home: Home, names: list[str], alike: dict[str, str]) -> None:
@@ -335,7 +336,10 @@ def test_systems_that_run_alike_are_known_before_the_run(home: Home, names: list
            "mariadb:one": {"settings": {"log_bin_compress": 1}},
            "mariadb:off": {"settings": {"log_bin_compress": False}},
            "redis:k": {"settings": {"maxmemory": "1g"}}, "redis:k_too": {"settings": {"maxmemory": "1g"}},
-           "redis:kb": {"settings": {"maxmemory": "1gb"}}}  # fmt: skip
+           "redis:kb": {"settings": {"maxmemory": "1gb"}},
+           "tidb_cluster:on": {"host_settings": {"db1": {"log.enable-slow-log": True}}},
+           "tidb_cluster:one": {"settings": {"log.enable-slow-log": True}},
+           "tidb_cluster:off": {"host_settings": {"db1": {"log.enable-slow-log": False}}}}  # fmt: skip
     where = load_inventory(str(home.write("mine.yaml", inventory("127.0.90", endpoints=ends, systems=own))))
     assert systems.run_alike(names, where) == alike
     if len(names) == 2:

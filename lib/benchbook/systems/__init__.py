@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TypeVar, cast
 
@@ -26,7 +26,7 @@ from benchbook import paths, plugins
 from benchbook.build import artefacts
 from benchbook.errors import BadInput
 from benchbook.hosts.endpoint import at
-from benchbook.hosts.inventory import Inventory
+from benchbook.hosts.inventory import Inventory, role_of
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.systems.base import DIALECTS, System
@@ -139,11 +139,16 @@ def _what_runs(name: str, inventory: Inventory) -> object:
     built = () if settings.binary or server is None else server.builds_for(inventory)
     # Others read them otherwise: to Redis, 1k is 1,000 and 1kb is 1,024.
     of_sql = getattr(server, "protocol", "") in DIALECTS
-    meant = sorted(
-        (key.lower().replace("-", "_"), _meaning(value)) if of_sql else (key, str(value))
-        for key, value in settings.settings.items()
-    )
-    return kind, built, settings.binary, str(meant), str(settings.host_settings)
+
+    def meant(given: Mapping[str, object]) -> dict[str, str]:
+        if not of_sql:
+            return {key: str(value) for key, value in given.items()}
+        return {key.lower().replace("-", "_"): _meaning(value) for key, value in given.items()}
+
+    everywhere, by_host = meant(settings.settings), settings.host_settings
+    hosts = inventory.with_role(role_of(name)) or [""]
+    on_hosts = [sorted({**everywhere, **meant(by_host.get(host, {}))}.items()) for host in hosts]
+    return kind, built, settings.binary, str(on_hosts)
 
 
 def _meaning(value: object) -> str:

@@ -50,7 +50,7 @@ class Service(ABC):
     default_port: ClassVar[int | None] = None
     default_status_port: ClassVar[int | None] = None
     default_peer_port: ClassVar[int | None] = None
-    builds: ClassVar[tuple[str, ...]] = ()
+    builds: tuple[str, ...] = ()
     program_file: ClassVar[str] = ""
     instead: ClassVar[str] = ""
     versioned: ClassVar[str] = ""

@@ -149,10 +149,9 @@ class Stores(Service):
     takes = ("binary", "settings", "host_settings")
     ports_without_login = ("port", "status_port")
 
-    def __init__(self, session: Session, driver: PlacementDriver, build: str) -> None:
+    def __init__(self, session: Session, driver: PlacementDriver) -> None:
         super().__init__(session)
-        # Of the version that the cluster has.
-        self.driver, self.builds = driver, (build,)  # type: ignore[misc]
+        self.driver = driver
 
     def command(self, host: Host) -> Command:
         settings = self.settings_on(host)
@@ -206,7 +205,9 @@ class TiDBCluster(TidbServers):
         super().__init__(session, profile)
         check_one_unistore(session.inventory)
         self.driver = PlacementDriver(session, len(session.inventory.require(Stores.name)))
-        self.stores = Stores(session, self.driver, self.builds[2])
+        self.stores = Stores(session, self.driver)
+        # Of the version that the cluster has.
+        self.driver.builds, self.stores.builds = self.builds[1:2], self.builds[2:]
         self.title = self._title()
         if self.stores.program.built:
             self.stand_in_for = "a TiDB cluster on TiKV"
@@ -240,7 +241,7 @@ class TiDBCluster(TidbServers):
         """Return once all serve and the data has its replicas."""
         super().ready(timeout_s=timeout_s)
         self.driver.await_replicas(timeout_s=timeout_s)
-        via, end = self.own_hosts[0], self.endpoints()[0]
+        via, end = self.via, self.endpoints()[0]
         if query(via, end, _UNISTORES):
             off = (*_UNSAFE_ON_UNISTORE, *_NOT_SERVED, tidb.ANALYZES_BY_ITSELF)
             tidb.switch_off(via, end, off)
@@ -264,7 +265,7 @@ class TiDBCluster(TidbServers):
 
     def about(self) -> About:
         """Versions and settings of every part as the cluster itself tells them."""
-        via, end = self.own_hosts[0], self.endpoints()[0]
+        via, end = self.via, self.endpoints()[0]
         parts = [
             dict(zip(("type", "instance", "version", "git_hash"), row, strict=True)) for row in query(via, end, _PARTS)
         ]
