@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 from kit import FIXTURES
-from pydantic import SecretStr
 from scraped import long_table
 
 from benchbook.errors import OutputNotParseable
+from benchbook.hosts.endpoint import Endpoint
 from benchbook.probes.watch import Watched
 from benchbook.reports.dm import dm_log
 from benchbook.reports.dm.outcome import DmOutcome
 from benchbook.reports.dm.task import TASK
-from benchbook.systems.dm_config import Account, Task
+from benchbook.systems.dm_config import Task
 
 LOG = (FIXTURES / "dm" / "dm-worker.log").read_text()
 
@@ -102,7 +102,7 @@ def test_a_dump_and_load_is_measured_over_its_own_time_and_not_over_the_waiting_
     log = first.replace("task=bench]", f"task={TASK}]")
     runs = dm_log.unit_runs(log, TASK)
     dump, load = (dm_log.finished(runs, TASK, unit) for unit in ("Dump", "Load"))
-    account = Account(address="127.0.0.1", port=4000, user="root", password=SecretStr("secret"))
+    account = Endpoint("127.0.0.1", 4000, "root", "secret")
     task = Task(mode="full", database="d", target=account, folder="/dm")
     samples = long_table(list(map(json.loads, (FIXTURES / "dm" / "samples.jsonl").read_text().splitlines())))
     hosts = {"client": "c", "dm": "w", "tidb": "t"}

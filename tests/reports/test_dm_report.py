@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 import tabled
 from kit import FIXTURES
-from pydantic import SecretStr
 from scraped import long_table
 
 from benchbook import published
@@ -17,6 +16,7 @@ from benchbook.campaign.record import Quantity, Record
 from benchbook.claims import ledger, undecided
 from benchbook.errors import BadInput
 from benchbook.hosts.agent import Ended
+from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import load_inventory
 from benchbook.probes.watch import Watched
 from benchbook.profiles import DmSize, load_profile
@@ -25,7 +25,7 @@ from benchbook.reports.dm import dm_kind, dm_summary
 from benchbook.reports.dm import task as task_module
 from benchbook.reports.dm.dm_kind import DmParameters
 from benchbook.reports.dm.outcome import DmOutcome
-from benchbook.systems.dm_config import Account, Task
+from benchbook.systems.dm_config import Task
 from benchbook.workloads.sysbench import options_of
 
 GA, ALPHA = published.load("dm_1_0_ga"), published.load("dm_1_0_alpha")
@@ -97,7 +97,7 @@ def task(
     of: Trial, split_rows: int = 1000, statement_size: int = 0
 ) -> tuple[str, str, int | None, int | None, int, int]:
     where = task_module.databases(list(GA.tables), DmSize(), 4)
-    account = Account(address="127.0.0.1", port=4000, user="root", password=SecretStr("x"))
+    account = Endpoint("127.0.0.1", 4000, "root", "x")
     t = task_module.task_of(
         of, where, DmSize(split_rows=split_rows, statement_size=statement_size), "/dm", account, "mydumper"
     )
@@ -229,7 +229,7 @@ def synced(scraped: pd.DataFrame, updates: list[float]) -> dict[str, float]:
         for metric, rate in (("Com_update", each), ("Com_insert", 10.0))
     ]
     series = pd.DataFrame(rows, columns=["t", "host", "source", "metric", "value", "unit"])
-    account = Account(address="127.0.0.1", port=4000, user="root", password=SecretStr("secret"))
+    account = Endpoint("127.0.0.1", 4000, "root", "secret")
     task, hosts = Task(mode="all", database="d", target=account, folder="/dm"), {"client": "c", "dm": "w", "tidb": "t"}
     ran = DmOutcome(task, hosts, 10.0, 14.0, Watched(series=pd.concat([series, scraped])))
     # It says itself that it took 3.8619 s.

@@ -12,14 +12,15 @@ from typing import Any
 import pytest
 import yaml
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
-from pydantic import SecretStr, ValidationError
+from pydantic import ValidationError
 
 from benchbook import paths
+from benchbook.hosts.endpoint import Endpoint
 from benchbook.systems import dm_config as dm
 
 NASTY = "p\"w\\ #'{{x}}Ä%\n"
-UPSTREAM = dm.Account(address="127.0.0.8", port=3306, user="dm", password=SecretStr(NASTY))
-TARGET = dm.Account(address="127.0.0.9", port=4000, user="root", password=SecretStr(""))
+UPSTREAM = Endpoint("127.0.0.8", 3306, "dm", NASTY)
+TARGET = Endpoint("127.0.0.9", 4000, "root", "")
 QUIET = paths.env_dir() / "systems" / "dm" / "mydumper-quiet"
 
 

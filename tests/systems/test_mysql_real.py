@@ -107,9 +107,9 @@ def what_is_written_is_counted(server: MysqlServer, client: Host) -> None:
         "Com_insert": 1, "Com_update": 1, "Com_select": 1, mysql.COMMITS: 2,
     }  # fmt: skip
     assert mysql.binlog_position(server).offset > 1000
-    begun = mysql.begin_binlog_anew(server)
-    assert begun == mysql.binlog_position(server)
-    assert (begun.file, mysql.counters(client, at)[mysql.COMMITS]) == ("mysql-bin.000001", 0)
+    mysql.begin_binlog_anew(server)
+    begun = (mysql.binlog_position(server).file, mysql.counters(client, at)[mysql.COMMITS])
+    assert begun == ("mysql-bin.000001", 0)
 
 
 def a_probe_sees_it(server: MysqlServer, client: Host) -> None:

@@ -285,7 +285,8 @@ class System(Service):
 
     def about(self) -> About:
         """Ask the running servers for version and full configuration."""
-        command = {"command": " ".join(map(str, self.command(self.via).argv))} if self.run_by_kit else {}
+        # An engine that its load generator opens has no server, and one of somebody else's none of ours.
+        command = {"command": " ".join(map(str, self.command(self.via).argv))} if self.servers.jobs else {}
         return About(
             self.name,
             self.version(),

@@ -14,14 +14,16 @@ import base64
 import json
 import re
 import secrets
+from dataclasses import replace
 from functools import cache
 from typing import Annotated, Literal
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from pydantic import Field, SecretStr
+from pydantic import Field
 
 from benchbook import paths
+from benchbook.hosts.endpoint import Endpoint
 from benchbook.user_input.bounds import matching
 from benchbook.user_input.yaml_file import Strict
 
@@ -41,15 +43,6 @@ _KEY = bytes.fromhex("a529b7665997f043a30ac8fadcb51d6aa032c226ab5b7750530b12b8c1
 _IV_BYTES = 16
 
 
-class Account(Strict):
-    """Where a server listens and as whom DM logs in."""
-
-    address: str
-    port: Annotated[int, Field(gt=0, lt=65536)]
-    user: str
-    password: SecretStr
-
-
 class Task(Strict):
     """One task from the levels of a trial; the worker's `folder` takes the dump. Sizes are in rows and bytes.
 
@@ -58,7 +51,7 @@ class Task(Strict):
 
     mode: Literal["full", "all"]
     database: str
-    target: Account
+    target: Endpoint
     folder: Folder
     name: Name = "benchbook"
     dump_program: str = "mydumper"
@@ -95,9 +88,9 @@ def task_file(task: Task, *, redacted: bool = False) -> str:
 def render(file: str, *, redacted: bool = False, **values: object) -> str:
     """Return the text of this file of DM's, accounts with encrypted passwords; to be written with mode 0600."""
     for name, value in values.items():
-        if isinstance(value, Account):
-            shown = "***" if redacted else encrypted(value.password.get_secret_value())
-            values[name] = value.model_dump() | {"password": shown}
+        if isinstance(value, Endpoint):
+            shown = "***" if redacted else encrypted(value.password)
+            values[name] = replace(value, password=shown)
     return _templates().get_template(f"{file}.j2").render(values)
 
 

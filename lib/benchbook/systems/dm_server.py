@@ -181,9 +181,15 @@ class DM:
     def __init__(
         self, session: Session, upstream: Endpoint, target: Endpoint, flavor: Literal["mysql", "mariadb"] = "mariadb"
     ) -> None:
-        self.session, self._upstream, self._target, self._flavor = session, upstream, target, flavor
+        for end in (upstream, target):
+            if not end.password.isascii():
+                said, file = "DM cannot log in with this password", session.inventory.file
+                fix = "mydumper reads ASCII passwords only: choose another"
+                raise HostUnusable(said, file=file, key="systems.*.password", value="not ASCII", fix=fix)
+        self.session, self._upstream, self.target, self._flavor = session, upstream, target, flavor
         self._jobs: dict[str, Job] = {}
-        self._ctl = self._mydumper = ""
+        # mydumper, behind a wrapper that keeps the password out of the process list.
+        self.dump_program = self._ctl = ""
 
     @property
     def worker(self) -> Host:
@@ -206,15 +212,6 @@ class DM:
     def metrics_url(self) -> str:
         return f"http://{self.address(WORKER)}/metrics"
 
-    @property
-    def target(self) -> dm_config.Account:
-        return _account(self._target, self.session.inventory.file)
-
-    @property
-    def dump_program(self) -> str:
-        """mydumper, behind a wrapper that keeps the password out of the process list."""
-        return self._mydumper
-
     # -- verbs --------------------------------------------------------------------------------------------------
 
     def install(self) -> None:
@@ -225,7 +222,7 @@ class DM:
         self.master.push(self._programs / MASTER, executable=True)
         self._ctl = self.master.push(self._programs / "dm-ctl", executable=True)
         wrapper = paths.find("env", "systems") / "dm" / "mydumper-quiet"
-        self._mydumper = self.worker.push(wrapper, executable=True)
+        self.dump_program = self.worker.push(wrapper, executable=True)
 
     def start(self) -> None:
         """The worker first: a master that finds none backs off for seconds."""
@@ -244,7 +241,7 @@ class DM:
             "dm-worker.toml",
             worker_address=self.address(WORKER),
             folder=self.folder,
-            upstream=_account(self._upstream, self.session.inventory.file),
+            upstream=self._upstream,
             flavor=self._flavor,
             # Whether the relay log asks for what follows a set of GTIDs, else for what follows a position: MariaDB's
             # sets are others, and were never asked for here.
@@ -370,13 +367,3 @@ class DM:
         """Return bytes on disk below a folder of the worker's; 0 where there is none."""
         place = quote([f"{self.folder}/{what}"])
         return int(self.worker.run(f"du -sb {place} 2>/dev/null | cut -f1 | grep . || echo 0").stdout)
-
-
-def _account(endpoint: Endpoint, file: str) -> dm_config.Account:
-    if not endpoint.password.isascii():
-        said = "DM cannot log in with this password"
-        fix = "mydumper reads ASCII passwords only: choose another"
-        raise HostUnusable(said, file=file, key="systems.*.password", value="not ASCII", fix=fix)
-    return dm_config.Account(
-        address=endpoint.address, port=endpoint.port, user=endpoint.user, password=endpoint.password
-    )

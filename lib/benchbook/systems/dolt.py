@@ -9,7 +9,7 @@ from benchbook.hosts.host import Host
 from benchbook.hosts.timeouts import LONGEST_S
 from benchbook.systems.base import SPARE, System
 from benchbook.systems.sql import RETRIED, RETRY_NOTE, query
-from benchbook.systems.statements import literal
+from benchbook.systems.statements import making_account
 
 # Dolt's own default (servercfg.DefaultMaxConnections); it is raised for more clients.
 _CONNECTIONS = 1000
@@ -32,7 +32,6 @@ class Dolt(System):
     default_port = 3306
     builds = ("dolt",)
     program_file = "dolt"
-    takes = ("binary", "settings")
     retried_errors = RETRIED
 
     @property
@@ -59,16 +58,16 @@ class Dolt(System):
 
     def _accounts(self) -> dict[str, str]:
         """Return the files by which the inventory's account gets its password before anybody can log in."""
-        account = f"{literal(self.settings.user)}@'%'"
+        user, its_password, rights = making_account(self.settings.user, self.password)
         return {
-            "accounts.sql": f"CREATE USER IF NOT EXISTS {account};\nGRANT ALL ON *.* TO {account} WITH GRANT OPTION;\n",
-            "password.sql": f"ALTER USER {account} IDENTIFIED BY {literal(self.password)};\n",
+            "accounts.sql": f"{user};\n{rights};\n",
+            "password.sql": f"{its_password};\n",
             "config_global.json": json.dumps({"metrics.disabled": "true"}),
         }
 
     def version(self) -> str:
         """Return its own version; that of `VERSION()` is the one of the MySQL that it is like."""
-        return str(query(self.own_hosts[0], self.endpoints()[0], "SELECT dolt_version()")[0][0])
+        return str(query(self.via, self.endpoints()[0], "SELECT dolt_version()")[0][0])
 
     def notes(self) -> tuple[str, ...]:
         return ("data in Dolt's working set: no load makes a commit of its history", RETRY_NOTE)

@@ -41,7 +41,6 @@ class Etcd(System):
     builds = ("etcd",)
     program_file = "etcd"
     watched_by = ("etcd",)
-    # A snapshot is taken every 100,000 writes (--snapshot-count, as it comes): seconds to a minute of a full load.
 
     def __init__(self, session: Session, profile: Profile) -> None:
         super().__init__(session, profile)

@@ -13,7 +13,6 @@ from benchbook.hosts.inventory import EndpointSettings, Inventory
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
 from benchbook.systems.base import System, wrong_password
-from benchbook.systems.server import Service
 from benchbook.systems.sql import RETRIED, queries, query, try_login
 from benchbook.systems.statements import identifier, literal
 
@@ -64,9 +63,6 @@ class EndpointSystem(System):
 
     @property
     def own_hosts(self) -> list[Host]:
-        return []
-
-    def services(self) -> list[Service]:
         return []
 
     def command(self, host: Host) -> Command:

@@ -20,8 +20,8 @@ from benchbook.hosts.session import Session
 from benchbook.hosts.timeouts import LONGEST_S
 from benchbook.profiles import Profile
 from benchbook.systems.base import SPARE, System
-from benchbook.systems.sql import RETRIED, RETRY_NOTE, executing, queries, query
-from benchbook.systems.statements import literal
+from benchbook.systems.sql import RETRIED, RETRY_NOTE, executing, query
+from benchbook.systems.statements import making_account
 
 # As many clients as any published load has; for more it is raised.
 CLIENTS = 4000
@@ -158,13 +158,9 @@ class MysqlServer(System):
 
     def _accounts(self) -> str:
         """Return SQL that gives the inventory's account its password (`--init-file`): no process list shows it."""
-        account, password = f"{literal(self.settings.user)}@'%'", literal(self.password)
         how = f"WITH {self.authentication} " if self.authentication else ""
-        return (
-            f"CREATE USER IF NOT EXISTS {account};\n"
-            f"ALTER USER {account} IDENTIFIED {how}BY {password};\n"
-            f"GRANT ALL PRIVILEGES ON *.* TO {account} WITH GRANT OPTION;\n"
-        )
+        made = making_account(self.settings.user, self.password, how)
+        return "".join(f"{statement};\n" for statement in made)
 
 
 class MariaDB(MysqlServer):
@@ -331,21 +327,16 @@ class BinlogPosition:
 
 def binlog_position(server: MysqlServer) -> BinlogPosition:
     """Return where the binlog ends now."""
-    return _end_of(query(server.hosts[0], server.endpoints()[0], "SHOW MASTER STATUS"))
+    ((file, offset, *_),) = query(server.via, server.endpoints()[0], "SHOW MASTER STATUS")
+    return BinlogPosition(str(file), int(offset))
 
 
-def begin_binlog_anew(server: MysqlServer) -> BinlogPosition:
-    """Delete all binlog files and begin a new one; return where it ends. No dm-worker may run, or keep its relay log.
+def begin_binlog_anew(server: MysqlServer) -> None:
+    """Delete all binlog files and begin a new one. No dm-worker may run, or keep its relay log.
 
     A worker that goes on across this stands still without an error.
     """
-    _, status = queries(server.hosts[0], server.endpoints()[0], ["RESET MASTER", "SHOW MASTER STATUS"])
-    return _end_of(status)
-
-
-def _end_of(status: list[tuple[object, ...]]) -> BinlogPosition:
-    ((file, offset, *_),) = status
-    return BinlogPosition(str(file), int(str(offset)))
+    query(server.via, server.endpoints()[0], "RESET MASTER")
 
 
 # -- its exact counters: read before and after a load, their difference is what the load did ------------------------

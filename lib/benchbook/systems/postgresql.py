@@ -55,7 +55,6 @@ class PostgreSQL(System):
     ends_within_s = 600.0
     takes = ("settings",)
     watched_by = ("postgresql",)
-    # checkpoint_timeout, as it comes (postgresql.org/docs, WAL configuration).
 
     _version = ""
 

@@ -12,7 +12,7 @@ from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.host import Host
 from benchbook.hosts.session import Session
 from benchbook.profiles import Profile
-from benchbook.systems.base import About, System
+from benchbook.systems.base import System
 
 PACKAGE = "rocksdb-tools"
 _VERSION = re.compile(r"^RocksDB: +version (\S+)", re.MULTILINE)
@@ -100,13 +100,11 @@ class RocksDB(System):
         found = host.run(["sh", "-c", _OPTIONS, self.data(host)], check=False)
         return dict(_OPTION.findall(found.stdout))
 
-    def about(self) -> About:
-        notes = (
+    def notes(self) -> tuple[str, ...]:
+        return (
             "embedded: db_bench opens the database in its own process, on the client host, without a network between",
             *(f"db_bench says of its build: {warning}" for warning in self._warnings),
         )
-        hosts = tuple(host.name for host in self.hosts)
-        return About(self.name, self._version, self.title, None, notes, hosts, {"variables": self.variables()})
 
     def row_counts(
         self,

@@ -36,6 +36,19 @@ def literal(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
+def making_account(user: str, password: str, how: str = "") -> tuple[str, str, str]:
+    """Return statements that make an account that may do all, from any host; the second one holds its password.
+
+    `how` names the way to authenticate (`WITH ...`) where it is not the server's own.
+    """
+    account = f"{literal(user)}@'%'"
+    return (
+        f"CREATE USER IF NOT EXISTS {account}",
+        f"ALTER USER {account} IDENTIFIED {how}BY {literal(password)}",
+        f"GRANT ALL ON *.* TO {account} WITH GRANT OPTION",
+    )
+
+
 def holds_secret(statement: str) -> bool:
     """Return whether a password may stand in the statement."""
     return _SECRET_FOLLOWS.search(statement) is not None

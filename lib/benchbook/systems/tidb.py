@@ -22,7 +22,7 @@ from benchbook.probes import probe_file
 from benchbook.profiles import Profile
 from benchbook.systems.base import System, wrong_password
 from benchbook.systems.sql import RETRIED, RETRY_NOTE, executing, queries, try_login
-from benchbook.systems.statements import failed, identifier, literal
+from benchbook.systems.statements import failed, identifier, making_account
 
 # TiDB samples mutex contention, for which Go (1.23 and later) follows frame pointers; the hash that unistore takes of a
 # contended key (go-farm's assembly) leaves its own value in that register, and the server dies of a segmentation fault
@@ -94,11 +94,8 @@ class TidbServers(System):
 
     def first_login(self, host: Host, endpoint: Endpoint) -> str | None:
         """Let the kit in for the first time; return None if the login works now, else why not."""
-        account = f"{literal(endpoint.user)}@'%'"
         made = [
-            f"CREATE USER IF NOT EXISTS {account}",
-            f"ALTER USER {account} IDENTIFIED BY {literal(endpoint.password)}",
-            f"GRANT ALL ON *.* TO {account} WITH GRANT OPTION",
+            *making_account(endpoint.user, endpoint.password),
             # It would win over the other from 127.0.0.1.
             "DROP USER IF EXISTS root@localhost",
         ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchbook.campaign.design import Trial
+from benchbook.hosts.endpoint import Endpoint
 from benchbook.profiles import DmSize
 from benchbook.systems import dm_config
 
@@ -46,9 +47,7 @@ def databases(tables: list[str], size: DmSize, count: int) -> Databases:
     return Databases(count, {name: rows[name] for name in sorted(wanted)}, size.sync_rows)
 
 
-def task_of(
-    trial: Trial, of: Databases, size: DmSize, folder: str, target: dm_config.Account, program: str
-) -> dm_config.Task:
+def task_of(trial: Trial, of: Databases, size: DmSize, folder: str, target: Endpoint, program: str) -> dm_config.Task:
     """Return the task of a trial; what neither its table nor the profile says is as published, or DM's default.
 
     Published tables are cut into 16 chunks each, so that 64 workers have one each, and a chunk into 65 statements. A
