@@ -542,6 +542,26 @@ def test_an_option_of_the_load_is_part_of_the_environment(runs: Path) -> None:
     assert compare(FIRST, SECOND).gate.names == ["load.rand-type"]
 
 
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("\"host='192.0.2.{0}' port='643{0}' dbname='x'\"", []),
+        ("host=db{0} port=643{0}", []),
+        ("-h db{0}.example.com -p 643{0} -P 16", []),
+        ("--endpoints=etcd-{0}.etcd:2379,[fd00::{0}]:2379", []),
+        ("-p tikv.pd=pd-{0}.pd:2379 -p readproportion=0.{0}", ["load.p.readproportion"]),
+        ("--nsInclude=a.{0} --nsInclude=b", ["load.nsInclude"]),
+        ("--at 10:00:0{0} x{0}:1", ["load.arguments", "load.at"]),
+    ],
+)
+def test_where_a_load_goes_is_no_option_of_it(runs: Path, words: str, named: list[str]) -> None:
+    """Words of pgbench, redis-benchmark, etcd's benchmark, go-ycsb and mongorestore."""
+    for campaign, number in ((FIRST, 1), (SECOND, 2)):
+        for file in (runs / campaign).glob("trials/*/record.json"):
+            edit(file, lambda record, n=number: record.update(command=f"{record['command']} {words.format(n)}"))
+    assert compare(FIRST, SECOND).gate.names == named
+
+
 def test_an_option_of_one_table_alone_is_told_with_it(runs: Path) -> None:
     """Only the first cell was looked at: what the others were run with could differ without a word."""
     first, *_, last = dict.fromkeys(record.table for record in Campaign(runs / FIRST).records())
@@ -597,11 +617,14 @@ def test_a_setting_of_one_part_hides_none_of_another_part_of_that_name(runs: Pat
     assert compare(FIRST, SECOND).gate.names == ["system.command.queue", "system.config.leader.queue"]
 
 
-def test_parts_of_a_cluster_are_the_same_at_other_addresses(runs: Path) -> None:
+@pytest.mark.parametrize(
+    "address", ["192.0.{}.{}:20160", "tikv-{1}.peer.ns{0}.svc:20160", "tikv-{0}{1}:20160", "[fd00:{}::{}]:20160"]
+)
+def test_parts_of_a_cluster_are_the_same_at_other_addresses(runs: Path, address: str) -> None:
     """As TiDB's information_schema.cluster_info and cluster_config tell them."""
 
     def cluster(folder: str, net: int, level: str) -> None:
-        stores = [f"192.0.{net}.{number}:20160" for number in (1, 2)]
+        stores = [address.format(net, number) for number in (1, 2)]
         settings = {f"tikv {store}": {"log.level": "info", "server.addr": store} for store in stores}
         settings[f"tikv {stores[0]}"]["log.level"] = level
         parts = [{"type": "tikv", "instance": store} for store in stores]

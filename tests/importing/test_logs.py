@@ -158,7 +158,11 @@ def test_a_record_of_a_log_answers_for_its_errors_and_for_percentiles_that_are_b
         ("ALTER USER postgres WITH PASSWORD 's3 cret';", "ALTER USER postgres WITH PASSWORD <hidden>;"),
         ("CREATE USER u IDENTIFIED BY 's3cret';", "CREATE USER u IDENTIFIED BY <hidden>;"),
         ("sshpass -p s3cret ssh h", "sshpass -p <hidden> ssh h"),
-        # What is no password stays.
+        ("DBPASS=s3 rootPassword: s4", "DBPASS=<hidden> rootPassword: <hidden>"),
+        # What is no password stays: words of English that end so (Debian's wamerican), and what goes on.
+        ("cache_bypass=1 --bypass 2", "cache_bypass=1 --bypass 2"),
+        ("Compass: x, 'encompass': 3", "Compass: x, 'encompass': 3"),
+        ("--passes=3 --passive 1 pass_rate: 2", "--passes=3 --passive 1 pass_rate: 2"),
         ("wrk -c 4 http://127.0.0.1:8080/x", "wrk -c 4 http://127.0.0.1:8080/x"),
         ("redis-benchmark -P 16 -c 4", "redis-benchmark -P 16 -c 4"),
     ],

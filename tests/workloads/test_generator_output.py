@@ -141,6 +141,18 @@ def test_a_file_of_several_runs_is_cut_where_each_begins() -> None:
             "Transfer/sec:    3.02KB\n",
             "wrk did nothing: it prints 0 events, and 236 failed",
         ),
+        # As hey writes it (requester/print.go) where no server listens, and go-ycsb.
+        (
+            "Summary:\n  Total:\t1.0 secs\n  Slowest:\t0.0 secs\n  Fastest:\t0.0 secs\n  Average:\t NaN secs\n"
+            "  Requests/sec:\t200.0\n\nDetails:\n  resp read:\tNaN secs\n\nError distribution:\n"
+            '  [200]\tGet "http://h": dial tcp: connect: connection refused\n',
+            'hey says that it failed: Get "http://h": dial tcp: connect: connection refused',
+        ),
+        (
+            "Run finished, takes 5.2s\nREAD_ERROR - Takes(s): 5.2, Count: 1000, OPS: 191.1, Avg(us): 5000, Min(us): 4, "
+            "Max(us): 9000, 99th(us): 8000\n",
+            "the output of go-ycsb is cut: it has no tps, and 1000 failed",
+        ),
         # github.com/seeker89/chaos-engineering-book/issues/26: some lines of a report.
         (
             "Concurrency Level:      10\nTime taken for tests:   3.090 seconds\nComplete requests:      50000\n"
@@ -176,6 +188,20 @@ def _here(program: str) -> str:
         ("starttime\tseconds\tctime\tdtime\tttime\twait\n",
          f"a table of single requests (-g) of ApacheBench{_NOT_READ}"),
         ("Percentage served,Time in ms\n0,0.112\n", f"a table of percentiles (-e) of ApacheBench{_NOT_READ}"),
+        # github.com/akopytov/sysbench/issues/543, 124; Percona-Lab/sysbench-tpcc/issues/10; its --help.
+        *((said, f"what it says of a command line that it does not take of sysbench{_NOT_READ}") for said in (
+            "Command is required. Supported commands: prepare, run, cleanup, help\n",
+            "Unrecognized command line argument: run\n",
+            "Unknown command: ./tpcc.lua.\nUsage:\n  sysbench [general-options]... --test=<test-name> command\n",
+            "Usage:\n  sysbench [options]... [testname] [command]\n",
+        )),
+        # github.com/polardb/PolarDB-for-PostgreSQL/issues/109, and one that ended well.
+        ("3700000 of 100000000 tuples (3%) done (elapsed 31.41 s, remaining 817.60 s)\nPQputline failed\nconnection to "
+         'database "postgres" failed:\nFATAL:  the database system is in recovery mode\n',
+         "pgbench says that it failed: FATAL:  the database system is in recovery mode"),
+        ("dropping old tables...\ncreating tables...\ngenerating data (client-side)...\ndone in 0.50 s\n",
+         f"the filling of its tables (-i) of pgbench{_NOT_READ}"),
+        ('{"Goodput (requests/second)": 3, "terminals": ', "JSON that cannot be read: Expecting value: line 1 column"),
         # It failed before it began.
         ((FIXTURES / "pgbench/refused_15.txt").read_text(),
          "pgbench says that it failed: pgbench: error: connection to server at"),
@@ -197,6 +223,13 @@ def _here(program: str) -> str:
         # github.com/apecloud/kubeblocks-addons/pull/3305
         ("_time______opName__ops/s(inst)__ops/s(cum)__p50(ms)__pMax(ms)\n   1s  tpmC  18.9  18.9  113.2  335.5\n",
          _here("cockroach-workload")),
+        # github.com/cockroachdb/cockroach/issues/73885, matrixorigin/matrixone/pull/13889, ls4154/YCSB-cpp/issues/5
+        ("_elapsed_______tpmC____efc__avg(ms)__p50(ms)\n   60.0s       52.0  40.4%\n", _here("cockroach-workload")),
+        ("2024-01-10 10:58:12 INFO  jTPCC:763 - Term-00, Measured tpmC (NewOrders) = 2859.0\n", _here("benchmarksql")),
+        ("Load runtime(sec): 59.468\nLoad throughput(ops/sec): 84078.8\n", _here("ycsb-cpp")),
+        # github.com/tikv/tikv/issues/2877
+        ("INSERT - Count: 716877, Avg(us): 878, Min(us): 331\n",
+         f"counts that come while it runs of go-ycsb{_NOT_READ}"),
         ("================RESULTS================\n             TPM-C |  24878.30\n", _here("yugabyte-tpcc")),
         ("23:01:16,546 [main] INFO   jTPCC : Term-00,      BenchmarkSQL v5.0\n", _here("benchmarksql")),
         ("total: 12 transactions, 3 per sec\n{not json}", "not the output of a load generator that is known"),

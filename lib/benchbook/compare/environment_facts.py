@@ -10,6 +10,7 @@ import json
 import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from ipaddress import AddressValueError, IPv6Address
 from typing import Any
 
 from benchbook.campaign.environment import IMPORTED, UNKNOWN, Environment, SystemDescription
@@ -43,15 +44,24 @@ VARIABLES_IGNORED = frozenset(
 # Where a program listens, whom it logs in as, and what stands in `asked` or is a level of the cell already; `n` is ab's
 # number of requests, which every trial calculates anew.
 OPTIONS_IGNORED = frozenset(
-    "P bind-address c config-file datadir db-address db-user dtm host init-file listen mysql-db mysql-host mysql-port "
-    "mysql-user n path pid-file port rate report-interval socket status status-host table-size tables temp-dir threads "
-    "time user".split()
+    "P bind-address c config-file datadir db-address db-user dtm h host init-file listen mysql-db mysql-host "
+    "mysql-port mysql-user n p path pid-file port rate report-interval socket status status-host table-size tables "
+    "temp-dir threads time user".split()
 )
 # A version brings its own settings: those that only one side knows are part of the version's own difference.
 VARIABLE_SET = "system.variables"
 
 _PATH = re.compile(r"(?<![\w:>])~?(?:/[\w.+@=:-]+)+/?")
-_ADDRESS = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b")
+# Of IPv4, or a name of several parts with its port.
+_ADDRESS = re.compile(
+    r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|(?<![\w.-])(?:[\w-]+\.)+[a-z][\w-]*:\d{2,5}\b", re.IGNORECASE
+)
+_IPV6 = re.compile(
+    r"\[([\da-f:.]+)(?:%\w+)?\](?::\d+)?|(?<![\w:.])((?:[\da-f]*:){2,7}[\da-f.]*)(?![\w:])", re.IGNORECASE
+)
+# How libpq's connection string says where a server is.
+_LOGIN = re.compile(r"(?<![\w.-])(host(?:addr)?|port)=(?:'[^']*'|\S+)")
+NO_NAMES = re.compile(r"(?!)")
 
 
 def of_pair(a: Campaign, b: Campaign, systems: Mapping[str, str]) -> tuple[Facts, Facts]:
@@ -62,10 +72,14 @@ def of_pair(a: Campaign, b: Campaign, systems: Mapping[str, str]) -> tuple[Facts
     roles = _roles(a) & _roles(b)
     tables = _measured(a) & _measured(b)
     left, right = (_common(campaign, roles, tables) for campaign in (a, b))
+    names = _names(a, b)
     for ours, theirs in _systems(a, b, systems).items():
         for facts, campaign, name in ((left, a, ours), (right, b, theirs)):
             about = campaign.environment().systems.get(name, SystemDescription())
-            facts.update(_system(about, ours) if ours == theirs else _replaced(about, f"{ours} → {theirs}"))
+            if ours == theirs:
+                facts.update(_system(about, ours, names))
+            else:
+                facts["system.name", f"{ours} → {theirs}"] = about.called
     _fold_one_sided(left, right)
     return left, right
 
@@ -74,7 +88,7 @@ def of_campaign(campaign: Campaign) -> Facts:
     """Return the facts of one campaign, with those of all its systems, in the same words."""
     facts = _common(campaign, _roles(campaign), _scaled(campaign).keys())
     for name, about in campaign.environment().systems.items():
-        facts.update(_system(about, name))
+        facts.update(_system(about, name, _names(campaign)))
     # One that nobody knows is not known to be the same as any other.
     return {**facts, (IMPORTED, ""): f"{UNKNOWN} of {campaign.id}"} if campaign.imported else facts
 
@@ -85,21 +99,19 @@ def load_options(a: Campaign, b: Campaign, systems: Mapping[str, str]) -> tuple[
     of_a: Facts = {}
     of_b: Facts = {}
     told: set[str] = set()
+    names = _names(a, b)
     for ours in a.records():
         design = " ".join(dict.fromkeys(filter(None, [ours.table, str(ours.levels.get("workload", ""))])))
         if design not in told and systems.get(ours.system) == ours.system and _cell(ours) in there:
             told.add(design)
-            of_a |= _load(ours.command, design)
-            of_b |= _load(there[_cell(ours)], design)
+            for facts, command in ((of_a, ours.command), (of_b, there[_cell(ours)])):
+                options = _options(command, names).items()
+                facts.update({(f"load.{name}", design): value for name, value in options})
     return of_a, of_b
 
 
 def _cell(record: Record) -> tuple[str, str, str]:
     return record.table, record.system, json.dumps(record.levels, sort_keys=True)
-
-
-def _load(command: str, where: str) -> Facts:
-    return {(f"load.{name}", where): value for name, value in _options(command)}
 
 
 def _measured(campaign: Campaign) -> set[str]:
@@ -176,22 +188,19 @@ def _systems(a: Campaign, b: Campaign, compared: Mapping[str, str]) -> dict[str,
     return {**compared, **{name: name for name in helpers}}
 
 
-def _system(about: SystemDescription, where: str) -> Facts:
+def _system(about: SystemDescription, where: str, names: re.Pattern[str]) -> Facts:
     config = dict(about.config)
     rest = {key: value for key, value in about.model_dump().items() if key not in {*SYSTEM_IGNORED, "config"}}
-    facts = {(f"system.{name}", where): value for name, value in _flat(rest)}
-    command, told = _options(str(config.pop("command", ""))), dict(_flat(config.pop("variables", {})))
+    facts = {(f"system.{name}", where): value for name, value in _flat(rest, names)}
+    command = _options(str(config.pop("command", "")), names)
+    told = dict(_flat(config.pop("variables", {}), names))
     # A part of a cluster, or a server behind this one, has settings of its own: named after it, whatever its address.
-    settings = grouped([*told.items(), *_flat(config)], lambda setting: _plain(setting[0]))
+    settings = grouped([*told.items(), *_flat(config, names)], lambda setting: _plain(setting[0], names))
     facts.update({(f"system.config.{n}", where): _together(value for _, value in each) for n, each in settings.items()})
     # A setting of the command line that the server tells as well stands once, with the value in effect.
     itself = {name.replace("-", "_") for name in told}
-    own = {f"system.command.{name}": value for name, value in command if name.replace("-", "_") not in itself}
+    own = {f"system.command.{name}": value for name, value in command.items() if name.replace("-", "_") not in itself}
     return {**facts, **{(name, where): value for name, value in own.items()}}
-
-
-def _replaced(about: SystemDescription, where: str) -> Facts:
-    return {("system.name", where): about.called}
 
 
 def _fold_one_sided(left: Facts, right: Facts) -> None:
@@ -207,16 +216,16 @@ def _fold_one_sided(left: Facts, right: Facts) -> None:
                 mine[VARIABLE_SET, where] = f"{len(extra)} settings that the other has not: {names}{more}"
 
 
-def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
+def _flat(value: Any, names: re.Pattern[str] = NO_NAMES, prefix: str = "") -> Iterator[tuple[str, str]]:
     """Leaves of nested settings as (dotted name, value); text that is JSON (tidb_config) is opened."""
     if isinstance(value, str) and value.startswith("{"):
         value = _opened(value)
     if not isinstance(value, dict):
-        yield prefix.rstrip("."), _plain(value)
+        yield prefix.rstrip("."), _plain(value, names)
         return
     for key, part in value.items():
         if key not in VARIABLES_IGNORED:
-            yield from _flat(part, f"{prefix}{key}.")
+            yield from _flat(part, names, f"{prefix}{key}.")
 
 
 def _opened(text: str) -> Any:
@@ -226,23 +235,47 @@ def _opened(text: str) -> Any:
         return text
 
 
-def _options(command: str) -> Iterator[tuple[str, str]]:
-    """Yield a command line as (option, value); its words without a dash stand together as `arguments`."""
-    words, plain = shlex.split(command), []
+def _options(command: str, names: re.Pattern[str]) -> dict[str, str]:
+    """Return a command line as {option: values}; its words without a dash stand together as `arguments`."""
+    words, found = shlex.split(command), list[tuple[str, str]]()
     while words:
         word = words.pop(0)
         if not word.startswith("-"):
-            plain.append(_plain(word))
+            found.append(("arguments", word))
             continue
         name, equals, value = word.lstrip("-").partition("=")
         if not equals and words and not words[0].startswith("-"):
             value = words.pop(0)
+        # What takes properties names them so; for others it is a port.
+        if name == "p" and "=" in value:
+            name, _, value = f"p.{value}".partition("=")
         if name not in OPTIONS_IGNORED:
-            yield name, _plain(value) or "given"
-    yield "arguments", " ".join(plain)
+            found.append((name, value or "given"))
+    each = grouped(found, lambda option: option[0])
+    return {name: " ".join(_plain(value, names) for _, value in part) for name, part in each.items()}
 
 
-def _plain(value: Any) -> str:
+def _names(*campaigns: Campaign) -> re.Pattern[str]:
+    """Return what servers are called, by the hosts and by a cluster itself, as a whole value or before a port."""
+    every = [campaign.environment() for campaign in campaigns]
+    parts = [part for each in every for one in each.systems.values() for part in one.config.get("cluster_info", [])]
+    told = {str(part.get("instance", "")).rpartition(":")[0] for part in parts}
+    told |= {name for each in every for host in each.hosts.values() for name in (host.address, host.hostname)}
+    said = "|".join(map(re.escape, sorted(told - {""}, key=len, reverse=True)))
+    return re.compile(rf"\A(?:{said})\Z|(?<![\w.-])(?:{said}):\d+\b") if said else NO_NAMES
+
+
+def _plain(value: Any, names: re.Pattern[str] = NO_NAMES) -> str:
     """A value as text, without the paths and addresses in it: where something stood does not change how it ran."""
     text = value if isinstance(value, str) else json.dumps(value)
-    return _ADDRESS.sub("<address>", _PATH.sub("<path>", text))
+    text = _LOGIN.sub(r"\1=<address>", _PATH.sub("<path>", text))
+    return names.sub("<address>", _IPV6.sub(_without_ipv6, _ADDRESS.sub("<address>", text)))
+
+
+def _without_ipv6(found: re.Match[str]) -> str:
+    """Times have colons, too."""
+    try:
+        IPv6Address(found[1] or found[2])
+    except AddressValueError:
+        return found[0]
+    return "<address>"

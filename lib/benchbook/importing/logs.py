@@ -43,15 +43,17 @@ _SHOWN = 100
 _ALWAYS = ("workload", "threads")
 _NUMERIC = ("threads", "rate")
 _VALUE = r"(?:\"[^\"\n]*\"|'[^'\n]*'|\S+)"
-# Behind an option or a variable, in memtier's JSON as it is read, and in an address. What stands before is bounded: a
-# log may have a line of 100 kB without a blank.
+# The name of a secret: its last word, which may be glued to others, but is none of English (Debian's wamerican).
+_NAME = r"(?<![a-z])(?!(?:by|(?:en)?com|over|sur|tres|under)pass\b)[a-z]*pass(?:w(?:or)?d|phrase|code)?"
+# Behind an option, in memtier's JSON as it is read, and in an address. What stands before is bounded: a log may have a
+# line of 100 kB without a blank.
 _PASSWORD = re.compile(
-    r"(-{1,2}[^\s=]{0,60}(?:pass|authenticate)\w*[= ]|\b(?:PGPASSWORD|MYSQL_PWD|REDISCLI_AUTH)=|\bauthenticate = "
+    rf"(-[^\s=]{{0,60}}?{_NAME} +|--authenticate[= ]|\b(?:MYSQL_PWD|REDISCLI_AUTH)=|\bauthenticate = "
     rf"|://[^:/\s]{{0,100}}:(?=\S{{1,4000}}@))(?:(?<=authenticate = ).+|(?<=[= ]){_VALUE}|\S{{1,4000}}(?=@))",
     re.IGNORECASE,
 )
-# A property or a setting, as go-ycsb and HammerDB list theirs, and as YCSB takes them.
-_SETTING = re.compile(rf"(pass(?:w(?:or)?d|phrase)?\"? *[=:] *){_VALUE}", re.IGNORECASE)
+# A variable, a property or a setting, as go-ycsb and HammerDB list theirs, and as YCSB takes them.
+_SETTING = re.compile(rf"({_NAME}\"? *[=:] *){_VALUE}", re.IGNORECASE)
 # In a header of HTTP, and in SQL, whose quotes a shell may want a backslash before.
 _CREDENTIALS = re.compile(
     r"(\bAuthorization: *\w+ +|\bIDENTIFIED(?: WITH \S+)? BY +(?:PASSWORD +)?|\bPASSWORD +(?=\\?['\"]))"

@@ -71,12 +71,13 @@ _BOLD = re.compile(r"\*\*(\d[\d.,]*)\*\*")
 _WITHOUT_FILE = {
     # Of disks, until MongoDB 4.0: seconds at one, two, four ... threads, for as long as it is let, and no report.
     "mongoperf": r"^new thread, total running : \d+$",
-    "cockroach-workload": r"^_(?:time|elapsed)_+\w+.*\(cum\)",
+    "cockroach-workload": r"^_(?:time|elapsed)_+\w+.*(?:\(cum\)|_efc_)",
     "yugabyte-tpcc": r"^=+RESULTS=+$",
-    "benchmarksql": r"\bjTPCC : Term-\d+, ",
+    "benchmarksql": r"\bjTPCC *:(?:\d+ -)? Term-\d+, ",
     "tpcc-mysql": r"^<TpmC>$",
     "mysqlslap": r"^\s*Average number of seconds to run all queries: ",
     "cassandra-stress": r"^[Oo]p rate +: ",
+    "ycsb-cpp": r"^(?:Load|Run) throughput\(ops/sec\): ",
     "vegeta": r"^Requests +\[total, rate",
     "k6": r"^ *http_req_duration\.+: avg=",
 }
@@ -142,14 +143,21 @@ def runs(text: str) -> list[GeneratorRun]:
                 f"the output of {begun} is cut: it has no report, and lines of seconds alone", output=text
             )
         for name, program in programs().items():
-            if (said := failure(name, text) or "").startswith(f"{name}: "):
+            said = failure(name, text) or ""
+            what = next((what for what, first in program.not_read.items() if re.match(first, as_printed)), "")
+            if said and (what or said.startswith(f"{name}: ")):
                 raise OutputNotParseable(f"{program.title} says that it failed: {said}", output=text)
-            if what := next((what for what, first in program.not_read.items() if re.match(first, as_printed)), ""):
+            if what:
                 said = f"{what} of {program.title}, which is not read: what {program.title} printed at its end is"
                 raise OutputNotParseable(said, output=text)
         if other := next((name for name, line in _WITHOUT_FILE.items() if re.search(line, text, re.MULTILINE)), ""):
             said = f"the output of {other}, which is not read here; env/workloads/{other}.yaml may say how it is"
             raise OutputNotParseable(said, output=text)
+        if re.match(r"\s*\[?\s*\{\s*\"", text):
+            try:
+                json.loads(text)
+            except ValueError as problem:
+                raise OutputNotParseable(f"JSON that cannot be read: {problem}", output=text) from problem
         titles = ", ".join(program.title for program in programs().values())
         raise OutputNotParseable(f"not the output of a load generator that is known ({titles})", output=text)
     *_, name, form = min(found, key=lambda each: each[:3])
@@ -249,6 +257,8 @@ def _plain(text: str) -> str:
 
 def _flat(text: str) -> str:
     """Return all JSON in a text as a line per value, as a program prints it or Python; "" where there is none."""
+    # People write comments into it.
+    text = re.sub(r"^[ \t]*//.*\n", "", text, flags=re.MULTILINE)
     lines, at, first = list[str](), 0, 0
     while begin := re.compile(r"""\{(?=\s*u?["'])""").search(text, at):
         at = begin.end()
@@ -300,7 +310,8 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
     elif several:
         problem = f"{title} begins once and ends several times: it has more than one {several[0]}"
     elif is_cut:
-        problem = f"the output of {title} is cut: it has no {', '.join(lacking) or f'end{fix}'}"
+        what = ", ".join([*lacking, *_errors(figures)]) if lacking else f"end{fix}"
+        problem = f"the output of {title} is cut: it has no {what}"
     elif form.inexact and (order := re.search(form.inexact, report)):
         problem = f"{title} prints the order of its figure, and not the figure: {' '.join(order[0].split())}{fix}"
     elif ambiguous := _ambiguous(form, figures, before):
@@ -329,9 +340,12 @@ def _done_nothing(figures: Mapping[str, Quantity]) -> str:
     is_idle = "events" in figures and not figures["events"].value
     if any(rates) and not is_idle:
         return ""
+    return ", ".join(["did nothing: it prints 0 events" if is_idle else "prints no rate above 0", *_errors(figures)])
+
+
+def _errors(figures: Mapping[str, Quantity]) -> list[str]:
     counted = {name: figures[name].value for name in ("ignored_errors", "failed") if name in figures}
-    errors = [f"{count:g} {name}" for name, count in counted.items() if count]
-    return ", and ".join(["did nothing: it prints 0 events" if is_idle else "prints no rate above 0", *errors])
+    return [f"and {count:g} {name}" for name, count in counted.items() if count]
 
 
 def _since_its_begin(seconds: Seconds, figures: Mapping[str, Quantity]) -> Seconds:
