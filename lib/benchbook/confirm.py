@@ -68,8 +68,8 @@ class Side:
         """Run what is missing of this repetition."""
         campaign, plan = self.campaign, self.campaign.plan
         if max(trial.repetition for trial in plan.trials) < number:
-            cells = list({trial.cell.key: trial.cell for trial in plan.trials}.values())
-            campaign.extend(design.another_block(plan.trials, cells, seed=plan.seed, asked=plan.asked))
+            again = design.distinct_cells(plan.trials)
+            campaign.extend(design.another_block(plan.trials, again, seed=plan.seed, asked=plan.asked))
         if _next_round(campaign) > number:
             return
         request = self.request
@@ -355,8 +355,8 @@ def _begin(a: Campaign, b: Campaign, systems: dict[str, str]) -> tuple[Campaign,
 
     def one(of: Campaign, names: set[str], side: str) -> Campaign:
         asked = {key: value for key, value in of.asked.items() if key != "repeat"}
-        cells = {t.cell.key: t.cell for t in of.trials if t.cell.system in names}
-        trials = design.plan(list(cells.values()), 1, seed=of.plan.seed, asked=asked)
+        cells = [cell for cell in design.distinct_cells(of.trials) if cell.system in names]
+        trials = design.plan(cells, 1, seed=of.plan.seed, asked=asked)
         folder = _pairs(a, b) / moment / f"{moment}-{side}"
         made = store.begin_at(folder, of.report, asked, trials, seed=of.plan.seed, planned_from=of.plan.planned_from)
         made.keep_looks([])

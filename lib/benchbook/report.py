@@ -137,10 +137,7 @@ class Report(Recorded):
 
     def _forecast(self) -> RunForecast:
         """Made before the first trial, and kept with the plan."""
-        trials = self.campaign.trials
-        cells = list({trial.cell.key: trial.cell for trial in trials}.values())
-        planned = planning.Design(cells, self.campaign.asked)
-        made = run_forecast.forecast(self._request, planned, trials, self._experiment)
+        made = run_forecast.forecast(self._request, self.campaign.asked, self.campaign.trials)
         self.campaign.keep_forecast(made)
         return made
 

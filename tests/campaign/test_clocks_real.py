@@ -4,93 +4,79 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from begun import begun
 from kit import INVENTORY, OFFERED, REPORT
 
-from benchbook import published
-from benchbook.campaign import design, run, store, validity
-from benchbook.campaign.progress import Listener, Progress
+from benchbook.campaign import run, validity
 from benchbook.hosts.host import Host
-from benchbook.hosts.inventory import Inventory, load_inventory
-from benchbook.profiles import load_profile
-from benchbook.reports.load.load_kind import LoadKind, LoadParameters
+from benchbook.reports.load.load_kind import LoadParameters
 
 pytestmark = pytest.mark.real
 
 BACK_S = 60.0
 WHAT = LoadParameters(
-    inventory=INVENTORY,
-    profile="tiny",
-    system="mariadb",
-    workloads=["oltp_point_select"],
-    threads=[1],
-    repetitions=1,
+    inventory=INVENTORY, profile="tiny", system="mariadb", workloads=["oltp_point_select"], threads=[1], time_s=4,
     rate=OFFERED,
-)
+)  # fmt: skip
+# Once the file is there, the clock of all hosts is behind, for their jobs and probes.
+SET_BACK = """
+import time
+real = time.time
+time.time = lambda: real() - {back_s} * os.path.exists({flag!r})
+"""
+# It comes while the load runs: the supervisor of sysbench's job makes it when it first looks after its command.
+IN_MID_LOAD = """
+waited = Supervisor.wait
+
+
+def wait(self, pid, seconds):
+    found = waited(self, pid, seconds)
+    if "run" in self.job["argv"]:
+        open({flag!r}, "a").close()
+    return found
+
+
+Supervisor.wait = wait
+
+
+if __name__ == "__main__":
+"""
 
 
 @pytest.fixture
-def set_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Once this file is there, the clock of all hosts is a minute behind, for their jobs and probes."""
-    push, flag = Host.push, tmp_path / "set"
+def set_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Every host's clock goes back in the first load."""
+    push, flag = Host.push, str(tmp_path / "set")
 
     def pushed(host: Host, local: Path, *, executable: bool = False) -> str:
         if local.name in ("run_probe.py", "agent.py"):
-            head, told, rest = local.read_text().partition("\nimport time\n")
-            assert told
+            text = local.read_text()
+            assert "\nimport time\n" in text
+            text = text.replace("\nimport time\n", SET_BACK.format(back_s=BACK_S, flag=flag))
+            if local.name == "agent.py":
+                text = text.replace('\nif __name__ == "__main__":\n', IN_MID_LOAD.format(flag=flag))
             local = tmp_path / local.name
-            is_set = f"{BACK_S} * os.path.exists({str(flag)!r})"
-            local.write_text(f"{head}{told}real = time.time\ntime.time = lambda: real() - {is_set}\n{rest}")
+            local.write_text(text)
         return push(host, local, executable=executable)
 
     monkeypatch.setattr(Host, "push", pushed)
     # Whether this machine is left alone is not what is tested.
     for name in ("STOLEN", "CPU_BY_OTHERS", "DISK_BY_OTHERS"):
         monkeypatch.setattr(validity, name, math.inf)
-    return flag
 
 
-@pytest.fixture
-def measured() -> Iterator[Callable[..., store.Campaign]]:
-    """Measures; what it has recorded goes with the test, for others of this lab count the records that they find."""
-    begun: list[store.Campaign] = []
-
-    def measure(listen: Listener, what: LoadParameters = WHAT) -> store.Campaign:
-        begun.append(_planned(what))
-        experiment = LoadKind().experiment(
-            published.load(REPORT), what, load_profile("tiny"), load_inventory(INVENTORY)
-        )
-        run.run(begun[-1], experiment, listen)
-        return begun[-1]
-
-    yield measure
-    for campaign in begun:
-        shutil.rmtree(campaign.folder)
-
-
-def _planned(what: LoadParameters) -> store.Campaign:
-    report, profile = published.load(REPORT), load_profile("tiny")
-    inventory: Inventory = load_inventory(INVENTORY)
-    asked = LoadKind().asked(report, what, profile, inventory)
-    trials = design.plan(LoadKind().cells(report, what), 1, seed=1, asked=asked)
-    return store.start_or_continue(REPORT, asked, trials, seed=1)
-
-
-@pytest.mark.usefixtures("lab")
-def test_a_load_whose_clock_is_set_back_by_more_than_it_lasts_is_disturbed_and_run_again(
-    set_back: Path, measured: Callable[..., store.Campaign]
-) -> None:
+@pytest.mark.usefixtures("lab", "set_back")
+def test_a_load_whose_clock_is_set_back_by_more_than_it_lasts_is_disturbed_and_run_again() -> None:
     """It ended before it began, which no record may, and the campaign with it."""
-
-    def listen(progress: Progress) -> None:
-        if progress.rate is not None:
-            set_back.touch()
-
-    # Long enough that a rate is told of before it ends, however busy this machine is.
-    campaign = measured(listen, WHAT.model_copy(update={"time_s": 16}))
-    assert [record.status for record in campaign.records()] == ["done"]
-    assert campaign.disturbed() != []
-    assert [record.id for record in campaign.disturbed() if record.ended <= record.started] == []
+    experiment, campaign = begun(REPORT, WHAT)
+    try:
+        run.run(campaign, experiment, lambda progress: None)
+        assert [record.status for record in campaign.records()] == ["done"]
+        assert campaign.disturbed() != []
+        assert [record.id for record in campaign.disturbed() if record.ended <= record.started] == []
+    finally:
+        # Others of this lab count the records that they find.
+        shutil.rmtree(campaign.folder)

@@ -5,21 +5,18 @@ from __future__ import annotations
 import math
 import shutil
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import psutil
 import pytest
+from begun import begun
 from kit import INVENTORY, OFFERED, REPORT, Home
 
-from benchbook import published
-from benchbook.campaign import design, record, run, store, validity
+from benchbook.campaign import record, run, validity
 from benchbook.campaign.progress import Progress
 from benchbook.campaign.store import Campaign
-from benchbook.hosts.inventory import load_inventory
-from benchbook.profiles import load_profile
-from benchbook.reports.load.load_kind import LoadKind, LoadParameters
+from benchbook.reports.load.load_kind import LoadParameters
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
@@ -74,13 +71,10 @@ def ran(_lab_home: Home) -> Iterator[Ran]:
         # Whether this machine is left alone is not what is tested.
         for name in ("STOLEN", "CPU_BY_OTHERS", "DISK_BY_OTHERS"):
             patch.setattr(validity, name, math.inf)
-        report, inventory, profile = published.load(REPORT), load_inventory(INVENTORY), load_profile("tiny")
-        # A fixture that is set up again begins a campaign of its own.
-        asked = {**LoadKind().asked(report, WHAT, profile, inventory), "test": time.time_ns()}
-        trials = design.plan(LoadKind().cells(report, WHAT), 1, seed=1, asked=asked)
-        campaign, stopper = store.start_or_continue(REPORT, asked, trials, seed=1), Stopper(_lab_home)
+        experiment, campaign = begun(REPORT, WHAT)
+        stopper = Stopper(_lab_home)
         try:
-            run.run(campaign, LoadKind().experiment(report, WHAT, profile, inventory), stopper)
+            run.run(campaign, experiment, stopper)
             yield Ran(campaign, stopper)
         finally:
             # Other tests of this lab count the records that they find.

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 import psutil
+from begun import as_one_that_breaks, begun
 from kit import REPORT, Home, words_of
 
-from benchbook import published
-from benchbook.campaign import design, store
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import SystemDescription
@@ -20,8 +18,7 @@ from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.store import Campaign
 from benchbook.hosts import lab as labs
 from benchbook.hosts.inventory import Inventory
-from benchbook.profiles import load_profile
-from benchbook.reports.load.load_kind import LoadKind, LoadParameters
+from benchbook.reports.load.load_kind import LoadParameters
 from benchbook.reports.load.load_trials import LoadTrials
 
 Fault = Callable[[], None]
@@ -112,14 +109,9 @@ def _killed(process: psutil.Process) -> None:
         process.kill()
 
 
-def planned(lab: Inventory, what: LoadParameters, repetitions: int, name: str) -> tuple[Faulty, Campaign]:
-    report, profile = published.load(REPORT), load_profile("tiny")
-    made = LoadKind().experiment(report, what, profile, lab)
-    # A test that is run again begins a campaign of its own.
-    asked = {**LoadKind().asked(report, what, profile, lab), "test": f"{name} {time.time_ns()}"}
-    trials = design.plan(LoadKind().cells(report, what), repetitions, seed=1, asked=asked)
-    own = {key: getattr(made, key) for key in ("inventory", "profile", "names", "generator", "time_s", "rate")}
-    return Faulty(**own), store.start_or_continue(REPORT, asked, trials, seed=1)
+def planned(lab: Inventory, what: LoadParameters, repetitions: int) -> tuple[Faulty, Campaign]:
+    experiment, campaign = begun(REPORT, what, repetitions, lab)
+    return as_one_that_breaks(Faulty, experiment), campaign
 
 
 def reasons(campaign: Campaign) -> dict[int, str]:

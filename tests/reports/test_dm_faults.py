@@ -7,16 +7,16 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from begun import as_one_that_breaks, begun
 from kit import LAB_SSH, OWN_PROBES, PROFILE, Home, words_of
 
-from benchbook import parameters, paths, published
+from benchbook import paths
 from benchbook.analysis import cpu_use
 from benchbook.build.programs import is_built
-from benchbook.campaign import design, store
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign.design import Trial
 from benchbook.campaign.experiment import Measurement
@@ -25,7 +25,6 @@ from benchbook.errors import WorkloadFailed
 from benchbook.hosts import lab as labs
 from benchbook.hosts.command_line import quote
 from benchbook.hosts.inventory import load_inventory
-from benchbook.profiles import load_profile
 from benchbook.reports.dm import dm_kind
 from benchbook.reports.dm.replication import DmReplication
 from benchbook.reports.dm.task import TASK
@@ -83,16 +82,13 @@ def dm_home(tmp_path_factory: pytest.TempPathFactory, net: str) -> Iterator[Home
 
 
 def _planned(*tables: str) -> tuple[Faulty, Campaign]:
-    data, profile, inventory = published.load(REPORT), load_profile("tiny"), load_inventory(WHERE)
-    chosen = {"tables": list(tables), "pool_sizes": [2], "worker_counts": [8, 16]}
-    said = {"inventory": WHERE, "profile": "tiny", **chosen}
-    asked = parameters.check(dm_kind.DmParameters, REPORT, said)
-    made = dm_kind.DmKind().experiment(data, asked, profile, inventory)
-    own = {name: getattr(made, name) for name in ("inventory", "profile", "databases", "generator", "time_s", "rate")}
-    # A test that is run again begins a campaign of its own.
-    conditions = {**dm_kind.DmKind().asked(data, asked, profile, inventory), "test": time.time_ns()}
-    trials = design.plan(dm_kind.DmKind().cells(data, asked), 1, seed=1, asked=conditions)
-    return Faulty(**own), store.start_or_continue(REPORT, conditions, trials, seed=1)
+    made, campaign = begun(
+        REPORT,
+        dm_kind.DmParameters(
+            inventory=WHERE, profile="tiny", tables=list(tables), pool_sizes=[2], worker_counts=[8, 16]
+        ),
+    )
+    return as_one_that_breaks(Faulty, made), campaign
 
 
 @dataclass
@@ -113,7 +109,7 @@ def test_a_target_whose_disk_is_full_is_blamed_for_a_load_that_stands_still(dm_h
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=700m,mode=700", "none", str(work)], check=True)
         try:
             faulty, run = _planned("load_pool_size")
-            experiment = OnFullDisk(**{one.name: getattr(faulty, one.name) for one in fields(faulty) if one.init})
+            experiment = as_one_that_breaks(OnFullDisk, faulty)
             campaign_run.run(run, experiment, lambda progress: None, tries=1)
         finally:
             subprocess.run(["umount", "--lazy", str(work)], check=True)
@@ -229,8 +225,7 @@ def test_a_dump_that_hangs_is_a_failed_trial_and_leaves_nothing(dm_home: Home) -
     home = dm_home
     home.write("env/profiles/tiny.yaml", {**PROFILE, "dm": {**SIZE, "stall_s": 2}})
     faulty, run = _planned("load_pool_size")
-    own = {name: getattr(faulty, name) for name in ("inventory", "profile", "databases", "generator", "time_s", "rate")}
-    experiment = Locked(**own)
+    experiment = as_one_that_breaks(Locked, faulty)
     campaign_run.run(run, experiment, lambda progress: None, tries=1)
 
     (failed,) = run.failures()

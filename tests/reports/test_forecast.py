@@ -21,30 +21,22 @@ from benchbook.campaign.scaled_levels import of_plan, trials_as_published
 from benchbook.campaign.store import Campaign
 from benchbook.claims import judge, ledger
 from benchbook.hosts import capacity
-from benchbook.hosts.inventory import load_inventory
 from benchbook.overview import lists
-from benchbook.parameters import check, defaults
-from benchbook.profiles import load_profile
+from benchbook.parameters import defaults
 from benchbook.reports import forecast as forecasts
 from benchbook.reports import planning
-from benchbook.reports.kind import kind_of
 
 TIDB, ETCD = "tidb_v7_1_3_sysbench", "etcd_3_2_performance"
 
 
 def asked(report: str, **said: Any) -> planning.RunRequest:
-    kind = kind_of(report)
-    usual = defaults(report)
-    there = str(ROOT / "env" / "hosts" / f"{usual['inventory']}.yaml")
-    parameters = check(kind.Parameters, report, {**usual, "inventory": there, **said})
-    inventory = load_inventory(there)
-    return planning.RunRequest(kind, published.load(report), parameters, load_profile(parameters.profile), inventory)
+    there = ROOT / "env" / "hosts" / f"{defaults(report)['inventory']}.yaml"
+    return planning.request_for(report, {"inventory": str(there), **said})
 
 
 def forecast(request: planning.RunRequest, budget_s: float | None = None) -> RunForecast:
     found = planning.as_run_here(request)
-    experiment = request.kind.experiment(request.published, request.parameters, request.profile, request.inventory)
-    return forecasts.forecast(request, found, planning.trials(request, found), experiment, budget_s)
+    return forecasts.forecast(request, found.asked, planning.trials(request, found), budget_s)
 
 
 @pytest.fixture
@@ -128,12 +120,11 @@ def test_a_run_never_says_less_than_its_forecast(home: Home, cores: Any) -> None
     request = asked(ETCD, levels="published")
     before = {(each.claim, each.system): each.speaks for each in forecast(request).claims}
     found = planning.as_run_here(request)
-    experiment = request.kind.experiment(request.published, request.parameters, request.profile, request.inventory)
     trials = trials_as_published(planning.trials(request, found), of_plan(found.asked))
     planned = forecasts.planned(request, trials)
     known = ledger.load(request.published)
     assert known is not None
-    most = forecasts._busy(request, found, experiment, None)
+    most = forecasts._busy(request, found.asked, found.cells, None)
     rng, said_more = np.random.default_rng(1), 0
     for _ in range(20):
         busy = [
@@ -155,9 +146,7 @@ def test_a_recorded_campaign_takes_the_place_of_what_is_usual(home: Home, cores:
     sample = min((ROOT / "data" / "sample" / TIDB).iterdir())
     campaign = Campaign(shutil.copytree(sample, home.path / "data" / "runs" / TIDB / sample.name))
     request = asked(TIDB)
-    experiment = request.kind.experiment(request.published, request.parameters, request.profile, request.inventory)
-    cells = list({trial.cell.key: trial.cell for trial in campaign.trials}.values())
-    made = forecasts.forecast(request, planning.Design(cells, campaign.asked), campaign.trials, experiment)
+    made = forecasts.forecast(request, campaign.asked, campaign.trials)
     assert made.sources[0].endswith(f"campaign {campaign.id}.")
     came = judge.of_campaign(campaign, request.published, request.kind)
     lines = forecasts.beside_outcome(made, came)

@@ -11,11 +11,8 @@ from benchbook import published
 from benchbook.analysis.trials import figures_of, of_records
 from benchbook.campaign.scaled_levels import of_plan, trials_as_published
 from benchbook.claims import evidence, judge, ledger
-from benchbook.hosts.inventory import load_inventory
-from benchbook.parameters import check, defaults
-from benchbook.profiles import load_profile
+from benchbook.parameters import defaults
 from benchbook.reports import forecast, planning
-from benchbook.reports.kind import kind_of
 
 # One side of claims is all that is left: a workload, a table, a mode, or an engine that no published table is of.
 LEFT: dict[str, dict[str, Any]] = {
@@ -33,17 +30,10 @@ LEFT: dict[str, dict[str, Any]] = {
 }
 
 
-def _asked(report: str, said: dict[str, Any]) -> planning.RunRequest:
-    usual, kind = defaults(report), kind_of(report)
-    there = str(ROOT / "env" / "hosts" / f"{usual['inventory']}.yaml")
-    parameters = check(kind.Parameters, report, {**usual, "inventory": there, **said})
-    profile, inventory = load_profile(parameters.profile), load_inventory(there)
-    return planning.RunRequest(kind, published.load(report), parameters, profile, inventory)
-
-
 @pytest.mark.parametrize("report", published.known_reports())
 def test_claims_of_which_one_side_is_left_are_judged_or_said_not_to_be_measured(report: str, home: Home) -> None:
-    asking = _asked(report, LEFT[report])
+    there = ROOT / "env" / "hosts" / f"{defaults(report)['inventory']}.yaml"
+    asking = planning.request_for(report, {"inventory": str(there), **LEFT[report]})
     found = planning.as_run_here(asking)
     trials = trials_as_published(planning.trials(asking, found), of_plan(found.asked))
     nothing = asking.kind.figures(asking.published, figures_of(of_records([])))

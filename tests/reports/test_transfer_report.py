@@ -41,7 +41,6 @@ from benchbook.reports.transfer.transfer_summary import (
     overlapping_mean,
     rate_series,
     summarise,
-    ten_seconds,
     unsure,
 )
 from benchbook.systems import mongo
@@ -353,7 +352,6 @@ def test_the_figures_of_a_run_that_prepares_and_idles_by_hand() -> None:
     rates = series[series.metric == "documents"]
     assert list(rates.t) == [31, 33, 39, 40]
     assert list(rates.value) == pytest.approx([50, 100, 550 / 6, 200])
-    assert list(series[series.metric == "documents.10s"].value) == pytest.approx([100])
 
 
 def test_a_real_ddt_log_and_the_servers_counts_give_the_rate_by_hand(client: Host) -> None:
@@ -391,14 +389,6 @@ def test_the_published_columns_are_among_the_figures(report: published.Published
     found = summarise(load_of(Moved(1000), rows("rss.transfer", [(11.0, 1e6)])))
     assert set(report.table("cache_32").metrics) <= set(found)
     assert found["total_time_s"].value == 4
-
-
-def test_ten_second_averages_begin_with_the_copying() -> None:
-    # A sample holds since the one before: (1 x 1 + 3 x 4 + 10 x 5) / 10 first, then (10 x 1 + 30 x 4) / 5.
-    frame = pd.DataFrame({"t": [101.0, 105.0, 111.0, 115.0], "value": [1.0, 3.0, 10.0, 30.0]})
-    found = ten_seconds(frame, 100.0).to_dict("list")
-    assert found == {"t": [110.0, 115.0], "value": pytest.approx([6.3, 26.0])}
-    assert ten_seconds(frame.iloc[:0], 100.0).empty
 
 
 def test_the_page_names_copies_too_short_for_a_rate_and_older_records_say_nothing() -> None:

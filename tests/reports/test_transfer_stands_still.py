@@ -7,19 +7,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
+from begun import as_one_that_breaks, begun
 from kit import LAB_SSH, PROFILE, Home, until
 
-from benchbook import published
 from benchbook.build.programs import is_built
-from benchbook.campaign import design, store
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign.design import Trial
 from benchbook.campaign.experiment import Measurement
 from benchbook.hosts import lab as labs
 from benchbook.hosts.inventory import load_inventory
-from benchbook.profiles import load_profile
 from benchbook.reports.transfer.copying import Transfer
-from benchbook.reports.transfer.transfer_kind import TransferKind, TransferParameters
+from benchbook.reports.transfer.transfer_kind import TransferParameters
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
@@ -66,16 +64,12 @@ def moving_home(home: Home, net: str) -> Iterator[Home]:
 
 
 def test_a_transfer_that_splits_for_ever_ends_with_its_server_or_when_nothing_moves(moving_home: Home) -> None:
-    report, profile, inventory = published.load(REPORT), load_profile("tiny"), load_inventory(WHERE)
+    java = str(moving_home.path / "java")
     what = TransferParameters(
-        inventory=WHERE, engines=["ddt"], ddt_jar=str(moving_home.path / "java"), caches=[32], threads=["5/15"]
+        inventory=WHERE, profile="tiny", engines=["ddt"], ddt_jar=java, caches=[32], threads=["5/15"]
     )
-    made = TransferKind().experiment(report, what, profile, inventory)
-    names = ("inventory", "profile", "names", "server", "ddt_jar", "documents", "seed")
-    experiment = Faulty(**{name: getattr(made, name) for name in names})
-    asked = TransferKind().asked(report, what, profile, inventory)
-    trials = design.plan(TransferKind().cells(report, what), 2, seed=1, asked=asked)
-    campaign = store.start_or_continue(REPORT, asked, trials, seed=1)
+    made, campaign = begun(REPORT, what, 2)
+    experiment = as_one_that_breaks(Faulty, made)
 
     def kill_source() -> None:
         until(lambda: moving_home.processes("jobs/transfer-", "agent.py"), "the transfer runs")

@@ -23,8 +23,9 @@ from benchbook.systems import server
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 WHAT = LoadParameters(
-    inventory=INVENTORY, system="mariadb", workloads=["oltp_point_select"], threads=[2], time_s=4, rate=OFFERED
-)
+    inventory=INVENTORY, profile="tiny", system="mariadb", workloads=["oltp_point_select"], threads=[2], time_s=4,
+    rate=OFFERED,
+)  # fmt: skip
 # For a kill in the middle of it: a busy machine may be late to hear of its first second.
 LONG = WHAT.model_copy(update={"time_s": 10})
 LEASE_S = 5
@@ -69,7 +70,7 @@ def test_what_is_killed_in_a_load_costs_its_trial_and_no_other(
         ),
     }
     monkeypatch.setattr(server, "DYING_S", 1.0)
-    experiment, campaign = planned(short, LONG, len(killed) + 1, "kills")
+    experiment, campaign = planned(short, LONG, len(killed) + 1)
     loses_what_was_killed(campaign, experiment, killed)
 
 
@@ -79,7 +80,7 @@ def test_a_load_that_fails_while_the_disk_of_a_server_is_full_names_the_disk(
     """The server goes on, and what it answers ("the table is full") does not say so."""
     full = {"db1": NO_SPACE}
     monkeypatch.setattr(Host, "disk_refuses", lambda host, folder: full.get(host.name))
-    experiment, campaign = planned(short, LONG, 1, "full")
+    experiment, campaign = planned(short, LONG, 1)
     experiment.faults = {1: victims.kill("sysbench", " run ")}
     campaign_run.run(campaign, experiment, lambda progress: None, tries=1)
     assert reasons(campaign)[1].startswith("no space is left on the disk of db1: sysbench on executor was killed by")
@@ -88,7 +89,7 @@ def test_a_load_that_fails_while_the_disk_of_a_server_is_full_names_the_disk(
 def test_connections_that_break_cost_nothing_within_the_lease_and_one_trial_beyond_it(
     victims: Victims, short: Inventory
 ) -> None:
-    experiment, campaign = planned(short, WHAT, 4, "connections")
+    experiment, campaign = planned(short, WHAT, 4)
     experiment.faults = {1: victims.cut, 2: victims.away(1.0), 3: victims.away(LEASE_S + 4)}
     experiment.coming_up = [victims.cut]
     campaign_run.run(campaign, experiment, lambda progress: None, tries=1)
@@ -116,7 +117,7 @@ def test_connections_that_break_while_a_session_begins_cost_nothing(
 
 
 def test_a_host_that_stays_away_ends_the_campaign_with_its_name(victims: Victims, short: Inventory) -> None:
-    experiment, campaign = planned(short, WHAT, 3, "away")
+    experiment, campaign = planned(short, WHAT, 3)
     experiment.faults = {1: victims.away(3600)}
     with pytest.raises(campaign_run.CampaignStopped, match="did not come up 3 times in a row: host executor is unreac"):
         campaign_run.run(campaign, experiment, lambda progress: None, tries=1)
@@ -126,7 +127,7 @@ def test_a_host_that_stays_away_ends_the_campaign_with_its_name(victims: Victims
 
 
 def test_a_lease_that_ran_out_is_named(victims: Victims, short: Inventory, monkeypatch: pytest.MonkeyPatch) -> None:
-    experiment, campaign = planned(short, WHAT, 2, "lease")
+    experiment, campaign = planned(short, WHAT, 2)
     experiment.time_s = 20
     renew = Lease.renew
 

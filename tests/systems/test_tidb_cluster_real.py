@@ -140,13 +140,14 @@ def test_each_kind_of_server_that_is_killed_in_a_load_costs_its_trial_and_no_oth
     built = {name: found.model_copy(update={"binary": None}) for name, found in deployed.systems.items()}
     inventory = deployed.model_copy(update={"systems": built})
     what = LoadParameters(
-        inventory=NAME, system="tidb_cluster", workloads=["oltp_point_select"], threads=[2], time_s=8, rate=OFFERED
-    )
+        inventory=NAME, profile="tiny", system="tidb_cluster", workloads=["oltp_point_select"], threads=[2], time_s=8,
+        rate=OFFERED,
+    )  # fmt: skip
     victims = Victims(cluster_home, inventory)
     killed = {
         1: (victims.kill("pd-server", "--initial-cluster"), "pd on pd1 has died (signal 9)"),
         2: (victims.kill("unistore-server", "--status-addr"), "tikv on tikv1 has died (signal 9)"),
         3: (victims.kill("tidb-server", "/tidb2/"), "tidb_cluster on tidb2 has died (signal 9)"),
     }
-    experiment, campaign = planned(inventory, what, len(killed) + 1, "kills")
+    experiment, campaign = planned(inventory, what, len(killed) + 1)
     loses_what_was_killed(campaign, experiment, killed)

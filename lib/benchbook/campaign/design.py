@@ -220,6 +220,11 @@ def _trial(cell: Cell, repetition: int, order: int, asked: Asked, shared: Collec
     return Trial(id=f"r{repetition:02d}-{name}", identity=identity, cell=cell, repetition=repetition, order=order)
 
 
+def distinct_cells(trials: Iterable[Trial]) -> list[Cell]:
+    """Return the cells of these trials, each once, as they first come."""
+    return list({trial.cell.key: trial.cell for trial in trials}.values())
+
+
 def blocks(trials: Sequence[Trial]) -> list[list[Trial]]:
     """Return the trials cut where repetition or system changes."""
     ordered = sorted(trials, key=lambda trial: trial.order)

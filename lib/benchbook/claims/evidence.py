@@ -11,7 +11,7 @@ import pandas as pd
 
 from benchbook.analysis.beside import levels_of
 from benchbook.analysis.schema import as_level
-from benchbook.campaign.design import Cell, Trial
+from benchbook.campaign.design import Cell, Trial, distinct_cells
 from benchbook.claims.figures import Term
 from benchbook.errors import BenchbookError
 from benchbook.published.tables import Published
@@ -123,7 +123,7 @@ def planned(beside: pd.DataFrame, trials: Sequence[Trial]) -> Evidence:
     trials : those of the plan, at the published levels that they stand for.
     """
     levels = levels_of(beside)
-    cells = {trial.cell.key: trial.cell for trial in trials}.values()
+    cells = distinct_cells(trials)
     rows = beside[["table", "system", *levels]].to_dict("records")
     will = [any(_gives(cell, row, levels) for cell in cells if cell.table == row["table"]) for row in rows]
     # As an array: of no rows, a list would name no columns.

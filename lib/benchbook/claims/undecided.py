@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from benchbook.analysis import results
-from benchbook.campaign.design import Cell, Trial
+from benchbook.campaign.design import Cell, Trial, distinct_cells
 from benchbook.campaign.environment import Asked
 from benchbook.campaign.repetitions import WORTH_A_REPETITION, OpenClaim
 from benchbook.campaign.scaled_levels import LevelScaling, published_levels
@@ -24,7 +24,7 @@ def open_claims(
 ) -> list[OpenClaim]:
     """Return the claims that are undecided and that `most` repetitions or fewer may decide, in the ledger's order."""
     claims = {claim.id: claim for claim in ledger.claims} if ledger else {}
-    cells = list({trial.cell.key: trial.cell for trial in trials}.values())
+    cells = distinct_cells(trials)
     return [
         OpenClaim(verdict.id, tuple(cells_of(claims[verdict.id], verdict.system, cells, published, scaling)), ahead)
         for verdict in verdicts

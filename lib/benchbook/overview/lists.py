@@ -213,7 +213,7 @@ def planned_run(report: str, said: Mapping[str, object], budget: str) -> RunFore
     request = planning.request_for(report, said)
     pipeline.check_run(request)
     found = planning.as_run_here(request)
-    return run_forecast.forecast(request, found, planning.trials(request, found), request.experiment(), seconds)
+    return run_forecast.forecast(request, found.asked, planning.trials(request, found), seconds)
 
 
 def budget_s(budget: str) -> float:

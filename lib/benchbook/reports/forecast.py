@@ -20,7 +20,8 @@ from benchbook.analysis.cpu_use import BusyCell, Machine
 from benchbook.analysis.results import JudgedClaim
 from benchbook.analysis.trials import figures_of, of_records
 from benchbook.campaign import repetitions, store
-from benchbook.campaign.design import Cell, ClaimForecast, RunForecast, Trial, blocks
+from benchbook.campaign.design import Cell, ClaimForecast, RunForecast, Trial, blocks, distinct_cells
+from benchbook.campaign.environment import Asked
 from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.repetitions import SHARES, WORTH_A_REPETITION, OpenClaim, RepetitionCost
 from benchbook.campaign.scaled_levels import of_plan, published_levels, trials_as_published
@@ -35,7 +36,7 @@ from benchbook.claims.judge import JudgedSystem
 from benchbook.claims.ledger import Ledger
 from benchbook.hosts import capacity
 from benchbook.published.hardware import server_processors
-from benchbook.reports.planning import Design, RunRequest
+from benchbook.reports.planning import RunRequest
 
 # Standard deviation of the log of one figure between repetitions. Of recorded smoke campaigns (loads of 2 and 3 s on
 # two shared cores; TiDB twice, DTM) the medians over their claims were 0.14, 0.20 and 0.09. Loads of half a minute and
@@ -55,36 +56,34 @@ class _Recorded:
     compared: Mapping[tuple[str, str], list[Contrast]]
 
 
-def forecast(
-    request: RunRequest, found: Design, trials: Sequence[Trial], experiment: Experiment, budget_s: float | None = None
-) -> RunForecast:
+def forecast(request: RunRequest, asked: Asked, trials: Sequence[Trial], budget_s: float | None = None) -> RunForecast:
     """Return what these hosts can say of every claim, what deciding it takes, and the wall time of the plan.
 
     With `budget_s`, what the plan leaves of it goes to repetitions for the claims of which most is decided in a second,
     for as long as they fit. Raise HostUnusable where a host cannot be asked for its cores.
     """
-    last = _last(request, found)
+    last, experiment, cells = _last(request, asked), request.experiment(), distinct_cells(trials)
     costs, prepare_s = _costs(trials, experiment, last)
     # The last campaign's time before its first trial holds its first system's rehearsal.
     rehearsed = experiment.rehearsed()[1 if last else 0 :]
     if rehearsed and capacity.reports_free_pages(request.inventory, experiment.hosts()):
         prepare_s += len(rehearsed) * (request.profile.rehearse_s + costs.block_s)
     # A trial of DM's also waits for the target, and takes longer than its load.
-    load_s = found.asked.get("time_s") or max(map(experiment.expected_s, trials), default=0.0)
+    load_s = asked.get("time_s") or max(map(experiment.expected_s, trials), default=0.0)
     spread = SPREAD_LONG if load_s >= LONG_S else SPREAD_SHORT
     # Where repetitions may be added, as a budget asks for, the run shares the error rate among so many looks.
-    repeating = found.asked.get("repeat") or ({} if budget_s is None else {"looks": SHARES})
+    repeating = asked.get("repeat") or ({} if budget_s is None else {"looks": SHARES})
     looks = int(repeating.get("looks", 1))
     known = ledger.load(request.published)
     claims: list[ClaimForecast] = []
     open_claims: dict[int, OpenClaim] = {}
     if known is not None:
-        expected = planned(request, trials_as_published(trials, of_plan(found.asked)))
-        busy = _busy(request, found, experiment, last)
-        for system in _systems(expected.systems, found, last):
+        expected = planned(request, trials_as_published(trials, of_plan(asked)))
+        busy = _busy(request, asked, cells, last)
+        for system in _systems(expected.systems, asked, last):
             figures = SystemFigures(request.published, expected, system.name)
             cores = server_processors(request.published.report)
-            may = Capacity(figures, busy, of_plan(found.asked), planned=last is None, published_cores=cores)
+            may = Capacity(figures, busy, of_plan(asked), planned=last is None, published_cores=cores)
             free = [replace(cell, machines=[replace(m, share=0.0) for m in cell.machines]) for cell in busy]
             idle = replace(may, busy=free) if last is None else may
             likely = _Likely.of(known, figures, last, spread, looks)
@@ -92,12 +91,12 @@ def forecast(
                 row = _says(claim, system, may, idle, likely)
                 answer = likely.answers.get(claim.id)
                 if answer and row.speaks in ("both ways", "confirm only", "refute only"):
-                    cells = undecided.cells_of(claim, system.name, found.cells, request.published, may.scaling)
-                    row = row.model_copy(update=_takes(answer, cells, costs))
-                    ahead = _chances(answer, _repetitions_of(cells, trials))
-                    open_claims[len(claims)] = OpenClaim(claim.id, tuple(cells), ahead)
+                    its = undecided.cells_of(claim, system.name, cells, request.published, may.scaling)
+                    row = row.model_copy(update=_takes(answer, its, costs))
+                    ahead = _chances(answer, _repetitions_of(its, trials))
+                    open_claims[len(claims)] = OpenClaim(claim.id, tuple(its), ahead)
                 claims.append(row)
-    sources = _sources(found, last, spread if open_claims else None, budget_s)
+    sources = _sources(asked, last, spread if open_claims else None, budget_s)
     wall_s = prepare_s + len(blocks(trials)) * costs.block_s + costs.of(trial.cell for trial in trials)
     if budget_s is not None:
         claims = _budgeted(claims, open_claims, costs, budget_s - wall_s)
@@ -113,11 +112,11 @@ def planned(request: RunRequest, trials: Sequence[Trial]) -> Evidence:
     return evidence.planned(beside, trials)
 
 
-def _systems(names: Sequence[str], found: Design, last: _Recorded | None) -> list[JudgedSystem]:
+def _systems(names: Sequence[str], asked: Asked, last: _Recorded | None) -> list[JudgedSystem]:
     """Return the systems of a run; what one stands in for is known once it has run."""
     known = [judge.system_of(name, last.campaign) if last else JudgedSystem(name) for name in names]
     beside = {system.name: system.stand_ins for system in known}
-    return [replace(system, asked=found.asked, beside=beside) for system in known]
+    return [replace(system, asked=asked, beside=beside) for system in known]
 
 
 @dataclass(frozen=True)
@@ -161,14 +160,14 @@ def _takes(answer: Decision, cells: Sequence[Cell], costs: RepetitionCost) -> di
     return {"repetitions": repetitions, "minutes": repetitions * each_s / 60 if repetitions else None}
 
 
-def _last(request: RunRequest, found: Design) -> _Recorded | None:
+def _last(request: RunRequest, asked: Asked) -> _Recorded | None:
     """Return the latest campaign of the same plan on the same inventory that was recorded here."""
     conditions = ("profile", "inventory", "systems", "time_s", "scaled")
     here = [
         folder for folder in store.recorded(request.published.report.name) if folder.is_relative_to(paths.runs_dir(""))
     ]
     for campaign in store.readable(reversed(here)):
-        if all(campaign.asked.get(name) == found.asked.get(name) for name in conditions):
+        if all(campaign.asked.get(name) == asked.get(name) for name in conditions):
             return _Recorded(campaign, _compared(request, campaign))
     return None
 
@@ -185,31 +184,24 @@ def _compared(request: RunRequest, campaign: Campaign) -> dict[tuple[str, str], 
     }
 
 
-def _busy(request: RunRequest, found: Design, experiment: Experiment, last: _Recorded | None) -> list[BusyCell]:
+def _busy(request: RunRequest, asked: Asked, cells: Sequence[Cell], last: _Recorded | None) -> list[BusyCell]:
     """Return the cells as busy as in the last campaign, or as they may be: one core a request and host."""
-    seen = judge.busy_cells(last.campaign) if last else []
-    known = {_key(cell.table, cell.system, cell.ran) for cell in seen}
-    machines = capacity.machines(request.inventory, experiment.hosts())
-    scaling = of_plan(found.asked)
-    return [
-        *seen,
-        *(
-            BusyCell(
-                cell.table,
-                cell.system,
-                published_levels(cell.table, cell.levels, scaling),
-                [Machine(min(1.0, clients * m.hosts / m.cores), m.cores, m.client, m.server, m.boot) for m in machines],
-                ran=cell.levels,
-            )
-            for cell in found.cells
-            if _key(cell.table, cell.system, cell.levels) not in known
-            for clients in [clients_in(cell.levels) or math.inf]
-        ),
+    machines = capacity.machines(request.inventory, request.experiment().hosts())
+    scaling = of_plan(asked)
+    may = [
+        BusyCell(
+            cell.table,
+            cell.system,
+            published_levels(cell.table, cell.levels, scaling),
+            [Machine(min(1.0, clients * m.hosts / m.cores), m.cores, m.client, m.server, m.boot) for m in machines],
+            ran=cell.levels,
+        )
+        for cell in cells
+        for clients in [clients_in(cell.levels) or math.inf]
     ]
-
-
-def _key(table: str, system: str, levels: Mapping[str, object]) -> tuple[object, ...]:
-    return table, system, *sorted(levels.items())
+    were = judge.busy_cells(last.campaign) if last else []
+    # What was seen takes the place of what may be.
+    return [*{(cell.table, cell.system, *sorted(cell.ran.items())): cell for cell in (*may, *were)}.values()]
 
 
 def _assumed(
@@ -287,8 +279,8 @@ def _rule(trials: Sequence[Trial], most: int, budget_s: float) -> str:
     )
 
 
-def _sources(found: Design, last: _Recorded | None, spread: float | None, budget_s: float | None) -> list[str]:
-    repeating = found.asked.get("repeat") if budget_s is None else None
+def _sources(asked: Asked, last: _Recorded | None, spread: float | None, budget_s: float | None) -> list[str]:
+    repeating = asked.get("repeat") if budget_s is None else None
     most = f", up to {repeating['budget_min']:g} min in all" if repeating else ""
     added = [f"Repetitions may be added for claims that are open{most}."] if repeating else []
     if last:

@@ -1,4 +1,4 @@
-"""What a transfer came to: rate, CPU, memory, ten-second averages.
+"""What a transfer came to: rate, CPU, memory.
 
 All of it is over the seconds of copying, from the engine's first reader to the count that completes: some engines
 prepare for as long as they copy, and idle for twice as long afterwards.
@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import pandas as pd
 
 from benchbook.campaign.record import Quantity
@@ -139,23 +138,14 @@ def summarise(load: CopyRun) -> dict[str, Quantity]:
 
 
 def rate_series(load: CopyRun) -> pd.DataFrame:
-    """Documents/s by the target's counts, and 10-s averages of rate, CPU and memory, as rows of the long table."""
-    rates = _rates(load.counted_inside())
-    parts = [
-        _rows(rates, load.client, "documents", "1/s"),
-        _rows(ten_seconds(rates, load.begin), load.client, "documents.10s", "1/s"),
-    ]
-    for metric, unit in (("cpu.transfer", "cores"), ("rss.transfer", "B")):
-        averages = ten_seconds(load.inside(metric), load.begin)
-        parts.append(_rows(averages, load.client, f"{metric}.10s", unit))
-    filled = [part for part in parts if len(part)]
-    return pd.concat(filled, ignore_index=True) if filled else samples.empty()
+    """Documents/s from each of the target's counts to the next, at its end, as rows of the long table.
 
-
-def _rates(counts: pd.DataFrame) -> pd.DataFrame:
-    """[t, value]: documents/s from each count to the next, at its end; a count that fell is none that came."""
+    A count that fell is none that came.
+    """
+    counts = load.counted_inside()
     grown = counts.diff().iloc[1:]
-    return pd.DataFrame({"t": counts.t.iloc[1:], "value": (grown.value / grown.t).clip(lower=0.0)})
+    rates = pd.DataFrame({"t": counts.t.iloc[1:], "value": (grown.value / grown.t).clip(lower=0.0)})
+    return rates.assign(host=load.client, source="transfer", metric="documents", unit="1/s")[samples.COLUMNS]
 
 
 def unsure(load: CopyRun) -> str | None:
@@ -169,16 +159,3 @@ def unsure(load: CopyRun) -> str | None:
     if load.open_s > UNSURE * load.seconds:
         return f"{took}, of which the target's counts leave {load.open_s:.1f} s open: too much for a rate"
     return None
-
-
-def ten_seconds(frame: pd.DataFrame, begin: float) -> pd.DataFrame:
-    """[t, value]: means over windows of 10 s from `begin`, each at its end; the last ends with the last sample."""
-    last = float(frame.t.max()) if len(frame) else begin
-    starts = np.arange(begin, last, WINDOW_S)
-    ends = np.minimum(starts + WINDOW_S, last)
-    values = [overlapping_mean(frame, start, end) for start, end in zip(starts, ends, strict=True)]
-    return pd.DataFrame({"t": ends, "value": values})
-
-
-def _rows(frame: pd.DataFrame, host: str, metric: str, unit: str) -> pd.DataFrame:
-    return frame.assign(host=host, source="transfer", metric=metric, unit=unit)[samples.COLUMNS]
