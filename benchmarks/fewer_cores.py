@@ -39,6 +39,7 @@ from benchbook.hosts import lab
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
 from benchbook.published.tables import Published
+from benchbook.reports.kind import RunRequest
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 from benchmarks import verdicts_simulation as simulation
 from benchmarks.lab import REPORT
@@ -203,11 +204,16 @@ def _measured(inventory_name: str, console: Console) -> Campaign:
     )
     report, kind, inventory = published.load(REPORT), LoadKind(), load_inventory(inventory_name)
     profile = load_profile("short")
-    asked = kind.asked(report, parameters, profile, inventory)
+    asked = RunRequest(kind, report, parameters, profile, inventory).asked()
     trials = design.plan(kind.cells(report, parameters), REPETITIONS, seed=1, asked=asked)
     campaign = store.start_or_continue(REPORT, asked, trials, seed=1)
     with lab.up_while_used(inventory, console.print):
-        run.run(campaign, kind.experiment(report, parameters, profile, inventory), lambda progress: None, tries=1)
+        run.run(
+            campaign,
+            RunRequest(kind, report, parameters, profile, inventory).experiment(),
+            lambda progress: None,
+            tries=1,
+        )
     return campaign
 
 

@@ -13,6 +13,7 @@ from benchbook.campaign import design
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
+from benchbook.reports.kind import RunRequest
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 from benchbook.reports.load.load_trials import LoadTrials
 
@@ -22,7 +23,7 @@ REPORT = "tidb_v7_1_3_sysbench"
 def plan(parameters: LoadParameters) -> tuple[dict[str, Any], list[design.Trial]]:
     """Return what a campaign of these parameters asks for, and its trials; no two plans are alike."""
     report, kind = published.load(REPORT), LoadKind()
-    asked = kind.asked(report, parameters, load_profile("smoke"), load_inventory(parameters.inventory))
+    asked = RunRequest(kind, report, parameters, load_profile("smoke"), load_inventory(parameters.inventory)).asked()
     asked = {**asked, "bench": time.time()}
     return asked, design.plan(kind.cells(report, parameters), parameters.repetitions, seed=1, asked=asked)
 
@@ -34,4 +35,4 @@ def started(parameters: LoadParameters) -> Iterator[LoadTrials]:
     for name in kind.builds(report, parameters):
         artefacts.provide(name)
     with lab.up_while_used(inventory, lambda line: None):
-        yield kind.experiment(report, parameters, load_profile("smoke"), inventory)
+        yield kind.experiment(RunRequest(kind, report, parameters, load_profile("smoke"), inventory))

@@ -16,6 +16,7 @@ from benchbook.campaign.record import Quantity
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
+from benchbook.reports.kind import RunRequest
 from benchbook.reports.transfer import transfer_kind
 from benchbook.reports.transfer.copying import Transfer
 from benchbook.reports.transfer.transfer_kind import PEER_LEVELS, PEER_TABLE, TransferParameters
@@ -128,7 +129,7 @@ def _running() -> Iterator[Transfer]:
     for name in transfer_kind.TransferKind().builds(published.load(REPORT), parameters):
         programs.build(name)
     experiment = transfer_kind.TransferKind().experiment(
-        published.load(REPORT), parameters, load_profile("smoke"), inventory
+        RunRequest(transfer_kind.TransferKind(), published.load(REPORT), parameters, load_profile("smoke"), inventory)
     )
     with lab.up_while_used(inventory, lambda said: None), experiment.running():
         yield experiment

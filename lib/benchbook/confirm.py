@@ -33,8 +33,7 @@ from benchbook.compare.pair import CompareParameters, Comparison, compare, match
 from benchbook.errors import BadInput, BenchbookError, TrialFailed, counted
 from benchbook.hosts.inventory import Inventory, SystemSettings
 from benchbook.reports import planning
-from benchbook.reports.kind import settings_of
-from benchbook.reports.planning import RunRequest
+from benchbook.reports.kind import RunRequest, settings_of
 
 FOLDER = "confirm"
 # Fewer repetitions a side hardly show how much they vary; beyond the most, nothing is likely to be decided any more.

@@ -24,8 +24,7 @@ from benchbook.hosts.reservation import check_lab_free
 from benchbook.hosts.session import Session, check_reachable
 from benchbook.notebook_run import Executed
 from benchbook.reports import planning
-from benchbook.reports.kind import kind_of
-from benchbook.reports.planning import RunRequest
+from benchbook.reports.kind import RunRequest, kind_of
 from benchbook.site import publish
 from benchbook.user_input import user_file
 

@@ -37,7 +37,7 @@ from benchbook.plots.trials import knee_frame, knee_in_words
 from benchbook.profiles import load_profile
 from benchbook.reports import forecast as run_forecast
 from benchbook.reports import planning
-from benchbook.reports.kind import kind_of, settings_of
+from benchbook.reports.kind import RunRequest, kind_of, settings_of
 from benchbook.user_input.choices import one_of
 
 
@@ -60,7 +60,7 @@ class Report(Recorded):
             self.profile = load_profile(self.parameters.profile)
             self.inventory = load_inventory(self.parameters.inventory)
             self._experiment = self._request.experiment()
-            self._knee = self.kind.knee(self.published, self.parameters, self.profile, self.inventory)
+            self._knee = self.kind.knee(self._request)
 
     def __repr__(self) -> str:
         """It makes no plan: whoever looks at a report asks for nothing."""
@@ -106,8 +106,8 @@ class Report(Recorded):
         return self._campaign
 
     @property
-    def _request(self) -> planning.RunRequest:
-        return planning.RunRequest(self.kind, self.published, self.parameters, self.profile, self.inventory)
+    def _request(self) -> RunRequest:
+        return RunRequest(self.kind, self.published, self.parameters, self.profile, self.inventory)
 
     def _planned(self) -> Campaign:
         request = self._request

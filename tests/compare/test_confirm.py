@@ -28,7 +28,8 @@ from benchbook.compare.pair import CompareParameters, Comparison, compare
 from benchbook.errors import BadInput, TrialFailed
 from benchbook.hosts.inventory import load_inventory
 from benchbook.reports import planning
-from benchbook.reports.planning import Design, RunRequest
+from benchbook.reports.kind import RunRequest
+from benchbook.reports.planning import Design
 
 REPORT = "tidb_v7_1_3_sysbench"
 CELLS = [Cell(table="oltp_insert", system="tidb", levels={"threads": threads}) for threads in (1, 2)]

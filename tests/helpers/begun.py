@@ -12,8 +12,7 @@ from benchbook.campaign.store import Campaign
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.parameters import Parameters
 from benchbook.profiles import load_profile
-from benchbook.reports.kind import kind_of
-from benchbook.reports.planning import RunRequest
+from benchbook.reports.kind import RunRequest, kind_of
 
 Broken = TypeVar("Broken")
 

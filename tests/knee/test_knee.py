@@ -32,6 +32,7 @@ from benchbook.plots.trials import knee_frame, knee_in_words
 from benchbook.probes.samples import empty
 from benchbook.profiles import load_profile
 from benchbook.report import open_report
+from benchbook.reports.kind import RunRequest
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters, VersionsKind, VersionsParameters
 from benchbook.reports.load.load_trials import KneeTrials
 from benchbook.workloads.pgbench import Pgbench
@@ -328,14 +329,14 @@ def test_a_generator_that_keeps_to_no_rate_is_refused(monkeypatch: pytest.Monkey
     asked = LoadParameters(inventory="lab_tidb", system="mariadb", slo=TEN)
     given = published.load("tidb_v7_1_3_sysbench"), load_profile("smoke"), load_inventory("lab_tidb")
     with pytest.raises(BadInput, match="slo"):
-        LoadKind().experiment(given[0], asked, *given[1:])
-    assert LoadKind().experiment(given[0], asked.model_copy(update={"slo": Slo()}), *given[1:])
+        RunRequest(LoadKind(), given[0], asked, *given[1:]).experiment()
+    assert RunRequest(LoadKind(), given[0], asked.model_copy(update={"slo": Slo()}), *given[1:]).experiment()
 
 
 def test_loads_of_a_search_are_those_of_the_report_at_a_rate_of_their_own() -> None:
     asked = LoadParameters(inventory="lab_tidb", system="mariadb", time_s=2, slo=TEN)
     given = published.load("tidb_v7_1_3_sysbench"), load_profile("lab"), load_inventory("lab_tidb")
-    found = LoadKind().knee(given[0], asked, *given[1:])
+    found = LoadKind().knee(RunRequest(LoadKind(), given[0], asked, *given[1:]))
     assert found is not None
     assert isinstance(found.experiment, KneeTrials)
     assert (found.slo, found.experiment.rate) == (TEN, 0)
@@ -343,12 +344,14 @@ def test_loads_of_a_search_are_those_of_the_report_at_a_rate_of_their_own() -> N
     # 2,000 requests at 100/s are 20 s, and a whole second more; 2 s before it are not measured.
     assert found.experiment.expected_s(slow) == 2 + 21
     versions = VersionsParameters(inventory="lab_tidb", systems=["tidb:6.5", "tidb:7.1"], slo=TEN)
-    of_versions = VersionsKind().knee(published.load("tidb_v6_2_vs_v6_1_sysbench"), versions, *given[1:])
+    of_versions = VersionsKind().knee(
+        RunRequest(VersionsKind(), published.load("tidb_v6_2_vs_v6_1_sysbench"), versions, *given[1:])
+    )
     assert of_versions is not None
     assert isinstance(of_versions.experiment, KneeTrials)
     assert of_versions.experiment.in_place_of == {"tidb:6.5": ("TiDB", "v6.1.0"), "tidb:7.1": ("TiDB", "v6.2.0")}
     without = asked.model_copy(update={"slo": Slo()})
-    assert LoadKind().knee(given[0], without, *given[1:]) is None
+    assert LoadKind().knee(RunRequest(LoadKind(), given[0], without, *given[1:])) is None
 
 
 @pytest.mark.parametrize("slo", [{"p99_ms": -1}, {"p95_ms": 3}, {"p99_ms": "x"}, 10, {"p99_ms": 5, "within": 0.9}])

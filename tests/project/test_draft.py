@@ -21,7 +21,7 @@ from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
 from benchbook.published import data_package
 from benchbook.published.report_file import TableDesign
-from benchbook.reports.kind import kind_of
+from benchbook.reports.kind import RunRequest, kind_of
 
 SYSBENCH = """# MariaDB 10.11 under sysbench
 
@@ -123,7 +123,7 @@ def test_a_report_of_sysbench_is_laid_down_whole_and_can_be_planned(home: Home) 
     assert (host.name, host.cpu, host.memory, host.count) == ("database server", "8 cores", "32 GB", 2)
     kind = kind_of("mine")
     said = parameters.check(kind.Parameters, "mine", parameters.defaults("mine"))
-    kind.experiment(found, said, load_profile(said.profile), load_inventory(said.inventory))
+    RunRequest(kind, found, said, load_profile(said.profile), load_inventory(said.inventory)).experiment()
     assert len(kind.cells(found, said)) == 4
 
 

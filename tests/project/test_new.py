@@ -21,7 +21,7 @@ from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
 from benchbook.published import data_package
 from benchbook.reports import planning
-from benchbook.reports.kind import kind_of
+from benchbook.reports.kind import RunRequest, kind_of
 
 NAME = "my_report"
 
@@ -93,7 +93,7 @@ def test_what_is_laid_down_passes_check_audits_and_plans_as_it_stands(
     assert not [f for f in audit(data).findings if f.severity == "contradiction"]
     said = parameters.check(what.Parameters, NAME, parameters.defaults(NAME))
     size, where = load_profile(NAME), load_inventory(said.inventory)
-    what.experiment(data, said, size, where)
+    RunRequest(what, data, said, size, where).experiment()
     assert len(what.cells(data, said)) == cells
 
 

@@ -25,6 +25,7 @@ from benchbook.reports.dm import dm_kind, dm_summary
 from benchbook.reports.dm import task as task_module
 from benchbook.reports.dm.dm_kind import DmParameters
 from benchbook.reports.dm.outcome import DmOutcome
+from benchbook.reports.kind import RunRequest
 from benchbook.systems.dm_config import Task
 from benchbook.workloads.sysbench import options_of
 
@@ -76,7 +77,9 @@ def test_an_unknown_table_is_refused() -> None:
 @pytest.mark.parametrize("name", ["lab_dm_ga", "lab_dm_alpha"])
 def test_the_inventories_have_every_role_once(name: str) -> None:
     report = GA if name == "lab_dm_ga" else ALPHA
-    made = dm_kind.DmKind().experiment(report, parameters(inventory=name), load_profile("smoke"), load_inventory(name))
+    made = dm_kind.DmKind().experiment(
+        RunRequest(dm_kind.DmKind(), report, parameters(inventory=name), load_profile("smoke"), load_inventory(name))
+    )
     assert made.databases.tables == (4 if report is GA else 2)
     assert options_of(made.generator.options) == {}
 
@@ -87,7 +90,7 @@ def test_a_server_of_dm_has_not_the_port_of_sshd_even_where_nobody_names_its_own
     named = {name: each for name, each in lab.systems.items() if name != server}
     lab = lab.model_copy(update={"systems": named, "ssh": lab.ssh.model_copy(update={"port": port})})
     with pytest.raises(BadInput, match=f"systems.{server}.port: {server} and the sshd of host dm39 .*got {port}"):
-        dm_kind.DmKind().experiment(GA, parameters(), load_profile("smoke"), lab)
+        RunRequest(dm_kind.DmKind(), GA, parameters(), load_profile("smoke"), lab).experiment()
 
 
 # -- tasks ----------------------------------------------------------------------------------------------------------
@@ -330,7 +333,7 @@ def test_factors_that_were_separated_stand_below_the_printed_rows() -> None:
 def test_what_decides_no_claim_of_dm_1_0_ga_at_the_sizes_of_smoke() -> None:
     """Dumps and loads of so few rows, syncs of 2 s, few workers at a held rate; and a load that no claim speaks of."""
     kind, asked = dm_kind.DmKind(), parameters()
-    sizes = kind.asked(GA, asked, load_profile("smoke"), load_inventory("lab_dm_ga"))
+    sizes = RunRequest(kind, GA, asked, load_profile("smoke"), load_inventory("lab_dm_ga")).asked()
     found = undecided.unjudged(ledger.load(GA), kind.cells(GA, asked), sizes, GA, None)
     tables = ["dump", "load", "load_pool_size", "sync_result", "sync_worker_count"]
     assert sorted({cell.table for cell in found}) == tables
@@ -349,5 +352,5 @@ def test_a_pool_that_has_fewer_files_than_threads_is_not_judged() -> None:
         claim for claim in held.claims if claim.id in ("load-falls-at-64", "load-transaction-time-proportional")
     ]
     for profile, judged in (("smoke", False), ("lab", False), ("paper", True)):
-        sizes = kind.asked(GA, parameters(), load_profile(profile), load_inventory("lab_dm_ga"))
+        sizes = RunRequest(kind, GA, parameters(), load_profile(profile), load_inventory("lab_dm_ga")).asked()
         assert [claim.unrun("mysql57", sizes) is None for claim in about_64] == [judged, judged], profile

@@ -25,16 +25,17 @@ from benchbook.overview import lists
 from benchbook.parameters import defaults
 from benchbook.reports import forecast as forecasts
 from benchbook.reports import planning
+from benchbook.reports.kind import RunRequest
 
 TIDB, ETCD = "tidb_v7_1_3_sysbench", "etcd_3_2_performance"
 
 
-def asked(report: str, **said: Any) -> planning.RunRequest:
+def asked(report: str, **said: Any) -> RunRequest:
     there = ROOT / "env" / "hosts" / f"{defaults(report)['inventory']}.yaml"
     return planning.request_for(report, {"inventory": str(there), **said})
 
 
-def forecast(request: planning.RunRequest, budget_s: float | None = None) -> RunForecast:
+def forecast(request: RunRequest, budget_s: float | None = None) -> RunForecast:
     found = planning.as_run_here(request)
     return forecasts.forecast(request, found.asked, planning.trials(request, found), budget_s)
 

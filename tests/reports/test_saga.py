@@ -20,6 +20,7 @@ from benchbook.campaign.record import Quantity, Record
 from benchbook.errors import BadInput
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.profiles import load_profile
+from benchbook.reports.kind import RunRequest
 from benchbook.reports.saga import saga_kind, saga_summary
 from benchbook.reports.saga.ladder import SagaLadder, ab_version
 from benchbook.reports.saga.rungs import Rung, figures_at_knee, rung_names
@@ -71,7 +72,9 @@ def test_sizes_that_are_noted_are_those_that_the_report_states() -> None:
     table = PUBLISHED.table("mysql_write_only")
     stated = replace(table, fixed={**table.fixed, "tables": 16, "threads": 12})
     other = replace(PUBLISHED, tables={**PUBLISHED.tables, table.id: stated})
-    asked = saga_kind.SagaKind().asked(other, parameters(), load_profile("smoke"), load_inventory("lab_dtm"))
+    asked = RunRequest(
+        saga_kind.SagaKind(), other, parameters(), load_profile("smoke"), load_inventory("lab_dtm")
+    ).asked()
     assert (asked["tables"], asked["threads"], asked["systems"]) == (16, 12, ["mysql57"])
 
 
@@ -88,12 +91,19 @@ def test_concurrency_is_swept_for_the_ladder_and_the_scenarios_take_the_lowest()
 def test_the_lab_of_the_report_can_run_it_and_one_without_a_role_cannot(home: Home) -> None:
     lab, profile = load_inventory("lab_dtm") if _copied(home) else None, load_profile("smoke")
     assert lab is not None
-    assert saga_kind.SagaKind().experiment(PUBLISHED, parameters(), profile, lab).generator.dataset.tables == 10
+    assert (
+        saga_kind.SagaKind()
+        .experiment(RunRequest(saga_kind.SagaKind(), PUBLISHED, parameters(), profile, lab))
+        .generator.dataset.tables
+        == 10
+    )
     hosts = {name: host for name, host in lab.hosts.items() if "client" in host.roles}
     with pytest.raises(BadInput, match="no host has a role"):
-        saga_kind.SagaKind().experiment(PUBLISHED, parameters(), profile, lab.model_copy(update={"hosts": hosts}))
+        RunRequest(
+            saga_kind.SagaKind(), PUBLISHED, parameters(), profile, lab.model_copy(update={"hosts": hosts})
+        ).experiment()
     with pytest.raises(BadInput, match="one host of each kind"):
-        saga_kind.SagaKind().experiment(PUBLISHED, parameters(), profile, _two_clients(lab))
+        RunRequest(saga_kind.SagaKind(), PUBLISHED, parameters(), profile, _two_clients(lab)).experiment()
 
 
 @pytest.mark.parametrize(("server", "port"), [("business", 8083), ("dtm", 36789), ("dtm", 36791)])
@@ -104,7 +114,7 @@ def test_a_service_has_not_the_port_of_sshd_even_where_nobody_names_its_own(serv
         update={"systems": {"mariadb": lab.systems["mariadb"]}, "ssh": lab.ssh.model_copy(update={"port": port})}
     )
     with pytest.raises(BadInput, match=f"systems.{server}.port: {server} and the sshd of host server .*got {port}"):
-        saga_kind.SagaKind().experiment(PUBLISHED, parameters(), load_profile("smoke"), lab)
+        RunRequest(saga_kind.SagaKind(), PUBLISHED, parameters(), load_profile("smoke"), lab).experiment()
 
 
 def _copied(home: Home) -> bool:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from kit import INVENTORY, Home, inventory
 
 from benchbook.hosts.inventory import load_inventory
-from benchbook.parameters import Parameters
+from benchbook.parameters import OnSystems
 from benchbook.profiles import load_profile
-from benchbook.reports.kind import common
+from benchbook.reports.kind import RunRequest, common
 
 NET = "127.0.90"
 REAL = {**inventory(NET), "lab": False}
@@ -19,7 +19,8 @@ REAL = {**inventory(NET), "lab": False}
 def asked(home: Home, **changes: Any) -> dict[str, object]:
     """The conditions of a campaign on a cluster with these changes."""
     mine = load_inventory(str(home.write("mine.yaml", {**REAL, **changes})))
-    return common(["tidb"], Parameters(inventory=INVENTORY, profile="tiny"), load_profile("tiny"), mine)
+    what = OnSystems(inventory=INVENTORY, profile="tiny", system="tidb")
+    return common(RunRequest(cast(Any, None), cast(Any, None), what, load_profile("tiny"), mine))
 
 
 def with_host(**changes: Any) -> dict[str, Any]:

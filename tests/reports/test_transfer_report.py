@@ -33,6 +33,7 @@ from benchbook.hosts.session import Session
 from benchbook.probes.probe_file import PROCESS, read
 from benchbook.probes.samples import COLUMNS, to_series
 from benchbook.profiles import load_profile
+from benchbook.reports.kind import RunRequest
 from benchbook.reports.transfer import client_python, transfer_kind
 from benchbook.reports.transfer.engines import Ddt, Mongodump, Moved, Pymongo
 from benchbook.reports.transfer.transfer_kind import TransferParameters
@@ -114,7 +115,7 @@ def test_parameters_narrow_the_combinations(report: published.Published) -> None
 def test_fewer_documents_than_collections_are_refused_before_a_host_is_touched(report: published.Published) -> None:
     kind, where = transfer_kind.TransferKind(), load_inventory("lab_ddt")
     with pytest.raises(BadInput, match=r"documents: too few to copy \(got 9\)"):
-        kind.experiment(report, asked(documents=9), load_profile("smoke"), where)
+        RunRequest(kind, report, asked(documents=9), load_profile("smoke"), where).experiment()
 
 
 def test_an_engine_that_is_not_there_is_refused() -> None:
@@ -279,7 +280,7 @@ def test_levels_that_ddt_would_replace_are_refused_before_a_host_is_touched(repo
     kind, smoke = transfer_kind.TransferKind(), load_profile("smoke")
     with_ddt = asked(ddt_jar="/x.jar")
     assert kind.scaled(with_ddt, smoke) == (), "DDT takes no fewer threads than 2 and 4"
-    assert kind.asked(report, with_ddt, smoke, load_inventory("lab_ddt"))["levels"] == "published"
+    assert RunRequest(kind, report, with_ddt, smoke, load_inventory("lab_ddt")).asked()["levels"] == "published"
     cells = kind.cells(report, with_ddt)
     kind.check_cells(cells)
     assert kind.scaled(asked(ddt_jar="/x.jar", levels="scaled"), smoke) == transfer_kind.SCALED

@@ -27,7 +27,7 @@ from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.session import Session
 from benchbook.profiles import load_profile
 from benchbook.published import load
-from benchbook.reports.kind import kind_of
+from benchbook.reports.kind import RunRequest, kind_of
 from benchbook.reports.load.load_kind import VersionsKind, VersionsParameters
 from benchbook.systems import tidb
 from benchbook.systems.mysql import MariaDB
@@ -222,11 +222,11 @@ def test_a_system_stands_in_for_its_version_unless_it_is_that_version(
     home: Home, version: str, stands_for: str | None
 ) -> None:
     where, profile = load_inventory(INVENTORY), load_profile("smoke")
-    trials = KIND.experiment(REPORT, asked(*PAIR), profile, where)
+    trials = KIND.experiment(RunRequest(KIND, REPORT, asked(*PAIR), profile, where))
     own = None if stands_for is None else "a TiDB cluster on TiKV"
     about = SystemDescription(name="tidb:6.5", version=version, stand_in_for=own)
     assert trials.as_restaged(about).stand_in_for == stands_for
-    assert KIND.asked(REPORT, asked(*PAIR), profile, where)["in_place_of"] == dict(
+    assert RunRequest(KIND, REPORT, asked(*PAIR), profile, where).asked()["in_place_of"] == dict(
         zip(PAIR, ("v6.1.0", "v6.2.0"), strict=True)
     )
 
@@ -343,7 +343,7 @@ def test_systems_that_run_alike_are_known_before_the_run(home: Home, names: list
     where = load_inventory(str(home.write("mine.yaml", inventory("127.0.90", endpoints=ends, systems=own))))
     assert systems.run_alike(names, where) == alike
     if len(names) == 2:
-        said = KIND.asked(REPORT, asked(*names), load_profile("smoke"), where)
+        said = RunRequest(KIND, REPORT, asked(*names), load_profile("smoke"), where).asked()
         assert said.get("alike", {}) == alike
 
 

@@ -21,7 +21,7 @@ from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import load_profile
 from benchbook.published.tables import load
 from benchbook.reports import quorum
-from benchbook.reports.kind import kind_of
+from benchbook.reports.kind import RunRequest, kind_of
 from benchbook.reports.quorum import Killing, QuorumKind, QuorumParameters, around
 from benchbook.systems.etcd import one_leader
 from benchbook.workloads import etcd_benchmark
@@ -314,7 +314,7 @@ def test_a_cell_per_published_row_and_one_per_member_that_is_killed() -> None:
 def test_a_system_that_a_lost_member_ends_is_refused() -> None:
     kind, profile = kind_of("etcd_3_2_performance"), load_profile("smoke")
     with pytest.raises(BadInput, match="is no system of members that decide by quorum"):
-        kind.experiment(REPORT, parameters(system="mariadb"), profile, load_inventory("lab_tidb"))
+        RunRequest(kind, REPORT, parameters(system="mariadb"), profile, load_inventory("lab_tidb")).experiment()
 
 
 def test_a_workload_of_a_table_is_asked_for_by_its_own_name() -> None:
@@ -333,7 +333,7 @@ def test_every_workload_of_a_design_is_checked() -> None:
     report = REPORT.report.model_copy(update={"design": [strange, *others]})
     changed = type(REPORT)(report, REPORT.tables)
     with pytest.raises(BadInput, match="does not know this workload"):
-        QuorumKind().experiment(changed, parameters(), load_profile("smoke"), load_inventory("lab_etcd"))
+        RunRequest(QuorumKind(), changed, parameters(), load_profile("smoke"), load_inventory("lab_etcd")).experiment()
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import check
 from benchbook.profiles import load_profile
 from benchbook.published.tables import load
-from benchbook.reports.kind import kind_of
+from benchbook.reports.kind import RunRequest, kind_of
 from benchbook.workloads import go_tpc
 from benchbook.workloads.base import Load, Ran
 from benchbook.workloads.go_tpc import GoTpc, GoTpcSize, OrderBooks
@@ -274,7 +274,7 @@ def test_a_system_that_cannot_be_driven_or_has_no_host_is_refused_before_any_is_
     published, kind = load(REPORT, ROOT / "data" / "published"), kind_of(REPORT)
     asked = check(kind.Parameters, REPORT, {"inventory": "lab_tpcc", "systems": ["mysql8", system]})
     with pytest.raises(BadInput, match=said):
-        kind.experiment(published, asked, load_profile("smoke"), load_inventory("lab_tpcc"))
+        RunRequest(kind, published, asked, load_profile("smoke"), load_inventory("lab_tpcc")).experiment()
 
 
 def test_a_rate_is_refused_before_any_host_is_touched_and_not_after_the_data_is_there() -> None:
@@ -282,10 +282,10 @@ def test_a_rate_is_refused_before_any_host_is_touched_and_not_after_the_data_is_
     given = {"inventory": "lab_tpcc", "system": "mysql8"}
     smoke, hosts = load_profile("smoke"), load_inventory("lab_tpcc")
     with pytest.raises(BadInput, match=r"^rate: go_tpc keeps to no rate \(got 100\)"):
-        kind.experiment(published, check(kind.Parameters, REPORT, {**given, "rate": 100}), smoke, hosts)
+        RunRequest(kind, published, check(kind.Parameters, REPORT, {**given, "rate": 100}), smoke, hosts).experiment()
     paced = smoke.model_copy(update={"loads": {"go_tpc": {**smoke.loads["go_tpc"], "rate": 7}}})
     with pytest.raises(BadInput, match=r"smoke\.yaml: loads\.go_tpc\.rate: go_tpc keeps to no rate \(got 7\)"):
-        kind.experiment(published, check(kind.Parameters, REPORT, given), paced, hosts)
+        RunRequest(kind, published, check(kind.Parameters, REPORT, given), paced, hosts).experiment()
 
 
 def test_a_run_builds_its_load_generator_and_no_other_run_does() -> None:

@@ -16,8 +16,9 @@ from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import load_inventory
 from benchbook.profiles import SysbenchSize, load_profile
 from benchbook.published.tables import Published
+from benchbook.reports.kind import RunRequest
 from benchbook.reports.load import load_kind as report
-from benchbook.reports.planning import RunRequest, at_published_levels, trials
+from benchbook.reports.planning import at_published_levels, trials
 from benchbook.workloads import sysbench
 from benchbook.workloads.base import Load, check_end
 from benchbook.workloads.clients import RateReader
@@ -59,9 +60,9 @@ def test_systems_workloads_and_threads_can_be_chosen(tables: Published) -> None:
 
 def test_what_was_asked_for_holds_everything_that_could_change_a_figure(home: Home, tables: Published) -> None:
     profile, lab = load_profile("tiny"), load_inventory(INVENTORY)
-    asked = report.LoadKind().asked(tables, asked_for(), profile, lab)
+    asked = RunRequest(report.LoadKind(), tables, asked_for(), profile, lab).asked()
     assert (asked["time_s"], asked["tables"], asked["table_size"], asked["reset"]) == (2, 4, 2000, "restart")
-    longer = report.LoadKind().asked(tables, asked_for(time_s=7, rate=50), profile, lab)
+    longer = RunRequest(report.LoadKind(), tables, asked_for(time_s=7, rate=50), profile, lab).asked()
     assert (longer["time_s"], longer["rate"]) == (7, 50)
     assert report.LoadKind().builds(tables, asked_for()) == ["tidb"]
     assert report.LoadKind().builds(tables, asked_for(system="mariadb")) == []
@@ -69,13 +70,13 @@ def test_what_was_asked_for_holds_everything_that_could_change_a_figure(home: Ho
 
 def test_what_cannot_run_is_refused_before_anything_is_connected(home: Home, tables: Published) -> None:
     profile, lab = load_profile("tiny"), load_inventory(INVENTORY)
-    made = report.LoadKind().experiment(tables, asked_for(), profile, lab)
+    made = report.LoadKind().experiment(RunRequest(report.LoadKind(), tables, asked_for(), profile, lab))
     assert sysbench.options_of(made.generator.options)["mysql-ignore-errors"] == "1062,2013,8028,9007"
     options = sysbench.options_of(made.generator.options)
     assert options["auto-inc"] == "false"
     assert "db-driver" not in options
     with pytest.raises(BadInput, match="unknown system"):
-        report.LoadKind().experiment(tables, asked_for(system="tibd"), profile, lab)
+        RunRequest(report.LoadKind(), tables, asked_for(system="tibd"), profile, lab).experiment()
 
 
 # -- command lines ------------------------------------------------------------------------------------------------
@@ -259,7 +260,9 @@ def test_each_design_is_run_with_its_own_options(tables: Published) -> None:
     own = [first, first.model_copy(update=zipfian), *others]
     mixed = Published(tables.report.model_copy(update={"design": own}), tables.tables)
     asked = report.LoadParameters.model_validate({"inventory": "lab_tidb", "threads": [1]})
-    trials = report.LoadKind().experiment(mixed, asked, load_profile("smoke"), load_inventory("lab_tidb"))
+    trials = report.LoadKind().experiment(
+        RunRequest(report.LoadKind(), mixed, asked, load_profile("smoke"), load_inventory("lab_tidb"))
+    )
     trials._systems = {"tidb": cast(Any, None)}
     trials._driver = cast(Any, SimpleNamespace(commands=lambda *_: list(trials.generator.options)))
     levels = [(each.table, {"workload": each.workload, "threads": 1}) for each in own]

@@ -24,6 +24,7 @@ from benchbook.hosts.host_models import HostFacts
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import Session
 from benchbook.profiles import load_profile
+from benchbook.reports.kind import RunRequest
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.workloads.base import Ran
@@ -140,7 +141,7 @@ def campaign(inventory: Inventory, **asked: object) -> tuple[LoadTrials, Trial]:
     )
     report = published.load(REPORT)
     (trial,) = design.plan(LoadKind().cells(report, what), 1, seed=1, asked={})
-    return LoadKind().experiment(report, what, load_profile("tiny"), inventory), trial
+    return LoadKind().experiment(RunRequest(LoadKind(), report, what, load_profile("tiny"), inventory)), trial
 
 
 @pytest.mark.real

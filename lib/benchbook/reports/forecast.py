@@ -36,7 +36,7 @@ from benchbook.claims.judge import JudgedSystem
 from benchbook.claims.ledger import Ledger
 from benchbook.hosts import capacity
 from benchbook.published.hardware import server_processors
-from benchbook.reports.planning import RunRequest
+from benchbook.reports.kind import RunRequest
 
 # Standard deviation of the log of one figure between repetitions. Of recorded smoke campaigns (loads of 2 and 3 s on
 # two shared cores; TiDB twice, DTM) the medians over their claims were 0.14, 0.20 and 0.09. Loads of half a minute and

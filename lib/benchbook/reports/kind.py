@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 import pandas as pd
@@ -21,26 +22,27 @@ from benchbook.errors import BadInput
 from benchbook.hosts.endpoint import at
 from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import Parameters
-from benchbook.profiles import Profile
+from benchbook.profiles import Profile, Repeating
 from benchbook.published import Published
 from benchbook.systems import run_alike
 
 P = TypeVar("P", bound=Parameters)
 
 
-def common(systems: Sequence[str], parameters: Parameters, profile: Profile, inventory: Inventory) -> dict[str, object]:
+def common(request: RunRequest) -> dict[str, object]:
     """Of the conditions that all trials share, those that every kind of report has: who, where, how big, which seed.
 
     And a digest of what the inventory sets, where it sets anything: who changes that begins a new campaign. Of systems
     that would run alike it is said, for no claim can be about what sets them apart.
     """
+    inventory, systems = request.inventory, request.parameters.names()
     settings = settings_of(inventory)
     alike = run_alike(systems, inventory) if len(systems) > 1 else {}
     return {
-        "profile": profile.name,
+        "profile": request.profile.name,
         "inventory": inventory.name,
-        "systems": list(systems),
-        "seed": parameters.seed,
+        "systems": systems,
+        "seed": request.parameters.seed,
         "hosts": {name: host.address for name, host in inventory.hosts.items()},
         **({"settings": digest(settings)} if settings else {}),
         **({ALIKE: alike} if alike else {}),
@@ -83,11 +85,11 @@ class Kind(ABC, Generic[P]):
         """Return the design: every combination of levels on every system. Raise BadInput."""
 
     @abstractmethod
-    def asked(self, published: Published, parameters: P, profile: Profile, inventory: Inventory) -> dict[str, object]:
+    def asked(self, request: RunRequest) -> dict[str, object]:
         """Return the conditions that all trials share, as they stand in every record."""
 
     @abstractmethod
-    def experiment(self, published: Published, parameters: P, profile: Profile, inventory: Inventory) -> Experiment:
+    def experiment(self, request: RunRequest) -> Experiment:
         """Return how the trials are run; no host is touched yet. Raise BadInput for what the inventory lacks."""
 
     @abstractmethod
@@ -98,7 +100,7 @@ class Kind(ABC, Generic[P]):
     def record_checks(self, record: Record) -> list[Check]:
         """Return what a record of this kind must answer for."""
 
-    def knee(self, published: Published, parameters: P, profile: Profile, inventory: Inventory) -> KneeSearch | None:
+    def knee(self, request: RunRequest) -> KneeSearch | None:
         """Return the search for the highest rate that keeps a latency; None where the parameters ask for none."""
         return None
 
@@ -140,6 +142,28 @@ class Kind(ABC, Generic[P]):
         """
         levels = {name for trial in trials for name in trial.cell.levels}
         return beside.beside(published, figures, self.systems(published, trials), levels)
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """A report with everything that a user says of it: nothing here has asked a host yet."""
+
+    kind: Kind[Any]
+    published: Published
+    parameters: Any
+    profile: Profile
+    inventory: Inventory
+
+    @property
+    def repeating(self) -> Repeating | None:
+        """How repetitions are added: as the profile says, unless the user says how many there are."""
+        return None if self.parameters.repetitions else self.profile.repeat
+
+    def asked(self) -> dict[str, object]:
+        return self.kind.asked(self)
+
+    def experiment(self) -> Experiment:
+        return self.kind.experiment(self)
 
 
 GROUP = "kinds"

@@ -7,11 +7,9 @@ from benchbook.campaign.design import Cell
 from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
-from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import Parameters
-from benchbook.profiles import Profile
 from benchbook.published import Published
-from benchbook.reports.kind import Kind
+from benchbook.reports.kind import Kind, RunRequest
 from benchbook.stats import latency
 from benchbook.workloads import sysbench_output
 from benchbook.workloads.printed_load import MOST_FAILED
@@ -34,15 +32,11 @@ class LogsKind(Kind[LogsParameters]):
     def cells(self, published: Published, parameters: LogsParameters) -> list[Cell]:
         raise _refused(published)
 
-    def asked(
-        self, published: Published, parameters: LogsParameters, profile: Profile, inventory: Inventory
-    ) -> dict[str, object]:
-        raise _refused(published)
+    def asked(self, request: RunRequest) -> dict[str, object]:
+        raise _refused(request.published)
 
-    def experiment(
-        self, published: Published, parameters: LogsParameters, profile: Profile, inventory: Inventory
-    ) -> Experiment:
-        raise _refused(published)
+    def experiment(self, request: RunRequest) -> Experiment:
+        raise _refused(request.published)
 
     def builds(self, published: Published, parameters: LogsParameters) -> list[str]:
         return []

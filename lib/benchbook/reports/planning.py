@@ -11,7 +11,6 @@ from benchbook.build import fetched
 from benchbook.campaign import design, repetitions
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.environment import Asked
-from benchbook.campaign.experiment import Experiment
 from benchbook.campaign.scaled_levels import KEY, of_plan, scaled
 from benchbook.claims import ledger, undecided
 from benchbook.claims.ledger import Ledger
@@ -19,39 +18,15 @@ from benchbook.errors import BadInput
 from benchbook.hosts import capacity
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.parameters import OnSystems, Parameters
-from benchbook.profiles import Profile, Repeating, load_profile
+from benchbook.profiles import load_profile
 from benchbook.published.hardware import loads_itself, server_cores
 from benchbook.published.tables import Published, load
-from benchbook.reports.kind import Kind, kind_of
+from benchbook.reports.kind import Kind, RunRequest, kind_of
 from benchbook.user_input import user_file
 from benchbook.user_input.choices import slip_of
 
 # Fewer show no spread.
 LEAST_REPETITIONS = 2
-
-
-@dataclass(frozen=True)
-class RunRequest:
-    """A report with everything that a user says of it: nothing here has asked a host yet."""
-
-    kind: Kind[Any]
-    published: Published
-    parameters: Parameters
-    profile: Profile
-    inventory: Inventory
-
-    def asked(self) -> dict[str, object]:
-        """Return the conditions that all trials share, as they stand in every record."""
-        return self.kind.asked(self.published, self.parameters, self.profile, self.inventory)
-
-    @property
-    def repeating(self) -> Repeating | None:
-        """How repetitions are added: as the profile says, unless the user says how many there are."""
-        return None if self.parameters.repetitions else self.profile.repeat
-
-    def experiment(self) -> Experiment:
-        """Return how the trials are run; no host is touched yet. Raise BadInput for what the inventory lacks."""
-        return self.kind.experiment(self.published, self.parameters, self.profile, self.inventory)
 
 
 def request_for(report: str, given: Mapping[str, object]) -> RunRequest:

@@ -16,11 +16,10 @@ from benchbook.campaign.experiment import Measurement
 from benchbook.campaign.record import Quantity
 from benchbook.errors import BadInput, WorkloadFailed
 from benchbook.hosts.host import Host
-from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.session import clock_offset
 from benchbook.parameters import Words
-from benchbook.profiles import Profile
 from benchbook.published.tables import Published
+from benchbook.reports.kind import RunRequest
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 from benchbook.reports.load.load_trials import LoadTrials
 from benchbook.systems.base import Quorum
@@ -182,15 +181,13 @@ class QuorumKind(LoadKind):
         planned = super().cells(published, parameters)
         return [*planned, *_killed(planned, published, parameters)]
 
-    def experiment(
-        self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
-    ) -> LoadTrials:
+    def experiment(self, request: RunRequest) -> LoadTrials:
         """Raise BadInput also for a system that a lost member ends."""
-        for name in parameters.names():
-            if not issubclass(systems.find(name, inventory), Quorum):
+        for name in request.parameters.names():
+            if not issubclass(systems.find(name, request.inventory), Quorum):
                 fix = "use etcd, or a system of yours that derives from benchbook.systems.base.Quorum"
                 raise BadInput("is no system of members that decide by quorum", key="systems", value=name, fix=fix)
-        return super().experiment(published, parameters, profile, inventory)
+        return super().experiment(request)
 
 
 def _killed(planned: list[Cell], published: Published, parameters: LoadParameters) -> list[Cell]:

@@ -16,7 +16,7 @@ from benchbook.analysis.schema import FIGURES, typed
 from benchbook.campaign.design import Cell, Levels, Trial
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
-from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import OnSystems, Words
 from benchbook.profiles import Profile
 from benchbook.published.reading import known
@@ -25,7 +25,7 @@ from benchbook.reports import design_values
 from benchbook.reports.dm.replication import ROLES, DmReplication
 from benchbook.reports.dm.task import LADDER, POOL_SIZE, ROWS, STATEMENT_SIZE, SYNC, databases
 from benchbook.reports.driving import check_probes
-from benchbook.reports.kind import Kind, common
+from benchbook.reports.kind import Kind, RunRequest, common
 from benchbook.systems import mysql
 from benchbook.user_input.bounds import Count, Rate, SecondsOrNone
 from benchbook.workloads import option_allowlist
@@ -188,13 +188,11 @@ class DmKind(Kind[ReplicationParameters]):
             for levels in _levels(published, published.table(name), said)
         ]
 
-    def asked(
-        self, published: Published, parameters: ReplicationParameters, profile: Profile, inventory: Inventory
-    ) -> dict[str, object]:
-        """Return the conditions that all trials share, as they stand in every record."""
-        size = profile.dm
+    def asked(self, request: RunRequest) -> dict[str, object]:
+        parameters: ReplicationParameters = request.parameters
+        profile, size = request.profile, request.profile.dm
         return {
-            **common(parameters.names(), parameters, profile, inventory),
+            **common(request),
             "report_interval_s": 1,
             "time_s": parameters.time_s or size.time_s,
             "rate": parameters.rate or size.rate,
@@ -213,10 +211,10 @@ class DmKind(Kind[ReplicationParameters]):
             "buffer_pool_mb": profile.buffer_pool_mb,
         }
 
-    def experiment(
-        self, published: Published, parameters: ReplicationParameters, profile: Profile, inventory: Inventory
-    ) -> DmReplication:
+    def experiment(self, request: RunRequest) -> DmReplication:
         """Raise BadInput for a role that nobody has, or that two hosts have where one is meant."""
+        parameters: ReplicationParameters = request.parameters
+        published, profile, inventory = request.published, request.profile, request.inventory
         for role in ROLES:
             inventory.require_one(role)
             inventory.check_sshd_apart(role)

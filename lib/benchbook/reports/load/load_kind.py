@@ -19,14 +19,14 @@ from benchbook.campaign.max_rate import KneeSearch, Slo
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.grouping import grouped
-from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import OnSystems, Words
 from benchbook.profiles import Profile
 from benchbook.published.report_file import TableDesign
 from benchbook.published.tables import Published
 from benchbook.reports import design_values
 from benchbook.reports.driving import check_probes
-from benchbook.reports.kind import Kind, common
+from benchbook.reports.kind import Kind, RunRequest, common
 from benchbook.reports.load.load_trials import KneeTrials, LoadTrials
 from benchbook.user_input.bounds import Rate, SecondsOrNone, Threads
 from benchbook.user_input.choices import one_of
@@ -77,11 +77,6 @@ def load_of(published: Published) -> type[LoadGenerator[Any]]:
         fix = "split the report, or name the same one everywhere"
         raise BadInput(said, file=file, key="design.*.load", value=named, fix=fix)
     return workloads.generator(named[0])
-
-
-def time_s(load: type[LoadGenerator[Any]], parameters: LoadParameters, profile: Profile) -> int:
-    """Return the duration of a load."""
-    return parameters.time_s or load.size_in(profile).time_s
 
 
 def _designs(published: Published) -> list[TableDesign]:
@@ -169,30 +164,28 @@ class LoadKind(Kind[LoadParameters]):
             for levels in _points(published, e, varied, parameters.threads)
         ]
 
-    def asked(
-        self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
-    ) -> dict[str, object]:
-        """Return the conditions that all trials share, as they stand in every record."""
-        load = load_of(published)
+    def asked(self, request: RunRequest) -> dict[str, object]:
+        parameters: LoadParameters = request.parameters
+        load, profile = load_of(request.published), request.profile
         size = load.size_in(profile)
         return {
-            **common(parameters.names(), parameters, profile, inventory),
+            **common(request),
             **({"load": load.name} if load.name != DEFAULT else {}),
             **load.asked(size),
-            "time_s": time_s(load, parameters, profile),
+            "time_s": parameters.time_s or size.time_s,
             "rate": parameters.rate or size.rate,
             "reset": profile.reset,
             **({"rehearse_s": profile.rehearse_s} if profile.rehearse_s else {}),
             "buffer_pool_mb": profile.buffer_pool_mb,
         }
 
-    def experiment(
-        self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
-    ) -> LoadTrials:
+    def experiment(self, request: RunRequest) -> LoadTrials:
         """Raise BadInput for a system that is unknown, has no host, or does not speak what the load speaks.
 
         So it does for a workload or an option of the report that the load generator does not know.
         """
+        parameters: LoadParameters = request.parameters
+        published, profile, inventory = request.published, request.profile, request.inventory
         load = load_of(published)
         self.check_load(published, parameters.allow)
         if parameters.slo.asked and not load.open_loop:
@@ -209,7 +202,7 @@ class LoadKind(Kind[LoadParameters]):
             profile=profile,
             names=parameters.names(),
             generator=load(size, published.report.design[0].options, parameters.seed),
-            time_s=time_s(load, parameters, profile),
+            time_s=parameters.time_s or size.time_s,
             rate=_offered(load, parameters, profile),
             options={(each.table, each.workload): each.options for each in _designs(published)},
         )
@@ -221,14 +214,10 @@ class LoadKind(Kind[LoadParameters]):
         others = {THREADS, WORKLOAD, *filter(None, [self.own_level])}
         option_allowlist.check_levels(load, published.report.design, published, others)
 
-    def knee(
-        self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
-    ) -> KneeSearch | None:
+    def knee(self, request: RunRequest) -> KneeSearch | None:
         """At the most threads of every table, if the parameter `slo` names a latency."""
-        if not parameters.slo.asked:
-            return None
-        trials = self.experiment(published, parameters, profile, inventory)
-        return KneeSearch(parameters.slo, KneeTrials.of(trials, parameters.slo))
+        slo: Slo = request.parameters.slo
+        return KneeSearch(slo, KneeTrials.of(self.experiment(request), slo)) if slo.asked else None
 
     def scaled(self, parameters: LoadParameters, profile: Profile) -> tuple[str, ...]:
         """Threads, unless the user names her own."""
@@ -325,21 +314,17 @@ class VersionsKind(ByServerKind):
             raise BadInput(said, file=file, key="systems", value=list(systems), fix=fix)
         return dict(zip(systems, versions, strict=True))
 
-    def asked(
-        self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
-    ) -> dict[str, object]:
+    def asked(self, request: RunRequest) -> dict[str, object]:
         """Also which system takes the place of which version."""
-        said = super().asked(published, parameters, profile, inventory)
-        return {**said, "in_place_of": self.own(published, parameters.names())}
+        return {**super().asked(request), "in_place_of": self.own(request.published, request.parameters.names())}
 
-    def experiment(
-        self, published: Published, parameters: LoadParameters, profile: Profile, inventory: Inventory
-    ) -> LoadTrials:
+    def experiment(self, request: RunRequest) -> LoadTrials:
         """Each system is said to stand in for its version, unless it says that it is that version."""
-        place = self.own(published, parameters.names())
+        published = request.published
+        place = self.own(published, request.parameters.names())
         product = published.report.systems[0].name if published.report.systems else published.report.document.product
         stands = {system: (product, version) for system, version in place.items()}
-        return replace(super().experiment(published, parameters, profile, inventory), in_place_of=stands)
+        return replace(super().experiment(request), in_place_of=stands)
 
 
 def _versions(published: Published) -> list[str]:

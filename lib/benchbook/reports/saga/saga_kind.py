@@ -12,13 +12,13 @@ from benchbook import paths, systems
 from benchbook.analysis.checks import Check
 from benchbook.campaign.design import Cell
 from benchbook.campaign.record import Record
-from benchbook.hosts.inventory import Inventory, load_inventory
+from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import OnSystems, Words
-from benchbook.profiles import Profile, load_profile
+from benchbook.profiles import load_profile
 from benchbook.published.tables import Published
 from benchbook.reports import design_values
 from benchbook.reports.driving import check_probes
-from benchbook.reports.kind import Kind, common
+from benchbook.reports.kind import Kind, RunRequest, common
 from benchbook.reports.saga.ladder import KILLED, ROLES, SYSBENCH, SagaLadder
 from benchbook.reports.saga.rungs import CEILING, FAILING, LADDER, Rung, figures_at_knee
 from benchbook.stats.latency import little
@@ -107,13 +107,12 @@ class SagaKind(Kind[SagaParameters]):
             *(killed if parameters.kill_dtm else []),
         ]
 
-    def asked(
-        self, published: Published, parameters: SagaParameters, profile: Profile, inventory: Inventory
-    ) -> dict[str, object]:
-        """Return the conditions that all trials share, as they stand in every record."""
+    def asked(self, request: RunRequest) -> dict[str, object]:
+        parameters: SagaParameters = request.parameters
+        published, profile = request.published, request.profile
         size, alone = profile.saga, published.table(SYSBENCH)
         return {
-            **common(parameters.names(), parameters, profile, inventory),
+            **common(request),
             "tables": design_values.of_table(published, alone, "tables"),
             "table_size": size.table_size,
             "time_s": parameters.time_s or size.time_s,
@@ -125,10 +124,10 @@ class SagaKind(Kind[SagaParameters]):
             "buffer_pool_mb": profile.buffer_pool_mb,
         }
 
-    def experiment(
-        self, published: Published, parameters: SagaParameters, profile: Profile, inventory: Inventory
-    ) -> SagaLadder:
+    def experiment(self, request: RunRequest) -> SagaLadder:
         """Raise BadInput for a role that nobody has, or that two hosts have where one is meant."""
+        parameters: SagaParameters = request.parameters
+        published, profile, inventory = request.published, request.profile, request.inventory
         for role in ROLES:
             inventory.require_one(role)
             inventory.check_sshd_apart(role)

@@ -13,14 +13,13 @@ from benchbook.analysis.schema import FIGURES, typed
 from benchbook.campaign.design import Cell, Trial
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
-from benchbook.hosts.inventory import Inventory
 from benchbook.parameters import Parameters, Words
 from benchbook.profiles import Profile
 from benchbook.published.report_file import TableDesign
 from benchbook.published.tables import Published
 from benchbook.reports import design_values
 from benchbook.reports.driving import check_probes
-from benchbook.reports.kind import Kind, common
+from benchbook.reports.kind import Kind, RunRequest, common
 from benchbook.reports.transfer import engines
 from benchbook.reports.transfer.copying import Transfer
 from benchbook.reports.transfer.engines import KNOBS, PEER
@@ -132,12 +131,11 @@ class TransferKind(Kind[TransferParameters]):
         peers = [Cell(table=PEER_TABLE, system=PEER, levels=PEER_LEVELS)] if PEER in parameters.names() else []
         return [*found, *peers]
 
-    def asked(
-        self, published: Published, parameters: TransferParameters, profile: Profile, inventory: Inventory
-    ) -> dict[str, object]:
-        """Return the conditions that all trials share, as they stand in every record."""
+    def asked(self, request: RunRequest) -> dict[str, object]:
+        parameters: TransferParameters = request.parameters
+        profile = request.profile
         return {
-            **common(parameters.names(), parameters, profile, inventory),
+            **common(request),
             "documents": documents(parameters, profile),
             "collections": COLLECTIONS,
             "document_bytes": DOCUMENT_BYTES,
@@ -150,10 +148,10 @@ class TransferKind(Kind[TransferParameters]):
             "reset": "the copy dropped before each trial",
         }
 
-    def experiment(
-        self, published: Published, parameters: TransferParameters, profile: Profile, inventory: Inventory
-    ) -> Transfer:
+    def experiment(self, request: RunRequest) -> Transfer:
         """Raise BadInput for an unknown engine, a role that no host has, or a second client."""
+        parameters: TransferParameters = request.parameters
+        profile, inventory = request.profile, request.inventory
         inventory.require_one("client")
         mongo.check(inventory, parameters.server)
         check_probes(profile, [])
