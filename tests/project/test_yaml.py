@@ -98,6 +98,12 @@ def test_what_is_no_value_is_refused_in_plain_words(written: str, said: str) -> 
     assert "tag:yaml.org" not in str(caught.value)
 
 
+def test_a_quotation_mark_of_a_page_is_named() -> None:
+    """github.com/pingcap/tiflow/issues/11374"""
+    with pytest.raises(BadInput, match=r"^line 2: malformed YAML: .*Fix: write straight quotes on both sides"):
+        yaml_text('a: 1\nb: "next_”\nc: 2\n')
+
+
 @pytest.mark.parametrize("blank", ["\u00a0", "\u3000", "\u200b"])
 def test_a_blank_that_is_no_space_is_refused_where_it_stands(blank: str) -> None:
     for text in (f"a:\n{blank}{blank}user: x\n", f"a:\n  user: {blank}x\n", f"a:\n  - x{blank}\n"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,10 +15,12 @@ from benchbook.errors import BadInput, SystemFailed
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.inventory import Inventory, load_inventory
 from benchbook.hosts.session import Session
+from benchbook.hosts.tiup_topology import DM_S
 from benchbook.profiles import load_profile
 from benchbook.reports.driving import checking_alive
 from benchbook.systems.tidb import serving
 from benchbook.systems.tidb_cluster import TiDBCluster, check_one_unistore, missing_replicas, missing_store, toml
+from benchbook.user_input.strict_yaml import as_yaml
 
 # The published topology, as TiUP writes one: keys with dots and nested ones, sections that are not ours.
 TOPOLOGY: dict[str, Any] = {
@@ -217,7 +220,11 @@ def test_keys_of_global_beside_it_are_refused(home: Home, keys: list[str]) -> No
     ("part", "said"),
     [
         ({"tikv_servers": [{"host": "n3"}]}, "it has no pd_servers, tidb_servers, which a TiDB cluster has"),
-        ({"master_servers": [{"host": "n1"}]}, "it has no pd_servers, tikv_servers, tidb_servers, which a TiDB"),
+        # A topology of DM, and what people take for one (tiup/issues/616); a task, a source (dm/issues/1319).
+        *(
+            ({key: [{"host": "n1"}]}, f"{DM_S} .*Fix: give the roles client, mysql, tidb, dm-master")
+            for key in ("master_servers", "dm-worker_servers", "mysql-instances", "source-id")
+        ),
         ({"pd_server": [], "tikv_servers": [], "tidb_servers": []}, "pd_server, did you mean pd_servers"),
     ],
 )
@@ -225,6 +232,26 @@ def test_a_topology_of_dm_or_of_servers_to_be_added_is_no_cluster(home: Home, pa
     """github.com/pingcap/tiup, embed/examples/dm and tests/tiup-cluster/topo/full_scale_in_*.yaml."""
     with pytest.raises(BadInput, match=said):
         read(home, part)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            TOPOLOGY,
+            r"tikv_servers: it is a TiUP topology, .*Fix: write an inventory that names it: `topology: .*a",
+        ),
+        (
+            {"all": {"hosts": {"n1": None}}},
+            r"all: it is an Ansible inventory, .*`ansible: {inventory: .*a.yaml, roles",
+        ),
+        ({"task-mode": "all", "name": "x"}, rf"task-mode: {DM_S}. Fix: give the roles client, mysql"),
+    ],
+)
+def test_files_of_others_in_the_place_of_an_inventory(tmp_path: Path, given: dict[str, Any], said: str) -> None:
+    (tmp_path / "a.yaml").write_text(as_yaml(given))
+    with pytest.raises(BadInput, match=said):
+        load_inventory(str(tmp_path / "a.yaml"))
 
 
 def test_what_tiup_keeps_of_a_cluster_is_its_topology(home: Home) -> None:

@@ -27,7 +27,7 @@ from benchbook.hosts.fields import (
     Variable,
 )
 from benchbook.hosts.imported_hosts import with_addresses, with_ansible
-from benchbook.hosts.tiup_topology import with_topology
+from benchbook.hosts.tiup_topology import AS_ROLES, DM_S, OF_DM, with_topology
 from benchbook.paths import resolve
 from benchbook.user_input import user_file
 from benchbook.user_input.bounds import matching
@@ -461,6 +461,14 @@ def load_inventory(name: str) -> Inventory:
         fix = f"{meant(name, known_inventories())}use one of {', '.join(known_inventories())}, or write this file"
         raise BadInput("no such inventory", file=path, key="inventory", value=name, fix=fix)
     given = load_yaml(path)
+    named = {"all": ("an Ansible inventory", f"`ansible: {{inventory: {path}, roles: {{GROUP: ROLE}}}}`"),
+             "tikv_servers": ("a TiUP topology", f"`topology: {path}`")}  # fmt: skip
+    for key, (what, line) in named.items():
+        if key in given:
+            fix = f"write an inventory that names it: {line}"
+            raise BadInput(f"it is {what}, and no inventory", file=path, key=key, fix=fix)
+    if own := OF_DM & given.keys():
+        raise BadInput(DM_S, file=path, key=min(own), fix=AS_ROLES)
     values, others = _with_hosts_of_others(given, path)
     try:
         return validate(Inventory, {**values, "name": path.stem, "file": str(path)}, path)

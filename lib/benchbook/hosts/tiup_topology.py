@@ -31,6 +31,16 @@ PORTS: Mapping[str, Mapping[str, int]] = {
 ANYWHERE = ("0.0.0.0", "::")
 Written = dict[str, object]
 REMOVE = "remove it in a copy of the file, if the cluster is to be measured without"
+# Keys of what DM reads: its topology, a task, a source (dm/config of tiflow; `dm-` by people).
+OF_DM = frozenset(
+    "master_servers worker_servers dm-master_servers dm-worker_servers task-mode mysql-instances target-database "
+    "source-id routes block-allow-list black-white-list".split()
+)
+DM_S = "it is a file of DM, from which nothing is taken over"
+AS_ROLES = (
+    "give the roles client, mysql, tidb, dm-master and dm-worker to hosts of an inventory; what a task sets stands in "
+    "the tables of DM's reports (docs/reference/parameters.md: worker_counts, pool_sizes)"
+)
 IN_A_COPY = "in a copy of the file that `topology` names"
 NO_NUMA = ("NUMA nodes are not taken over", f"remove it {IN_A_COPY}, and give the host its `cpus` in the inventory")
 # What changes how servers run where it is set, and is refused for that: why, and what to do.
@@ -171,8 +181,10 @@ class TiupTopology(_Part):
             raise PydanticCustomError("indent", "keys of `global` stand beside it: {keys}", {"keys": ", ".join(out)})
         sections = [f"{component}_servers" for component in PORTS]
         if missing := [each for each in sections if each not in given]:
+            if OF_DM & given.keys():
+                raise PydanticCustomError("part", f"{DM_S}. Fix: {AS_ROLES}")
             _no_slips(given.keys() - {*cls.beside}, sections)
-            # It is of DM, or of servers that are to be added to a cluster.
+            # It is of servers that are to be added to a cluster.
             whole = "Fix: name that of the whole cluster (`tiup cluster edit-config NAME` shows it)"
             raise PydanticCustomError("part", f"it has no {', '.join(missing)}, which a TiDB cluster has. {whole}")
         return given
