@@ -230,8 +230,7 @@ def _judged(
 ) -> results.JudgedClaim:
     stand_ins = system.stand_ins_of(claim, figures)
     scope = scope_of(claim, system, capacity, compared)
-    verdict = _verdict(decision, scope, capacity, compared)
-    near = _too_near(decision, scope, verdict)
+    verdict, near = _verdict(decision, scope, capacity, compared)
     why = capacity.full(scope.speaks, compared) if near else scope
     shown = decision.shown
     interval = shown.interval(decision.alpha)
@@ -239,7 +238,7 @@ def _judged(
     standing = [*(f"{said}." for said in stand_ins), *fewer]
     said = [
         verdict_text.here(decision, system.title or system.name, len(compared)),
-        verdict_text.for_report(scope.speaks, why.because, near),
+        verdict_text.for_report(scope.speaks, why.because, decision.here if near else None),
         claim.own_table,
         *standing,
     ]
@@ -267,23 +266,21 @@ def _judged(
     )
 
 
-def _verdict(decision: Decision, scope: Scope, capacity: Capacity, compared: Sequence[Contrast]) -> results.Verdict:
-    """Return the answer here where it speaks of the report for all that the published machine could show."""
+def _verdict(
+    decision: Decision, scope: Scope, capacity: Capacity, compared: Sequence[Contrast]
+) -> tuple[results.Verdict, bool]:
+    """Return the answer here where it speaks of the report for all that the published machine could show.
+
+    And whether it does not by these figures alone: the campaign could say what came out here of the report.
+    """
     if decision.here == "open":
-        return scope.otherwise if scope.speaks == "nothing" else "open"
+        return (scope.otherwise if scope.speaks == "nothing" else "open"), False
     if not (scope.confirms if decision.here == "holds" else scope.refutes):
-        return scope.otherwise
+        return scope.otherwise, False
     added = [capacity.withheld(contrast, capacity.figures.log_mean) for contrast in compared]
     inside, outside = decisions.p_values(compared, added)
     stands = (inside if decision.here == "holds" else outside / len(compared)) < decision.alpha / 2
-    return decision.here if stands else scope.otherwise
-
-
-def _too_near(decision: Decision, scope: Scope, verdict: results.Verdict) -> decisions.Here | None:
-    """Return what came out here where the campaign could say that of the report, but these figures do not."""
-    if decision.here in ("open", verdict):
-        return None
-    return decision.here if (scope.confirms if decision.here == "holds" else scope.refutes) else None
+    return (decision.here, False) if stands else (scope.otherwise, True)
 
 
 def system_of(name: str, campaign: Campaign) -> JudgedSystem:
