@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from toy_report import evidence, ledger
 
-from benchbook.claims.contrasts import Contrast, Pool, pool, with_pooled
+from benchbook.claims.contrasts import Contrast, pool, with_pooled
 from benchbook.claims.evidence import Evidence
 from benchbook.claims.figures import Term
 from benchbook.claims.hypothesis import SystemFigures
@@ -19,10 +19,7 @@ from benchbook.published.tables import Published
 def test_pooled_variance_is_that_of_the_residuals_of_cell_and_repetition() -> None:
     # Two repetitions of three cells: differences 0.1, 0.2, 0.6, mean 0.3; residuals +-0.1, +-0.05, +-0.15: squares sum
     # to 2 x (0.01 + 0.0025 + 0.0225) = 0.07 on (3 - 1) x (2 - 1) = 2 degrees of freedom.
-    found = pool(pd.DataFrame([[1.0, 1.1], [2.0, 2.2], [5.0, 5.6]]))
-    assert found is not None
-    assert found.variance == pytest.approx(0.035)
-    assert found.df == pytest.approx(2)
+    assert pool(pd.DataFrame([[1.0, 1.1], [2.0, 2.2], [5.0, 5.6]])) == pytest.approx((0.035, 2))
 
 
 def test_two_cells_know_nothing_of_each_other() -> None:
@@ -33,15 +30,32 @@ def test_a_cell_that_lacks_a_repetition_takes_part_with_the_others() -> None:
     found = pool(pd.DataFrame([[1.0, 1.1, 1.3], [2.0, 2.2, math.nan], [5.0, 5.6, 5.2], [3.0, 3.1, 3.3]]))
     assert found is not None
     # 11 values less 4 cells and 3 repetitions, of which one constant is shared.
-    assert found.df == pytest.approx(11 - 4 - 2)
+    assert found[1] == pytest.approx(11 - 4 - 2)
 
 
-def test_the_lent_spread_weighs_twice_the_own_and_gives_four_degrees_of_freedom() -> None:
-    # s^2 = 0.035, a ratio has two figures: (2 x 0.07 + 0.001) / 3.
-    found = Pool(0.035, 20.0)
-    assert found.with_own(0.001, 3, 2.0) == pytest.approx((0.047, 4))
-    assert found.with_own(0.001, 8, 2.0)[1] == 7, "its own repetitions know more"
-    assert Pool(0.035, 2.0).with_own(0.001, 2, 2.0)[1] == 2, "no more than there are residuals"
+@pytest.mark.parametrize(
+    ("times", "n", "lent", "df"),
+    [
+        (1, 3, 0.035, 2),  # no more than there are residuals
+        (3, 3, 0.21 / 8, 4),  # 9 cells: squares 3 x 0.07 on (9 - 1) x (2 - 1) degrees of freedom
+        (3, 8, 0.21 / 8, 7),  # its own repetitions know more
+    ],
+)
+def test_the_lent_spread_weighs_twice_the_own_and_gives_four_degrees_of_freedom(
+    times: int, n: int, lent: float, df: float
+) -> None:
+    moves = [0.1, 0.2, 0.6] * times
+    terms = [Term("t", "y", {"x": x}) for x in range(len(moves))]
+    effects = np.linspace(0, 0.1, n)
+    compared = [Contrast("", effects, terms=(terms[0], other), weights=(1.0, -1.0)) for other in terms[1:]]
+    found = with_pooled(
+        [compared],
+        lambda term: pd.Series([0.0, moves[int(term.rows["x"])]]),
+        lambda term: "1/s",
+        lambda term: ("t", "s", term.rows["x"]),
+    )[0][0]
+    # A ratio has two figures.
+    assert found.pooled == pytest.approx(((2 * 2 * lent + effects.var(ddof=1)) / 3, df))
 
 
 def test_contrasts_of_one_trial_and_of_two_units_keep_their_own() -> None:

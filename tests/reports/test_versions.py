@@ -12,12 +12,10 @@ from kit import INVENTORY, ROOT, Home, inventory
 from records import record, with_values
 
 from benchbook import parameters, systems
-from benchbook.analysis.beside import level_ratios
 from benchbook.audit.report_audit import audit
 from benchbook.campaign.design import plan
 from benchbook.campaign.environment import SystemDescription
 from benchbook.campaign.record import Record
-from benchbook.campaign.scaled_levels import LevelScaling
 from benchbook.claims import judge, ledger, undecided
 from benchbook.claims.evidence import ran_by
 from benchbook.claims.figures import Term
@@ -392,25 +390,6 @@ def test_the_mean_ratio_is_the_geometric_mean_over_the_levels() -> None:
 
 
 # -- figures ----------------------------------------------------------------------------------------------------------
-
-
-def test_the_ratio_of_two_versions_cell_by_cell() -> None:
-    here = {300: 1, 600: 2, 900: 3}
-    levels = {table: {"threads": {str(threads): few for threads, few in here.items()}} for table in TABLES}
-    scaled = LevelScaling(cores_here=2, cores_published=96, levels=levels)
-    ran = [r.model_copy(update={"levels": {**r.levels, "threads": here[int(r.levels["threads"])]}})
-           for r in measured(gain=1.5)]  # fmt: skip
-    frame = level_ratios(REPORT, ran, "tps", level="version", scaling=scaled).set_index(["table", "threads"])
-    assert len(frame) == 12
-    row = frame.loc["oltp_point_select", 600]
-    # 291395.84 / 304121.47; each repetition's ratio is 1.5, so that nothing is uncertain.
-    assert row.published == pytest.approx(0.95816, abs=1e-5)
-    assert (row.measured, row.low, row.high, row.n) == (pytest.approx(1.5), pytest.approx(1.5), pytest.approx(1.5), 4)
-    one_only = level_ratios(REPORT, [r for r in ran if r.system == PAIR[0]], "tps", level="version", scaling=scaled)
-    assert one_only.measured.isna().all()
-    assert set(one_only.n) == {0}
-    with pytest.raises(BadInput, match="there is no such level"):
-        level_ratios(REPORT, ran, "tps", level="versoin")
 
 
 def test_the_same_version_in_two_reports_differs_by_more_than_the_two_versions_do() -> None:

@@ -6,7 +6,7 @@ beside(published, figures, systems, levels)           # a row per cell, system a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -16,13 +16,9 @@ from benchbook import paths
 from benchbook.analysis.samples import evenly
 from benchbook.analysis.schema import BESIDE, FIGURES, as_level, typed
 from benchbook.analysis.trials import cells
-from benchbook.campaign.record import Record
-from benchbook.campaign.scaled_levels import LevelScaling, as_published
 from benchbook.errors import BadInput
-from benchbook.grouping import grouped
 from benchbook.published.tables import Published, PublishedTable
-from benchbook.stats.estimates import Interval, ratio_interval
-from benchbook.user_input.choices import one_of
+from benchbook.stats.estimates import Interval
 
 # Points along a curve: as many as can be read.
 MOST_POINTS = 20
@@ -187,47 +183,3 @@ def curves_apart(frame: pd.DataFrame, *, x: str, panel: str, levels: Iterable[st
 def _value(level: str | float | None) -> str:
     """Return a number without needless decimals; a dash for a table without this level."""
     return "-" if pd.isna(level) else f"{level:g}" if isinstance(level, float) else str(level)
-
-
-def level_ratios(
-    published: Published, records: Sequence[Record], metric: str, *, level: str, scaling: LevelScaling | None = None
-) -> pd.DataFrame:
-    """The last value of `level` over the first, in the order of each table: a row per table and its other levels.
-
-    [table, others..., published, measured, low, high, n]: ratios; the 95% interval over n repetitions in each of which
-    both were measured (NaN below two). `records` as they ran; `scaling` says which published levels theirs stand for.
-    Raise BadInput for a level or a metric that no table has.
-    """
-    with_both = [t for t in published.tables.values() if level in t.levels and metric in t.metrics]
-    # Of one value alone there is nothing to form a ratio with.
-    tables = [t for t in with_both if t.frame[level].nunique() > 1]
-    one_of(level, {name for t in published.tables.values() for name in t.levels}, "level")
-    one_of(metric, {name for t in published.tables.values() for name in t.metrics}, "metric")
-    placed = grouped(as_published(records, scaling), lambda record: record.table)
-    return pd.DataFrame([row for t in tables for row in _rows(t, placed.get(t.id, []), metric, level)])
-
-
-def _rows(table: PublishedTable, records: Sequence[Record], metric: str, level: str) -> Iterator[dict[str, object]]:
-    old, *_, new = dict.fromkeys(table.frame[level])
-    others = [name for name in table.levels if name != level]
-    for at in table.frame[others].drop_duplicates().astype(object).to_dict("records"):
-        levels = {str(name): value for name, value in at.items()}
-        printed = [table.value(metric, **levels, **{level: value}) for value in (new, old)]
-        over, under = (_by_repetition(records, metric, {**levels, level: value}) for value in (new, old))
-        both = sorted(over.keys() & under.keys())
-        found = ratio_interval([over[r] for r in both], [under[r] for r in both]) if both else None
-        yield {
-            "table": table.id,
-            **levels,
-            "published": printed[0] / printed[1] if printed[0] and printed[1] else None,
-            "measured": found.value if found else None,
-            "low": found.low if found else None,
-            "high": found.high if found else None,
-            "n": len(both),
-        }
-
-
-def _by_repetition(records: Sequence[Record], metric: str, levels: dict[str, object]) -> dict[int, float]:
-    """Of the records at these levels; those above 0, for a ratio."""
-    mine = [r for r in records if all(r.levels.get(name) == value for name, value in levels.items())]
-    return {r.repetition: value for r in mine if metric in r.summary and (value := r.summary[metric].value) > 0}

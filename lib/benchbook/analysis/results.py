@@ -246,7 +246,7 @@ def claims_frame(judged: Sequence[JudgedClaim]) -> pd.DataFrame:
 
 def _claim(one: JudgedClaim) -> dict[str, object]:
     # An interval that is open at an end is infinite there; without an interval both ends are missing.
-    low, high = _ends(one.interval, (-math.inf, math.inf)) if one.interval else (None, None)
+    low, high = one.interval or (math.nan, math.nan)
     region_low, region_high = one.region or (None, None)
     return {
         **one.model_dump(
@@ -255,18 +255,13 @@ def _claim(one: JudgedClaim) -> dict[str, object]:
         "claim": one.id,
         "hypothesis": one.hypothesis or "",
         "effect": one.effect if isinstance(one.effect, float) else None,
-        "low": low,
-        "high": high,
+        "low": -math.inf if low is None else low,
+        "high": math.inf if high is None else high,
         "region_low": region_low,
         "region_high": region_high,
         "statement": one.statement,
         "sentence": one.sentence,
     }
-
-
-def _ends(bounds: Bounds, open_ends: tuple[float, float]) -> tuple[float, float]:
-    low, high = bounds
-    return (open_ends[0] if low is None else low, open_ends[1] if high is None else high)
 
 
 def counted(campaign: Campaign) -> Trials:

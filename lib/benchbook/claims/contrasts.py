@@ -164,23 +164,10 @@ def within(tolerance: float, *, of: float = 0.0) -> tuple[float, float]:
     return of - edge, of + edge
 
 
-@dataclass(frozen=True)
-class Pool:
-    """What the cells of one unit say of a log figure's variance, and on how many residuals' degrees of freedom."""
+def pool(logs: pd.DataFrame) -> tuple[float, float] | None:
+    """Return the variance of cells of one unit (rows) over repetitions (columns), and its degrees of freedom.
 
-    variance: float
-    df: float
-
-    def with_own(self, own: float, n: int, figures: float) -> tuple[float, float]:
-        """Return variance and degrees of freedom of a contrast that sums the variances of so many figures."""
-        variance = (LENT_WEIGHT * figures * self.variance + own) / (LENT_WEIGHT + 1)
-        return variance, min(max(LENT_DF, n - 1.0), self.df)
-
-
-def pool(logs: pd.DataFrame) -> Pool | None:
-    """Return what cells of one unit (rows) know of each other from their repetitions (columns); None for too few.
-
-    A missing value is NaN. Residuals are those of the additive model cell + repetition, least squares.
+    None of too few. A missing value is NaN. Residuals are those of the additive model cell + repetition, least squares.
     """
     values = logs.to_numpy(dtype=np.float64)
     known = ~np.isnan(values)
@@ -195,7 +182,7 @@ def pool(logs: pd.DataFrame) -> Pool | None:
     if repeated.sum() < LEAST_CELLS:
         return None
     df = float(dfs[repeated].sum())
-    return Pool(float(squares[repeated].sum()) / df, df)
+    return float(squares[repeated].sum()) / df, df
 
 
 def with_pooled(
@@ -220,8 +207,10 @@ def with_pooled(
         found = pools.get(unit(contrast.terms[0])) if _borrows(contrast, unit, trial) else None
         if found is None or contrast.n < 2:
             return contrast
-        variance, df = found.with_own(contrast.own_variance, contrast.n, figures_in(contrast, trial))
-        return replace(contrast, pooled=(max(variance, contrast.rounding), df))
+        lent, residuals = found
+        weighed = LENT_WEIGHT * figures_in(contrast, trial) * lent + contrast.own_variance
+        df = min(max(LENT_DF, contrast.n - 1.0), residuals)
+        return replace(contrast, pooled=(max(weighed / (LENT_WEIGHT + 1), contrast.rounding), df))
 
     return [[pooled(contrast) for contrast in contrasts] for contrasts in claims]
 

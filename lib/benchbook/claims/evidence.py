@@ -111,9 +111,16 @@ def measured(figures: pd.DataFrame, systems: Sequence[str], trials: Sequence[Tri
     figures : of the published tables, as `Kind.figures` returns them.
     trials : those of the plan, at the published levels that they stand for.
     """
-    levels = figures.attrs["levels"]
+    return _evidence(figures, figures.attrs["levels"], systems, trials)
+
+
+def _evidence(
+    figures: pd.DataFrame, levels: Sequence[str], systems: Iterable[str], trials: Sequence[Trial]
+) -> Evidence:
     frames = {str(id): _wide(part, levels) for id, part in figures.groupby("table", sort=False, observed=True)}
-    return Evidence(frames, sorted(systems), _set_apart(frames, trials), [trial.cell for trial in trials])
+    cells = [trial.cell for trial in trials]
+    apart = {id: frozenset(chain(*(cell.levels for cell in cells if cell.table == id))) for id in frames}
+    return Evidence(frames, sorted(systems), apart, cells)
 
 
 def planned(beside: pd.DataFrame, trials: Sequence[Trial]) -> Evidence:
@@ -133,9 +140,7 @@ def planned(beside: pd.DataFrame, trials: Sequence[Trial]) -> Evidence:
         .drop_duplicates(["table", "system", *levels, "metric"])
     )
     twice = pd.concat([printed.assign(value=printed.published, repetition=n) for n in (1, 2)])
-    frames = {str(id): _wide(part, levels) for id, part in twice.groupby("table", sort=False, observed=True)}
-    systems = {str(name) for frame in frames.values() for name in frame["system"]}
-    return Evidence(frames, sorted(systems), _set_apart(frames, trials), [trial.cell for trial in trials])
+    return _evidence(twice, levels, set(map(str, twice.system)), trials)
 
 
 def _gives(cell: Cell, row: Mapping[Any, Any], levels: Sequence[str]) -> bool:
@@ -143,10 +148,6 @@ def _gives(cell: Cell, row: Mapping[Any, Any], levels: Sequence[str]) -> bool:
     known = {as_level(name): value for name, value in cell.levels.items()}
     own = [name for name in levels if pd.notna(row[name])]
     return any(name not in known for name in own) or all(known[name] == row[name] for name in own)
-
-
-def _set_apart(ids: Iterable[str], trials: Sequence[Trial]) -> dict[str, frozenset[str]]:
-    return {id: frozenset(chain(*(t.cell.levels for t in trials if t.cell.table == id))) for id in ids}
 
 
 def _wide(figures: pd.DataFrame, levels: Sequence[str]) -> pd.DataFrame:
