@@ -78,7 +78,8 @@ class Recorded(ABC):
 
     def figures(self, *metrics: str) -> pd.DataFrame:
         """Return a row per trial that counts and metric, at the published levels that it stands for."""
-        return self._labelled(figures_of(of_records(self.records, self.campaign.scaling), metrics))
+        planned = [name for trial in self.campaign.trials for name in trial.cell.levels]
+        return self._labelled(figures_of(of_records(self.records, self.campaign.scaling, planned=planned), metrics))
 
     def _unmeasured(self, records: Sequence[Record]) -> list[str]:
         """Return the metrics of the published tables that were planned, and of which there is no record."""
