@@ -64,6 +64,7 @@ def run_report(report: str, overrides: Mapping[str, object], console: Console, *
     while True:
         # A host that refuses is named now, not after a build and the start of a notebook.
         wait_until_free(inventory, hosts, console, wait=wait)
+        _check_program(request)
         console.print(f"[bold]{report}[/]: profile {escape(request.profile.name)}, inventory {inventory.name}")
         for one in open_ports.findings(inventory, hosts):
             console.print(f"{one.host}: {one.what}: {one.found}; wanted {one.wanted}", markup=False)
@@ -126,6 +127,14 @@ def _check_free(inventory: Inventory, hosts: list[str], *, wait_s: float) -> Non
         check_lab_free(inventory, inventory.hosts, wait_s=wait_s)
     else:
         check_reachable(inventory, hosts, wait_s=wait_s)
+
+
+def _check_program(request: RunRequest) -> None:
+    """Raise HostUnusable for a load generator that a lab will not have, whose hosts are this machine."""
+    generator, inventory = getattr(request.experiment(), "generator", None), request.inventory
+    is_to_be = inventory.lab and not any(host.pid for host in lab.lab_hosts(inventory))
+    if is_to_be and generator and not generator.builds_for(inventory):
+        generator.find(lab.HostToBe(inventory, inventory.require("client")[0]))
 
 
 @contextmanager

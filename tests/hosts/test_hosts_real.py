@@ -9,6 +9,7 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -820,3 +821,16 @@ def test_a_tunnel_to_nowhere_is_a_lost_connection(host: Host) -> None:
         host.check_port(host.address, 3999)
     with pytest.raises(BadInput, match="ssh config is missing"):
         Host(changed(host.inventory, config="/nowhere/config"), "db1").connect()
+
+
+def test_a_socket_leads_through_a_host_from_however_long_a_temporary_folder(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The path of a Unix socket has 107 bytes at most: unix(7)."""
+    deep = tmp_path / ("x" * 107)
+    deep.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    with host.forward_local(host.address, 2222) as path, socket.socket(socket.AF_UNIX) as client:
+        client.connect(path)
+        assert client.recv(4) == b"SSH-"
+    assert list(deep.iterdir()) == []

@@ -8,8 +8,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from kit import Home
 
-from benchbook.errors import BadInput
+from benchbook.errors import BadInput, HostUnusable
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.lab_host import ACCOUNT, LabHost
@@ -123,3 +124,14 @@ def test_another_user_who_swaps_folders_for_links_gets_nothing(host: LabHost, tm
     given(host, sticky / "bench" / "new")
     assert [(secret / "work").owner(), (secret / "work" / ".benchbook").owner()] == ["root", "root"]
     assert sorted(path.name for path in secret.iterdir()) == ["work"]
+
+
+def test_a_folder_of_somebody_else_is_refused_before_a_host_runs(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lab, "_start", lambda *_: pytest.fail("a host was started"))
+    theirs = tmp_path / "theirs"
+    (theirs / "jobs").mkdir(parents=True)
+    with pytest.raises(HostUnusable, match=r"hosts\.db1\.workdir: this folder holds files that are not the kit's"):
+        lab.up(named(theirs))
+    assert [path.name for path in theirs.iterdir()] == ["jobs"]

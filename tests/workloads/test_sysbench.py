@@ -329,7 +329,7 @@ def test_versions_before_1_0_are_refused_before_the_first_load(version: str, sai
         name="a",
         inventory=SimpleNamespace(file="env/hosts/x.yaml", program=lambda name: name),
         require_program=lambda name, package: "/opt/sysbench",
-        run=lambda argv: SimpleNamespace(stdout=f"{version}\n"),
+        run=lambda argv, check=True: SimpleNamespace(stdout=f"{version}\n", stderr="", exited=0),
     )
     generator = sysbench.Sysbench(cast(Any, None), [], 1)
     if not said:
@@ -357,7 +357,7 @@ def test_threads_may_take_longer_to_connect_where_sysbench_can_be_told(
         name="a",
         inventory=SimpleNamespace(program=lambda name: name),
         require_program=lambda name, package: "/opt/sysbench",
-        run=lambda argv: SimpleNamespace(stdout=printed[argv[1]]),
+        run=lambda argv, check=True: SimpleNamespace(stdout=printed[argv[1]], exited=0),
     )
     generator = sysbench.Sysbench(SysbenchSize(time_s=5, tables=4, table_size=1000), options, 1)
     generator.find(cast(Any, client))

@@ -489,7 +489,7 @@ class Host:
 
     @contextmanager
     def forward_local(self, address: str, port: int) -> Iterator[str]:
-        """Yield the path of a Unix socket, for nobody but this user, that leads through the host to `address:port`.
+        """Yield the path of a Unix socket, for this process alone, that leads through the host to `address:port`.
 
         For a client that must connect itself. Raise ConnectionLost where the block failed because nothing listens
         there. Fabric's own `forward_local` opens a port to every user of this machine, some time later, and leaves a
@@ -510,7 +510,9 @@ class Host:
                         Tunnel(channel=channel, sock=client, finished=over).start()
 
         with locked_folder() as folder, socket.socket(socket.AF_UNIX) as listener:
-            path = f"{folder}/to.sock"
+            # By its number, for a socket's path may have 107 bytes (unix(7)), which TMPDIR's may be alone.
+            held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            path = f"/proc/self/fd/{held}/to.sock"
             listener.bind(path)
             listener.listen()
             threading.Thread(target=serve, args=(listener,), name="forward", daemon=True).start()

@@ -23,15 +23,19 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import psutil
+from invoke.runners import Result
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from benchbook import paths
 from benchbook.errors import BadInput, BenchbookError, HostReserved, HostUnusable, writing
-from benchbook.hosts import lab_workdir, taken_port
+from benchbook.hosts import lab_workdir, preflight, taken_port
+from benchbook.hosts.command_line import login_line, own_output, quote
+from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import Inventory
 from benchbook.hosts.lab_host import (
     ACCOUNT,
     LabHost,
+    as_account,
     ask_agent,
     has_account,
     has_own_network,
@@ -41,9 +45,17 @@ from benchbook.hosts.lab_host import (
     why_no_network,
     why_root,
 )
+from benchbook.hosts.preflight import HostProbe
 from benchbook.hosts.remote import agent
 from benchbook.hosts.reservation import check_lab_free, release_dead
-from benchbook.hosts.timeouts import ANOTHER_ENDS_WITHIN_S, CHANGED_WITHIN_S, SSHD_GREETS_S, SSHD_WITHIN_S, until
+from benchbook.hosts.timeouts import (
+    ANOTHER_ENDS_WITHIN_S,
+    CHANGED_WITHIN_S,
+    COMMAND_S,
+    SSHD_GREETS_S,
+    SSHD_WITHIN_S,
+    until,
+)
 from benchbook.user_input import user_file
 from benchbook.user_input.atomic_file import replace_text
 
@@ -232,6 +244,9 @@ def _up(inventory: Inventory, *, by_hand: bool, own_network: bool) -> list[LabHo
             for name, login in logins.items():
                 login.password(f"{kind}.{name}")
         mine = [host for host in hosts if host.pid is None]
+        # What a run would refuse is told before any of them listens.
+        for host in mine:
+            _prepare(lab, host, inventory)
         own_network = own_network and has_own_network(inventory)
         if mine == hosts:
             # What was started by hand has ended since, with the machine for example.
@@ -240,9 +255,6 @@ def _up(inventory: Inventory, *, by_hand: bool, own_network: bool) -> list[LabHo
             for host in mine:
                 running = next((each for each in hosts if each.pid is not None), None)
                 way = running.enter() if running else in_new_network([]) if own_network else []
-                if has_account():
-                    named = bool(inventory.hosts[host.name].workdir)
-                    _give(lab, host, Path(inventory.workdir(host.name)), named=named)
                 _start(sshd, host, lab, way)
             if by_hand:
                 _by_hand(inventory).touch()
@@ -251,6 +263,36 @@ def _up(inventory: Inventory, *, by_hand: bool, own_network: bool) -> list[LabHo
             _terminate([pid for host in mine if (pid := host.pid) is not None])
             raise
     return hosts
+
+
+class HostToBe(Host):
+    """A host of a lab that does not run yet: this machine, by the account that will log in. It runs commands alone."""
+
+    def run(self, command: Sequence[object] | str, *, timeout: float = COMMAND_S, check: bool = True) -> Result:
+        line, login = command if isinstance(command, str) else quote(command), _login()
+        ran = subprocess.run(
+            ["sh", "-c", login_line(line)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            check=False,
+            env={"HOME": login.pw_dir, "USER": login.pw_name, "PATH": _path()},
+            **(as_account() if has_account() else {}),
+        )
+        result = Result(own_output(ran.stdout), own_output(ran.stderr), exited=ran.returncode)
+        return self._checked(result, line) if check else result
+
+
+def _prepare(lab: Path, host: LabHost, inventory: Inventory) -> None:
+    """Let the account work in its host's folder. Raise HostUnusable for one that the host's preflight would refuse."""
+    named, folder = bool(inventory.hosts[host.name].workdir), inventory.workdir(host.name)
+    if has_account():
+        _give(lab, host, Path(folder), named=named)
+    if named:
+        said = HostToBe(inventory, host.name).run(preflight.script(folder, shared=False)).stdout
+        preflight.check(inventory, host.name, HostProbe.parse(said))
 
 
 def _give(lab: Path, host: LabHost, work: Path, *, named: bool) -> None:

@@ -134,7 +134,7 @@ def ask_agent(*words: str, as_root: bool = False) -> str:
     with Path(agent.__file__).open() as program:
         ran = subprocess.run(
             argv, stdin=program, check=True, text=True, stdout=subprocess.PIPE, start_new_session=True,
-            **(_as_account() if account else {}),
+            **(as_account() if account else {}),
         )  # fmt: skip
     return str(ran.stdout)
 
@@ -144,7 +144,7 @@ def has_account() -> bool:
     return os.geteuid() == 0 and not why_root()
 
 
-def _as_account() -> dict[str, Any]:
+def as_account() -> dict[str, Any]:
     login = pwd.getpwnam(ACCOUNT)
     return {"user": login.pw_uid, "group": login.pw_gid, "extra_groups": [], "cwd": "/"}
 
@@ -158,7 +158,7 @@ def why_root() -> str:
 def _why_root(project: Path) -> str:
     words = ["python3", "-ISc", "import os, sys; os.stat(sys.argv[1])", f"{project.resolve()}/."]
     try:
-        ran = subprocess.run(words, capture_output=True, check=False, **_as_account())
+        ran = subprocess.run(words, capture_output=True, check=False, **as_account())
     except KeyError:
         return f"there is no account {ACCOUNT}; make it: {MAKE_ACCOUNT}"
     except OSError as problem:

@@ -19,7 +19,7 @@ from benchbook import plugins
 from benchbook.analysis.checks import Check
 from benchbook.build import programs
 from benchbook.campaign.record import Quantity, Record
-from benchbook.errors import BadInput, BenchbookError, OutputNotParseable, TrialFailed, WorkloadFailed
+from benchbook.errors import BadInput, BenchbookError, HostUnusable, OutputNotParseable, TrialFailed, WorkloadFailed
 from benchbook.hosts.agent import Command, Ended
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.hosts.host import Host
@@ -150,8 +150,19 @@ class LoadGenerator(ABC, Generic[S]):
         return cls.builds if inventory.program(cls.program) == cls.program else ()
 
     def version(self, client: Host) -> str:
-        """Name and version, as the found program says them; most do with this option."""
-        return client.run([self.programs[client.name], "--version"]).stdout.strip()
+        """Name and version, as the found program says them; most do with this option. Raise HostUnusable."""
+        done = client.run([self.programs[client.name], "--version"], check=False)
+        said = done.stdout.strip()
+        if done.exited or not re.search(rf"\b{re.escape(self.program)}\b.*\d", said):
+            first = (said or done.stderr.strip())[:100].partition("\n")[0]
+            raise HostUnusable(
+                f"what host {client.name} has for {self.program} says no version of it: {first!r}",
+                file=client.inventory.file,
+                key=f"programs.{self.program}",
+                value=self.programs[client.name],
+                fix=f"install {self.program} there, or name its path here",
+            )
+        return said
 
     def reading_options(self, client: Host, workload: str) -> list[str]:
         """A command line with which it reads its options of this workload and ends: with status 0 if it takes them.

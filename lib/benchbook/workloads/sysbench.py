@@ -260,11 +260,9 @@ class Sysbench(PrintedLoad[SysbenchSize]):
         """Return its version. Raise HostUnusable for 0.4 and 0.5, which take other options and print no histogram."""
         name = super().version(client)
         found = _VERSION.match(name)
-        if not found or int(found[1]) < 1:
-            first = name[:100].partition("\n")[0]
-            said = f"{name} on host {client.name} is too old: its options and its output are others"
+        if found and int(found[1]) < 1:
             raise HostUnusable(
-                said if found else f"what host {client.name} has for sysbench says no version of it: {first!r}",
+                f"{name} on host {client.name} is too old: its options and its output are others",
                 file=client.inventory.file,
                 key="programs.sysbench",
                 value=self.programs[client.name],

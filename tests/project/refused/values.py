@@ -61,6 +61,16 @@ INVENTORIES = [
     Row("an empty program", with_inventory(programs={"sysbench": ""}), ("programs.sysbench: ", "(got '')")),
     Row("a program that is an option", with_inventory(programs={"sysbench": "-c"}), ("programs.sysbench: ",)),
     Row(
+        "another program",
+        with_inventory(programs={"sysbench": "/bin/true"}),
+        ("programs.sysbench: what host executor has for sysbench says no version of it: 'true ", "(got '/bin/true')"),
+    ),
+    Row(
+        "a program that is not there",
+        with_inventory(programs={"sysbench": "/nowhere"}),
+        ("programs.sysbench: sysbench is not on host executor (got '/nowhere')",),
+    ),
+    Row(
         "a database with a quote",
         with_inventory(endpoints={"a": {**END, "database": "x'y"}}),
         ("endpoints.a.database",),
