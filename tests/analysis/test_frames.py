@@ -129,6 +129,19 @@ def test_seconds_are_the_parquet_s_rows_within_the_load(report: Report) -> None:
     assert set(frame.unit) == {"1/s"}
 
 
+def test_loads_that_ended_before_a_rate_was_printed_have_an_empty_figure_and_no_error(
+    report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As sysbench's of a second: of six, two had no line (--time=1, --report-interval=1)."""
+    series = Campaign.series
+    monkeypatch.setattr(Campaign, "series", lambda self, id: series(self, id).query("source != 'sysbench'"))
+    frame = report.seconds("tps", source="sysbench")
+    assert (len(frame), {"workload", "threads"} <= {*frame.columns}) == (0, True)
+    assert plots.over_time(frame, row="workload", column="threads")
+    with pytest.raises(BadInput, match="no such source"):
+        report.seconds("cpu.idle", source="hots")
+
+
 def test_a_histogram_holds_every_request_once(report: Report) -> None:
     frame = report.histograms([POINT])
     events = report.trials().set_index("trial").loc[POINT].events

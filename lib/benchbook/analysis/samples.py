@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
+from benchbook import plugins
 from benchbook.analysis import cpu_use
 from benchbook.analysis.schema import CPU, DISTURBANCES, HISTOGRAMS, PERCENTILES, SECONDS, as_level, typed
 from benchbook.campaign.record import Record
@@ -29,15 +30,20 @@ def seconds(
 ) -> pd.DataFrame:
     """Return a row per sample; see `schema.SECONDS`. Without `metrics` or `source`, and with None as `only`: of all.
 
-    `load_only`: what was sampled while the load ran. Raise BadInput, naming what there is, for a metric or a source
-    that no trial has, and for an unknown trial.
+    `load_only`: what was sampled while the load ran. Empty for a load generator (`source`) that printed no rate. Raise
+    BadInput, naming what there is, for a metric or another source that no trial has, and for an unknown trial.
     """
     records = campaign.records()
     chosen = some(records, only)
     parts = [_rows(campaign.series(one.id), one, metrics, source, load_only) for one in chosen]
     for column, wanted in (("metric", metrics), ("source", [source] if source else [])):
         if not set(wanted) <= _names(parts, column):
-            known = _names((campaign.series(one.id) for one in chosen), column)
+            tables = [campaign.series(one.id) for one in chosen]
+            generators = {*plugins.names("workloads")}
+            # A load may end before its generator has printed a rate.
+            if source in generators and generators.isdisjoint(_names(tables, "source")):
+                break
+            known = _names(tables, column)
             for name in wanted if known else ():
                 one_of(name, sorted(known), column)
     levels = level_names(campaign)
