@@ -31,8 +31,9 @@ def plan(parameters: LoadParameters) -> tuple[dict[str, Any], list[design.Trial]
 @contextmanager
 def started(parameters: LoadParameters) -> Iterator[LoadTrials]:
     """Start the lab; it ends with the block. Connect with the experiment's `running()`."""
-    report, kind, inventory = published.load(REPORT), LoadKind(), load_inventory(parameters.inventory)
-    for name in kind.builds(report, parameters):
+    kind, inventory = LoadKind(), load_inventory(parameters.inventory)
+    request = RunRequest(kind, published.load(REPORT), parameters, load_profile("smoke"), inventory)
+    for name in kind.builds(request):
         artefacts.provide(name)
     with lab.up_while_used(inventory, lambda line: None):
-        yield kind.experiment(RunRequest(kind, report, parameters, load_profile("smoke"), inventory))
+        yield kind.experiment(request)

@@ -126,10 +126,10 @@ def _trial(engine: str, table: str, levels: Levels) -> Trial:
 def _running() -> Iterator[Transfer]:
     parameters = TransferParameters(inventory="lab_ddt", engines=["pymongo", "mongodump"], documents=DOCUMENTS)
     inventory = load_inventory(parameters.inventory)
-    for name in transfer_kind.TransferKind().builds(published.load(REPORT), parameters):
+    kind = transfer_kind.TransferKind()
+    request = RunRequest(kind, published.load(REPORT), parameters, load_profile("smoke"), inventory)
+    for name in kind.builds(request):
         programs.build(name)
-    experiment = transfer_kind.TransferKind().experiment(
-        RunRequest(transfer_kind.TransferKind(), published.load(REPORT), parameters, load_profile("smoke"), inventory)
-    )
+    experiment = kind.experiment(request)
     with lab.up_while_used(inventory, lambda said: None), experiment.running():
         yield experiment

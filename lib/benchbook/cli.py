@@ -1,6 +1,7 @@
 """The command line: `benchbook`, or `python -m benchbook`.
 
-A command imports itself what brings pandas, seaborn or Fabric along: `--help` and a shell's completion wait for none.
+A command imports itself what brings pandas along, half a second and more: `--help` and a shell's completion wait for
+none.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from benchbook import __version__, paths
 from benchbook.build import artefacts
 from benchbook.drafting.guesses import SYSTEM, unconfirmed
 from benchbook.errors import BadInput, counted, installing, one_line
+from benchbook.hosts import lab
 from benchbook.hosts.inventory import known_inventories, load_inventory
 from benchbook.profiles import known_profiles
 from benchbook.user_input import guard
@@ -792,8 +794,6 @@ app.add_typer(lab_app, name="lab", rich_help_panel=RUN)
 @lab_app.command("up", cls=_Command, epilog="Example: benchbook lab up lab_tidb")
 def lab_up(names: Labs = None) -> None:
     """Start the hosts of labs; they run until `lab down`."""
-    from benchbook.hosts import lab
-
     for name in names or _labs():
         hosts = lab.up(load_inventory(name), by_hand=True, own_network=True)
         for host in hosts:
@@ -808,8 +808,6 @@ def lab_up(names: Labs = None) -> None:
 @lab_app.command("down", cls=_Command, epilog="Example: benchbook lab down")
 def lab_down(names: Labs = None) -> None:
     """Stop the hosts of labs, and everything that runs on them."""
-    from benchbook.hosts import lab
-
     for name in names or _labs():
         console.print(f"{name}: stopped {counted(lab.down(load_inventory(name)), 'host')}")
 
@@ -817,8 +815,6 @@ def lab_down(names: Labs = None) -> None:
 @lab_app.command("status", cls=_Command, epilog="Example: benchbook lab status lab_tidb --json")
 def lab_status(names: Labs = None, as_json: AsJson = False) -> None:
     """Show which labs run, with every host of each lab that runs or that you name."""
-    from benchbook.hosts import lab
-
     found = [(name, host) for name in names or _labs() for host in lab.lab_hosts(load_inventory(name))]
     if as_json:
         rows = [

@@ -278,7 +278,7 @@ def _sides(
     _check_budget((a, b), budget_s, console)
     for request, names in zip(requests, hosts, strict=True):
         pipeline.wait_until_free(request.inventory, names, console, wait=False)
-        for name in request.kind.builds(request.published, request.parameters):
+        for name in request.kind.builds(request):
             artefacts.provide(name, console.print)
     one, other = pair or _begin(a, b, systems)
     return Side(requests[0], one, hosts[0]), Side(requests[1], other, hosts[1])

@@ -68,9 +68,9 @@ def run_report(report: str, overrides: Mapping[str, object], console: Console, *
         console.print(f"[bold]{report}[/]: profile {escape(request.profile.name)}, inventory {inventory.name}")
         for one in open_ports.findings(inventory, hosts):
             console.print(f"{one.host}: {one.what}: {one.found}; wanted {one.wanted}", markup=False)
-        overrides = planning.available(asked, overrides, console.print)
-        asked = planning.asked_of(report, overrides)
-        for name in request.kind.builds(request.published, asked):
+        overrides = planning.available(request.parameters, overrides, console.print)
+        request = planning.request_for(report, overrides)
+        for name in request.kind.builds(request):
             artefacts.provide(name, console.print)
         with hosts_up(inventory, hosts, console):
             # From the command line a finished campaign is measured again; a notebook opens it.

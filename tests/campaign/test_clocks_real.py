@@ -27,14 +27,14 @@ import time
 real = time.time
 time.time = lambda: real() - {back_s} * os.path.exists({flag!r})
 """
-# It comes while the load runs: the supervisor of sysbench's job makes it when it first looks after its command.
-IN_MID_LOAD = """
+# The supervisor of the load makes it: a second after its start, when it first looks after it, or when that has ended.
+IN_LOAD = """
 waited = Supervisor.wait
 
 
 def wait(self, pid, seconds):
     found = waited(self, pid, seconds)
-    if "run" in self.job["argv"]:
+    if "run" in self.job["argv"] and (found or not {at_end}):
         open({flag!r}, "a").close()
     return found
 
@@ -46,8 +46,8 @@ if __name__ == "__main__":
 """
 
 
-@pytest.fixture
-def set_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.fixture(params=[False, True], ids=["while it runs", "as it ends"])
+def set_back(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Every host's clock goes back in the first load."""
     push, flag = Host.push, str(tmp_path / "set")
 
@@ -57,7 +57,7 @@ def set_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             assert "\nimport time\n" in text
             text = text.replace("\nimport time\n", SET_BACK.format(back_s=BACK_S, flag=flag))
             if local.name == "agent.py":
-                text = text.replace('\nif __name__ == "__main__":\n', IN_MID_LOAD.format(flag=flag))
+                text = text.replace('\nif __name__ == "__main__":\n', IN_LOAD.format(flag=flag, at_end=request.param))
             local = tmp_path / local.name
             local.write_text(text)
         return push(host, local, executable=executable)

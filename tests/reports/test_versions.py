@@ -11,7 +11,7 @@ import tabled
 from kit import INVENTORY, ROOT, Home, inventory
 from records import record, with_values
 
-from benchbook import parameters, systems
+from benchbook import systems
 from benchbook.audit.report_audit import audit
 from benchbook.campaign.design import plan
 from benchbook.campaign.environment import SystemDescription
@@ -25,6 +25,7 @@ from benchbook.hosts.inventory import load_inventory
 from benchbook.hosts.session import Session
 from benchbook.profiles import load_profile
 from benchbook.published import load
+from benchbook.reports import planning
 from benchbook.reports.kind import RunRequest, kind_of
 from benchbook.reports.load.load_kind import VersionsKind, VersionsParameters
 from benchbook.systems import tidb
@@ -88,8 +89,7 @@ def test_a_version_is_its_system_made_of_another_folder(home: Home) -> None:
 
 def test_only_a_report_that_names_it_has_it_built() -> None:
     def built(name: str) -> list[str]:
-        asked = parameters.check(kind_of(name).Parameters, name, parameters.defaults(name))
-        return kind_of(name).builds(load(name), asked)
+        return kind_of(name).builds(planning.request_for(name, {}))
 
     names = ("tidb_v7_1_3_sysbench", "dm_1_0_ga", NAME)
     assert ["tidb_7_1" in built(name) for name in names] == [False, False, True]

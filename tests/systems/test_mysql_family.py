@@ -20,6 +20,7 @@ from benchbook.probes.remote import mysql_probe
 from benchbook.profiles import load_profile
 from benchbook.reports.dm import dm_kind
 from benchbook.reports.dm.pipeline import UPSTREAM
+from benchbook.reports.planning import request_for
 from benchbook.systems import mysql
 from benchbook.systems.mysql import PLAIN, MysqlServer, Purpose
 
@@ -93,7 +94,7 @@ def test_a_report_made_on_mysql_runs_on_mysql_57_unless_told() -> None:
     asked = check(dm_kind.DmParameters, "dm_1_0_ga", said)
     data = published.load("dm_1_0_ga")
     assert {cell.system for cell in dm_kind.DmKind().cells(data, asked)} == {"mysql57"}
-    assert dm_kind.DmKind().builds(data, asked) == ["tidb", "mysql57", "dm"]
+    assert dm_kind.DmKind().builds(request_for("dm_1_0_ga", said)) == ["tidb", "mysql57", "dm"]
     both = check(dm_kind.DmParameters, "dm_1_0_ga", {**said, "systems": ["mysql57", "mariadb"]})
     assert [cell.system for cell in dm_kind.DmKind().cells(data, both)] == ["mysql57", "mariadb"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +19,7 @@ from benchbook.parameters import check
 from benchbook.profiles import load_profile
 from benchbook.published.tables import load
 from benchbook.reports.kind import RunRequest, kind_of
+from benchbook.reports.planning import request_for
 from benchbook.workloads import go_tpc
 from benchbook.workloads.base import Load, Ran
 from benchbook.workloads.go_tpc import GoTpc, GoTpcSize, OrderBooks
@@ -289,13 +291,12 @@ def test_a_rate_is_refused_before_any_host_is_touched_and_not_after_the_data_is_
 
 
 def test_a_run_builds_its_load_generator_and_no_other_run_does() -> None:
-    published = load(REPORT, ROOT / "data" / "published")
     kind = kind_of(REPORT)
-    assert kind.builds(published, check(kind.Parameters, REPORT, {"inventory": "lab_tpcc"})) == ["tidb", "gotpc"]
+    assert kind.builds(request_for(REPORT, {"inventory": "lab_tpcc"})) == ["tidb", "gotpc"]
     beside = {"inventory": "lab_tpcc", "systems": ["mariadb", "postgresql"]}
-    assert kind.builds(published, check(kind.Parameters, REPORT, beside)) == ["gotpc"]
-    other = load("pgcat_pgbench", ROOT / "data" / "published")
-    assert kind.builds(other, check(kind.Parameters, REPORT, beside)) == []
+    assert kind.builds(request_for(REPORT, beside)) == ["gotpc"]
+    other = replace(request_for(REPORT, beside), published=load("pgcat_pgbench", ROOT / "data" / "published"))
+    assert kind.builds(other) == []
 
 
 def test_a_program_that_the_inventory_names_is_not_built() -> None:

@@ -64,8 +64,9 @@ def test_what_was_asked_for_holds_everything_that_could_change_a_figure(home: Ho
     assert (asked["time_s"], asked["tables"], asked["table_size"], asked["reset"]) == (2, 4, 2000, "restart")
     longer = RunRequest(report.LoadKind(), tables, asked_for(time_s=7, rate=50), profile, lab).asked()
     assert (longer["time_s"], longer["rate"]) == (7, 50)
-    assert report.LoadKind().builds(tables, asked_for()) == ["tidb"]
-    assert report.LoadKind().builds(tables, asked_for(system="mariadb")) == []
+    assert report.LoadKind().builds(RunRequest(report.LoadKind(), tables, asked_for(), profile, lab)) == ["tidb"]
+    beside = RunRequest(report.LoadKind(), tables, asked_for(system="mariadb"), profile, lab)
+    assert report.LoadKind().builds(beside) == []
 
 
 def test_what_cannot_run_is_refused_before_anything_is_connected(home: Home, tables: Published) -> None:

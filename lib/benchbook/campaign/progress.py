@@ -83,9 +83,7 @@ class Tracker:
 
     def trial(self, name: str, unit: str = TPS) -> None:
         self._seen, self._sum = 0, 0.0
-        was = self.now
-        fresh = Progress(total=was.total, done=was.done, failed=was.failed, eta_s=was.eta_s, loaded=was.loaded)
-        self._tell(replace(fresh, preparing=was.preparing, trial=name, unit=unit))
+        self._tell(replace(self.now, trial=name, unit=unit, step="", rate=None, mean=None, news=""))
 
     def say(self, step: str) -> None:
         self._tell(replace(self.now, step=step, news=""))

@@ -160,6 +160,14 @@ def _key(cell: Cell) -> Key:
 SHARES = 3
 
 
+class _Enough(Exception):
+    """No block is added; `noted` is why, as the campaign keeps it."""
+
+    def __init__(self, why: str, **more: int) -> None:
+        super().__init__(why)
+        self.noted = Environment(repetitions_ended=why, **more)
+
+
 def run_until_decided(
     campaign: Campaign,
     experiment: Experiment,
@@ -176,11 +184,11 @@ def run_until_decided(
     """
 
     def another() -> bool:
-        ahead = _ahead(campaign, rule, undecided, 60 * rule.budget_min - (time.time() - began))
-        if isinstance(ahead, Environment):
-            campaign.note(ahead)
+        try:
+            block, *later = _blocks_to_add(campaign, rule, undecided, 60 * rule.budget_min - (time.time() - began))
+        except _Enough as enough:
+            campaign.note(enough.noted)
             return False
-        block, *later = ahead
         more = design.another_block(campaign.trials, block, seed=campaign.plan.seed, asked=campaign.asked)
         campaign.extend(more, later)
         return True
@@ -189,53 +197,37 @@ def run_until_decided(
     run(campaign, experiment, listen, another, stop, tries=tries)
 
 
-def _ahead(
+def _blocks_to_add(
     campaign: Campaign, rule: Repeating, undecided: Callable[[], Sequence[OpenClaim]], left_s: float
-) -> Sequence[list[Cell]] | Environment:
-    """Return the block to add, and those that are to follow it; or else what the campaign notes: why none is."""
+) -> list[list[Cell]]:
+    """Return the block to add, and those that are to follow it. Raise _Enough where none is added."""
     if campaign.missing():
-        return Environment(repetitions_ended="trials have failed")
+        raise _Enough("trials have failed")
     measured = max(trial.repetition for trial in campaign.trials)
     if measured >= rule.most_repetitions:
-        return Environment(repetitions_ended=f"the profile allows {rule.most_repetitions} repetitions")
+        raise _Enough(f"the profile allows {rule.most_repetitions} repetitions")
     costs = cost(campaign.trials, campaign.records(), campaign.environment().runs)
     if campaign.plan.planned is not None:
-        return _as_planned(campaign.plan.ahead, rule, costs, left_s)
-    if costs.least > left_s:
-        # Nothing was looked at before this was known: the one look that is left has the whole error rate.
-        return Environment(repetitions_ended=_used_up(rule, costs.least, left_s), looks=1)
-    return _chosen(undecided(), rule, costs, left_s, rule.most_repetitions - measured)
-
-
-def _as_planned(
-    ahead: Sequence[list[Cell]], rule: Repeating, costs: RepetitionCost, left_s: float
-) -> Sequence[list[Cell]] | Environment:
-    """The blocks that were decided on at the look, as long as there is time: what has run since is not looked at."""
-    if not ahead:
-        return Environment(
-            repetitions_ended="nothing else that would have fitted into the budget was likely to decide a claim"
-        )
-    takes_s = costs.block_s + costs.of(ahead[0])
-    return ahead if takes_s <= left_s else Environment(repetitions_ended=_used_up(rule, takes_s, left_s))
-
-
-def _chosen(
-    claims: Sequence[OpenClaim], rule: Repeating, costs: RepetitionCost, left_s: float, most: int
-) -> Sequence[list[Cell]] | Environment:
+        # They were decided on at the look: what has run since is not looked at.
+        if not campaign.plan.ahead:
+            raise _Enough("nothing else that would have fitted into the budget was likely to decide a claim")
+        _check_time(rule, costs.block_s + costs.of(campaign.plan.ahead[0]), left_s)
+        return campaign.plan.ahead
+    # Nothing is looked at where this is known before: the one look that is left has the whole error rate.
+    _check_time(rule, costs.least, left_s, looks=1)
+    claims = undecided()
     if not claims:
-        said = f"no open claim would be decided within the {rule.most_repetitions} repetitions that the profile allows"
-        return Environment(repetitions_ended=said)
-    least_s = min(costs.block_s + costs.of(claim.cells) for claim in claims)
-    blocks = allot(claims, costs, left_s, most)
-    why = (
-        _used_up(rule, least_s, left_s)
-        if least_s > left_s
-        else "no repetition that fits into the budget is likely to decide a claim"
-    )
-    return blocks or Environment(repetitions_ended=why)
+        what = f"within the {rule.most_repetitions} repetitions that the profile allows"
+        raise _Enough(f"no open claim would be decided {what}")
+    _check_time(rule, min(costs.block_s + costs.of(claim.cells) for claim in claims), left_s)
+    blocks = allot(claims, costs, left_s, rule.most_repetitions - measured)
+    if not blocks:
+        raise _Enough("no repetition that fits into the budget is likely to decide a claim")
+    return blocks
 
 
-def _used_up(rule: Repeating, takes_s: float, left_s: float) -> str:
-    if left_s <= 0:
-        return f"the budget of {rule.budget_min:g} min was used up"
-    return f"another {takes_s / 60:.1f} min would exceed the budget of {rule.budget_min:g} min"
+def _check_time(rule: Repeating, takes_s: float, left_s: float, **more: int) -> None:
+    """Raise _Enough where less of the budget is left than a block takes."""
+    if takes_s > left_s:
+        over = f"another {takes_s / 60:.1f} min would exceed the budget of {rule.budget_min:g} min"
+        raise _Enough(over if left_s > 0 else f"the budget of {rule.budget_min:g} min was used up", **more)

@@ -93,7 +93,7 @@ class Kind(ABC, Generic[P]):
         """Return how the trials are run; no host is touched yet. Raise BadInput for what the inventory lacks."""
 
     @abstractmethod
-    def builds(self, published: Published, parameters: P) -> list[str]:
+    def builds(self, request: RunRequest) -> list[str]:
         """Return names of env/systems/ that must have been built from source before the run."""
 
     @abstractmethod

@@ -38,7 +38,7 @@ class LogsKind(Kind[LogsParameters]):
     def experiment(self, request: RunRequest) -> Experiment:
         raise _refused(request.published)
 
-    def builds(self, published: Published, parameters: LogsParameters) -> list[str]:
+    def builds(self, request: RunRequest) -> list[str]:
         return []
 
     def record_checks(self, record: Record) -> list[Check]:

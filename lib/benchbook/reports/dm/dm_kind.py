@@ -16,7 +16,6 @@ from benchbook.analysis.schema import FIGURES, typed
 from benchbook.campaign.design import Cell, Levels, Trial
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
-from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import OnSystems, Words
 from benchbook.profiles import Profile
 from benchbook.published.reading import known
@@ -241,9 +240,9 @@ class DmKind(Kind[ReplicationParameters]):
             given = [option for option in design.options if option.startswith("--")]
             option_allowlist.check_options(Sysbench, design, given, allow, file)
 
-    def builds(self, published: Published, parameters: ReplicationParameters) -> list[str]:
+    def builds(self, request: RunRequest) -> list[str]:
         """Systems of this run that are built from source, and the upstreams that are fetched."""
-        return [*systems.builds(["tidb", *parameters.names()], load_inventory(parameters.inventory)), "dm"]
+        return [*systems.builds(["tidb", *request.parameters.names()], request.inventory), "dm"]
 
     def figures(self, published: Published, figures: pd.DataFrame) -> pd.DataFrame:
         """Return the figures of the published tables; the components of one run are rows of a table."""

@@ -19,7 +19,6 @@ from benchbook.campaign.max_rate import KneeSearch, Slo
 from benchbook.campaign.record import Record
 from benchbook.errors import BadInput
 from benchbook.grouping import grouped
-from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import OnSystems, Words
 from benchbook.profiles import Profile
 from benchbook.published.report_file import TableDesign
@@ -224,11 +223,10 @@ class LoadKind(Kind[LoadParameters]):
         wanted = (parameters.levels or profile.levels) == "scaled"
         return (THREADS,) if wanted and not parameters.threads else ()
 
-    def builds(self, published: Published, parameters: LoadParameters) -> list[str]:
+    def builds(self, request: RunRequest) -> list[str]:
         """Return what the systems of this run are built from, and the report's load generator."""
-        inventory = load_inventory(parameters.inventory)
-        parts = [*systems.builds(parameters.names(), inventory), *load_of(published).builds_for(inventory)]
-        return list(dict.fromkeys(parts))
+        of_systems = systems.builds(request.parameters.names(), request.inventory)
+        return list(dict.fromkeys([*of_systems, *load_of(request.published).builds_for(request.inventory)]))
 
     def record_checks(self, record: Record) -> list[Check]:
         """Return what the load generator of the record says that it must answer for."""

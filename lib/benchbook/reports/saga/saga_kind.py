@@ -12,7 +12,6 @@ from benchbook import paths, systems
 from benchbook.analysis.checks import Check
 from benchbook.campaign.design import Cell
 from benchbook.campaign.record import Record
-from benchbook.hosts.inventory import load_inventory
 from benchbook.parameters import OnSystems, Words
 from benchbook.profiles import load_profile
 from benchbook.published.tables import Published
@@ -154,9 +153,9 @@ class SagaKind(Kind[SagaParameters]):
         file = paths.published_dir(published.report.name) / "report.yaml"
         option_allowlist.check_options(Sysbench, alone, alone.options, allow, file)
 
-    def builds(self, published: Published, parameters: SagaParameters) -> list[str]:
+    def builds(self, request: RunRequest) -> list[str]:
         """DTM and the business service come from one module; their databases may be fetched."""
-        return [*systems.builds(parameters.names(), load_inventory(parameters.inventory)), *Dtm.builds]
+        return [*systems.builds(request.parameters.names(), request.inventory), *Dtm.builds]
 
     def figures(self, published: Published, figures: pd.DataFrame) -> pd.DataFrame:
         """Return the figures of the published tables, each rung at its knee."""

@@ -182,7 +182,7 @@ class TransferKind(Kind[TransferParameters]):
         for cell in cells:
             engines.check_levels(cell.system, cell.levels)
 
-    def builds(self, published: Published, parameters: TransferParameters) -> list[str]:
+    def builds(self, request: RunRequest) -> list[str]:
         """The small server and the peer's tools come from one module."""
         return ["mongo"]
 
