@@ -185,10 +185,6 @@ def test_ratios_are_of_the_latest_two(runs: Path) -> None:
         (lambda report: plots.repetitions(report.trials(), "tps", x="workload", panel="table"), "needs numbers"),
         (lambda report: plots.levels(report.beside_frame(), "tps", x="workload", panel="table"), "needs numbers"),
         (lambda report: plots.measures(report.beside_frame(), ["tps"], x="workload"), "needs numbers"),
-        (
-            lambda report: plots.heat(report.trials(), "tps", down="workload", across="threads", panel="system"),
-            r"several rows \(got 'system tidb, workload oltp_point_select, threads 5'\)\. Fix: give a row per cell",
-        ),
     ],
 )  # fmt: skip
 def test_a_name_that_does_not_exist_is_told_which_do(report: Report, call: object, said: str) -> None:

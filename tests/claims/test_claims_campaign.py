@@ -6,6 +6,7 @@ import html
 import json
 from io import StringIO
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -23,7 +24,7 @@ from benchbook.campaign.design import Cell, Trial, plan
 from benchbook.campaign.environment import Environment
 from benchbook.campaign.record import Quantity, Record
 from benchbook.campaign.store import Campaign
-from benchbook.claims import claims_terminal, evidence, judge, ledger, undecided
+from benchbook.claims import claims_terminal, evidence, judge, ledger, section, undecided
 from benchbook.claims.figures import Term
 from benchbook.pipeline import judge_claims
 from benchbook.published import Published
@@ -180,7 +181,7 @@ def test_the_results_hold_the_claims_and_can_be_read_again(recorded: Campaign) -
 def test_a_notebook_shows_them_with_a_picture_that_says_in_words_what_it_shows(recorded: Campaign) -> None:
     shown = html.unescape(report.open_report(TIDB, replay=True, campaign=recorded.id).claims_table().data)
     assert "rises-insert: open, 0.25" in shown
-    assert "<small>how busy the servers' CPU was at 400 threads is not known</small>" in shown
+    assert ": how busy the servers' CPU was at 400 threads is not known</small>" in shown
     assert "<small>fails here</small>" in shown
     # 0.7 to the power of 3.
     assert "fast in all 3 repetitions in 34% of campaigns" in shown
@@ -203,6 +204,16 @@ def test_the_command_prints_one_line_a_claim(recorded: Campaign) -> None:
 def untested(**changes: Any) -> JudgedClaim:
     given = {"id": "load-rises", "statement": "", "verdict": "not run", "system": "dm"}
     return JudgedClaim.model_validate({**given, **changes})
+
+
+def test_why_no_claim_speaks_of_the_report_is_said_once_where_it_is_true_of_all(tmp_path: Path) -> None:
+    why = "threads were scaled to the cores here: 1 for {}"
+    claims = [untested(id=f"c{n}", verdict="open", reason=why.format(n)) for n in (50, 100)]
+    shown = str(section.html(claims, tmp_path).data)
+    assert "<p>True of every claim: threads were scaled to the cores here: 1 for 50; 1 for 100.</p>" in shown
+    assert shown.count("scaled to the cores") == 1
+    with_another = str(section.html([*claims, untested(id="c", verdict="open")], tmp_path).data)
+    assert [with_another.count(text) for text in ("True of every claim", ": threads were scaled")] == [0, 2]
 
 
 def told(claims: list[JudgedClaim], width: int, *, terminal: bool) -> list[str]:

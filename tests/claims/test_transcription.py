@@ -64,11 +64,14 @@ SLIPS = {
     "a unit that nobody has": (
         "datapackage.json", '"unit": "1/s"', '"unit": "hertz"',
         "oltp_point_select.tps: hertz is no unit known here; write one such as ms, 1/s, MB/s or %, 1 for a count, "
-        "or leave it if right",
+        "or name it in report.yaml: units",
     ),
     "a unit that the name denies": (
         "datapackage.json", '"unit": "ms"', '"unit": "s"',
         "oltp_point_select.p95_ms: its unit is s, its name ends in ms",
+    ),
+    "a unit of its own that no column has": (
+        "report.yaml", "language: ", "units: [J]\nlanguage: ", "report.yaml: units: no column is in J"
     ),
 }  # fmt: skip
 
@@ -92,6 +95,7 @@ RIGHT: dict[str, dict[str, str]] = {
     "a latency at a rate": {"The 95% latency of point selects": "While TPS is high, p95 of point selects"},
     "a minimum, which is no minute": {"p95_ms": "latency_min", "The 95% latency": "The least latency"},
     "a cost per hour": {"p95_ms": "cost_per_hour", "The 95% latency": "The latency"},
+    "a unit of the report's own": {'"unit": "1/s"': '"unit": "J"', "language: ": "units: [J]\nlanguage: "},
     "a percentile with a point": {"p95": "p999", "The 95% latency": "The p99.9 latency"},
     # 15,575 and 38,436 with 100 and 400 threads.
     "a range of rounded figures": {

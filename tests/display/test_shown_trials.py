@@ -58,3 +58,8 @@ def test_an_interval_and_its_mean_have_as_many_digits(value: float, low: float, 
 
 def test_a_frame_without_rows_is_a_sentence() -> None:
     assert show.captioned(pd.DataFrame({"n": []}), "After a kill").data == "<p>After a kill: none.</p>"
+
+
+def test_the_end_of_a_line_in_a_cell_is_one() -> None:
+    """The page of DTM said: "as it comes;\\nits binary log has GTIDs"."""
+    assert "<td>one;\ntwo</td>" in str(show.table([{"n": 1, "what": "one;\ntwo"}]).data)

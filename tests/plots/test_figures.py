@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from base64 import b64decode
 from collections.abc import Iterable, Iterator
@@ -52,7 +53,8 @@ def test_published_is_dashed_and_measured_is_solid_with_its_interval() -> None:
     (axes,) = figure.axes
     assert lines_of(axes)[:2] == [[(50, 200), (100, 400)], [(50, 40), (100, 20)]]
     assert [line.is_dashed() for line in axes.lines[:2]] == [True, False]
-    assert [text.get_text() for text in figure.legends[0].texts] == ["published", "tidb"]
+    # Each line has its name and its gain at its end.
+    assert (figure.legends, [text.get_text() for text in axes.texts]) == ([], ["tidb ×0.5", "published ×2"])
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     # Bars: the first as it is; the second, which spans zero, is cut at the lower edge and ends in an arrow.
     (bars,) = [[segment[:, 1].tolist() for segment in part.get_segments()] for part in axes.collections]
@@ -104,7 +106,29 @@ def test_a_normalised_curve_begins_at_one_and_its_intervals_hold_the_spread_of_b
     # A report may print the most threads first.
     for frame in (WIDE, WIDE[::-1]):
         figure = plots.levels(frame, "tps", x="threads", panel="workload", normalised=True)
-        assert figure.axes[0].get_title() == "w\npublished ×2, tidb ×0.5"
+        assert sorted(text.get_text() for text in figure.axes[0].texts) == ["published ×2", "tidb ×0.5"]
+
+
+def test_names_of_lines_that_end_together_stand_apart() -> None:
+    ends = pd.concat([beside((1, 5.0, 1.0, None, None), (2, 9.0, 2.0, None, None), system=name) for name in "abc"])
+    figure = plots.levels(ends, "tps", x="threads", panel="workload")
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
+    assert len(boxes) == 4
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+
+
+def test_levels_at_which_the_run_filled_its_cores_are_shaded_and_the_caption_says_so() -> None:
+    """1 thread used half of the cores; 2 threads 88% and 94%, 91% in the mean. Halfway of 50 and 100 is 70.7."""
+    known = {"table": "t", "system": "tidb", "workload": "w"}
+    trials = pd.DataFrame({"threads": [1, 2, 2], "threads_published": [50, 100, 100], "own_share": [0.5, 0.88, 0.94]})
+    figure = plots.levels(WIDE, "tps", x="threads", panel="workload", trials=trials.assign(**known))
+    (shaded,) = [patch.get_bbox() for patch in figure.axes[0].patches]
+    assert (shaded.x0, shaded.x1) == (pytest.approx(5000**0.5), figure.axes[0].get_xlim()[1])
+    said = "Shaded: levels at which the run used at least 90% of the cores of a host."
+    assert output.words(figure)[1].endswith(said)
+    idle = plots.levels(WIDE, "tps", x="threads", panel="workload", trials=trials.assign(own_share=0.5, **known))
+    assert (len(idle.axes[0].patches), said in output.words(idle)[1]) == (0, False)
 
 
 @pytest.mark.parametrize(
@@ -133,26 +157,6 @@ def test_each_metric_of_a_table_has_a_panel_and_a_zero_is_left_out_of_a_log_scal
     )
     with pytest.raises(BadInput, match="did you mean speed"):
         plots.measures(frame, ["sped"], x="threads")
-
-
-COMBINATIONS = pd.DataFrame(
-    [
-        {"who": who, "cache": cache, "threads": threads, "qps": 10.0 * cache, "value": 5.0 * cache, "value_low": low,
-         "value_high": high}
-        for who, low, high in (("published", None, None), ("pymongo", 1.0, 3.0))
-        for cache in (32, 64)
-        for threads in ("5/15", "8/24")
-    ]
-)  # fmt: skip
-
-
-def test_a_map_writes_each_value_with_half_its_interval() -> None:
-    figure = plots.heat(COMBINATIONS, "value", down="cache", across="threads")
-    texts = [[text.get_text() for text in axis.texts] for axis in figure.axes]
-    assert texts == [["160.0", "160.0", "320.0", "320.0"], ["160.0\n±1.0"] * 2 + ["320.0\n±1.0"] * 2]
-    assert output.words(figure)[0].startswith("value over cache and threads. published, cache 32, threads 5/15: 160; ")
-    with pytest.raises(BadInput, match="a cell of the map has several rows"):
-        plots.heat(pd.concat([COMBINATIONS, COMBINATIONS]), "value", down="cache", across="threads")
 
 
 # -- trials --------------------------------------------------------------------------------------------------------

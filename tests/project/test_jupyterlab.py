@@ -227,8 +227,9 @@ def test_a_page_that_is_loaded_again_says_how_the_run_is_followed_and_ended(lab_
     (begun,) = set(home.campaigns()) - before
     assert Campaign(begun).missing()
 
-    # As it says: run again, it goes on to its end, and the note is gone.
+    # As it says: run again, it goes on to its end with its button, and the note is gone.
     lab_view.menu("Run", "Run All Cells")
+    run.get_by_role("button", name="Stop after this trial").wait_for(timeout=LONG_MS)
     page.locator(".jp-NotebookPanel:visible").get_by_text("results in ").wait_for(timeout=LONG_MS)
     lab_view.idle()
     assert run.get_by_text("After a reload").count() == 0

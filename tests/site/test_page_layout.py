@@ -195,6 +195,10 @@ def test_tables_are_sorted_filtered_by_address_and_saved(page: Path) -> None:
         for wanted, expected in (("threads ▼", ["3", "2", "1", "0"]), ("threads ▲", ["0", "1", "2", "3"])):
             opened.get_by_label("Sort table 1 by").select_option(wanted)
             assert opened.locator("#table-1 tbody tr > :first-child").all_inner_texts() == expected
+        # What all rows say is said once.
+        assert opened.locator("#table-1 tbody td:visible").all_inner_texts() == ["0", "1", "2", "3"]
+        same = opened.locator("#table-1 table").get_attribute("data-same") or ""
+        assert same.startswith("In every row: metric_with_a_long_name_0 (1/s) 1,234")
 
 
 @pytest.fixture(scope="module")

@@ -362,7 +362,7 @@ def test_the_notebook_of_transfers_shows_engines_who_was_busy_and_every_combinat
     assert busy[["system", "trials"]].to_numpy().tolist() == [["mongodump", 3], ["pymongo", 3], ["pymongo", 3]]
     # (1.0862 + 1.1892 + 1.1297) / 3 cores.
     assert busy["source_cores"].tolist()[0] == 1.135
-    heat = page.alt("qps over cache and threads")
+    heat = page.alt("Documents/s. ")
     assert "published, cache 32, threads 5/15: 145,062; " in heat
     assert heat.endswith("pymongo, cache 32, threads 5/15: 6,581; pymongo, cache 64, threads 5/15: 6,270.")
     # The least and the most that is printed, 400 and 1,160; pymongo's two cells are means over three trials each.

@@ -94,8 +94,13 @@ def _system(name: str, claims: Sequence[JudgedClaim], folder: Path, smoke: bool)
     ran = [claim for claim in ordered if claim.verdict != "not run"]
     # Where some were run, the others are folded: a reader came for what came out.
     shown, left_out = (ran, ordered[len(ran) :]) if ran else (ordered, [])
+    # What is true of all is said once, its details after a colon.
+    reasons = {claim.reason.partition(":")[0] for claim in ran}
+    why = reasons.pop() if len(ran) > 1 and len(reasons) == 1 else ""
+    details = dict.fromkeys(claim.reason.removeprefix(f"{why}:").strip() for claim in ran) if why else ()
     parts = {"rows": shown, "left_out": left_out}
-    table = fragment("claims", caption=caption, **{k: [_row(claim, smoke) for claim in v] for k, v in parts.items()})
+    lines = {part: [_row(claim, smoke, why) for claim in claims] for part, claims in parts.items()}
+    table = fragment("claims", caption=caption, why=": ".join(filter(None, (why, "; ".join(details)))), **lines)
     tested = [claim for claim in claims if claim.unit]
     if not tested:
         return table
@@ -109,13 +114,14 @@ def _system(name: str, claims: Sequence[JudgedClaim], folder: Path, smoke: bool)
     return show.stack([output.picture(figure), table])
 
 
-def _row(claim: JudgedClaim, smoke: bool) -> dict[str, object]:
+def _row(claim: JudgedClaim, smoke: bool, known: str) -> dict[str, object]:
     sign, look = LOOKS[claim.verdict]
     judged = smoke and claim.verdict in ("holds", "fails", "open")
     return {
         **rows([claim])[0],
         "id": f"claim-{claim.id}{f'-{claim.system}' if claim.system else ''}".replace(":", "_"),
         "claim": claim,
+        "reason": "" if known and claim.reason.startswith(known) else claim.reason,
         "state": f"{claim.verdict} (smoke)" if judged else claim.verdict,
         "sign": "○" if judged else sign,
         "look": "none" if judged else look,

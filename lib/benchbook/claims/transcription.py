@@ -42,7 +42,7 @@ def slips(published: Published, known: "ledger.Ledger | None") -> list[str]:
 
 
 def _tables(published: Published) -> Iterator[str]:
-    run = {design.table for design in published.report.design}
+    run, own = {design.table for design in published.report.design}, published.report.units
     run |= {name for table in published.tables.values() if table.id in run for name in table.meta.restates}
     for table in published.tables.values():
         if run and table.id not in run:
@@ -55,11 +55,14 @@ def _tables(published: Published) -> Iterator[str]:
             ends = {unit for unit in (whole, last) if unit not in ("", "1") and (parts[1:] or is_rate(unit))}
             if field.role != "metric" or not field.unit:
                 continue
-            if field.unit not in UNITS.values() and UNITS.get(field.unit) != "1" and not is_rate(field.unit):
-                there = UNITS.get(field.unit, "one such as ms, 1/s, MB/s or %, 1 for a count, or leave it if right")
+            if field.unit not in {*UNITS.values(), *own} and UNITS.get(field.unit) != "1" and not is_rate(field.unit):
+                other = "one such as ms, 1/s, MB/s or %, 1 for a count, or name it in report.yaml: units"
+                there = UNITS.get(field.unit, other)
                 yield f"datapackage.json: {table.id}.{name}: {field.unit} is no unit known here; write {there}"
             elif ends and field.unit in UNITS.values() and field.unit not in ends:
                 yield f"datapackage.json: {table.id}.{name}: its unit is {field.unit}, its name ends in {parts[-1]}"
+    used = {field.unit for table in published.tables.values() for field in table.fields.values()}
+    yield from (f"report.yaml: units: no column is in {unit}" for unit in own if unit not in used)
 
 
 def _facts(published: Published) -> Iterator[str]:

@@ -17,9 +17,9 @@ from benchbook.display.show import Shown, fragment
 UPDATE_EVERY_S = 0.2
 # A page that is opened anew hears of no cell that is running, and JupyterLab then draws no button for it.
 ELSEWHERE = (
-    "This moves, and the button works, only in the page that began the run. After a reload the run goes on unseen: "
-    "`benchbook runs` in a terminal counts its trials, and interrupting the kernel ends it. After a restart of the "
-    "kernel it has ended: run this cell again, and it goes on."
+    "This moves, and the button works, only in the page that began the run. After a reload the run goes on unseen, and "
+    "`benchbook runs` in a terminal counts its trials. To have bar and button again, interrupt the kernel and run this "
+    "cell: it goes on, and makes anew the trial that was running. After a restart of the kernel, run this cell, too."
 )
 
 

@@ -123,7 +123,9 @@ def table(rows: Iterable[Mapping[str, object]], caption: str = "") -> HTML:
     if len(every) > MOST_ROWS:
         caption = f"{caption} (the first {MOST_ROWS:,} of {len(every):,} rows)".strip()
     frame = pd.DataFrame(every[:MOST_ROWS])
-    body = frame.to_html(index=False, border=0, classes="bb-table", escape=True, na_rep="–")
+    # Without a formatter of its own, pandas writes the end of a line as \n.
+    how = {name: str for name in frame if not pd.api.types.is_numeric_dtype(frame[name])}
+    body = frame.to_html(index=False, border=0, classes="bb-table", escape=True, na_rep="–", formatters=how)
     title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
     # An interval stands under its value: half as wide, and still one text for who copies it.
     narrow = _INTERVAL.sub("\u00a0<small>\\1</small>", body)

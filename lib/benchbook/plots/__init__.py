@@ -6,7 +6,6 @@ For a notebook's cells, from the frames of docs/frames.md:
 
     plots.levels(report.beside_frame(), "tps", x="threads", panel="workload")    published beside measured
     plots.measures(beside[beside.table == "load"], ["speed_mb_s"], x="threads")  the metrics of one table
-    plots.heat(frame, "qps", down="cache", across="threads")                     a measure over two levels
     plots.claims(report.claims_frame())                                          effects against claimed ranges
     plots.ratios(benchbook.ratios(a, b))                                         two campaigns
     plots.repetitions(report.trials(), "tps")                                    a mark per trial
@@ -22,7 +21,7 @@ from __future__ import annotations
 
 from benchbook.plots.forest import claims, ratios
 from benchbook.plots.output import described, nothing
-from benchbook.plots.published import heat, levels, measures
+from benchbook.plots.published import levels, measures
 from benchbook.plots.style import interval, set_theme
 from benchbook.plots.trials import ecdf, knee, over_time, repetitions
 
@@ -30,7 +29,6 @@ __all__ = [
     "claims",
     "described",
     "ecdf",
-    "heat",
     "interval",
     "knee",
     "levels",

@@ -167,7 +167,8 @@ def _stack(figure: Figure) -> None:
     places = {axis: place for axis in figure.axes if (place := axis.get_subplotspec())}
     order = sorted({place.num1 for place in places.values()})
     [grid] = {place.get_gridspec() for place in places.values()}
-    columns = 2 if len(order) >= SMALL_PANELS and grid.ncols > 1 else 1
+    named = any(axis.texts for axis in places)  # beside their panels, which narrow ones have no room for
+    columns = 2 if len(order) >= SMALL_PANELS and grid.ncols > 1 and not named else 1
     rows = -(-len(order) // columns)
     ratios = grid.get_height_ratios() if columns == grid.ncols else None
     below = GridSpec(rows, columns, figure=figure, height_ratios=ratios)

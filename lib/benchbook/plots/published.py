@@ -1,4 +1,4 @@
-"""Published beside measured: one metric over a level, several metrics, and a measure over two levels."""
+"""Published beside measured: one metric over a level, or several metrics."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullLocator
 
 from benchbook.analysis.beside import curves_apart, few_points, levels_of
+from benchbook.analysis.cpu_use import FULL
 from benchbook.analysis.formatting import number
 from benchbook.analysis.schema import check_numbers
-from benchbook.errors import BadInput
 from benchbook.plots.output import described, nothing
-from benchbook.plots.style import facets, legend_below, looks, short_numbers, styled, titled
+from benchbook.plots.style import facets, looks, short_numbers, styled, titled
 from benchbook.plots.values import NO_VALUE
 from benchbook.user_input.choices import one_of
 
@@ -25,22 +26,35 @@ from benchbook.user_input.choices import one_of
 _STRETCH_LOG, _STRETCH = 8.0, 1.6
 # From this step on between neighbouring levels they are set apart evenly, on a log scale.
 _DOUBLING = 1.4
+# Points from the name of a line to the next one's.
+_LINE = 9.0
+_SHADE = "#fbeedd"
 
 
-def levels(beside: pd.DataFrame, metric: str, *, x: str, panel: str, normalised: bool = False) -> Figure:
+def levels(
+    beside: pd.DataFrame,
+    metric: str,
+    *,
+    x: str,
+    panel: str,
+    normalised: bool = False,
+    trials: pd.DataFrame | None = None,
+) -> Figure:
     """Draw published and measured `metric` against level `x`, a panel per `panel`, with 95% intervals.
 
     `beside`: as `report.beside_frame()`. The y axis is logarithmic; normalised, each curve is divided by its value at
     the lowest x, so that shapes can be compared across hardware, and the reader of a page may choose between the two.
     Where other levels were run than published ones (column `<x>_run`), the axis names both. Panels in which nothing was
-    measured are left out. Raise BadInput for a name that the frame does not have.
+    measured are left out. `trials`, as `report.trials()`: levels at which a host's cores were full are shaded. Raise
+    BadInput for a name that the frame does not have.
     """
     for name in (panel, "published", "measured"):
         one_of(name, beside.columns, "column")
     check_numbers(beside, x)
     one_of(metric, sorted(set(beside.metric)), "metric")
     frame = beside[(beside.metric == metric) & beside[x].notna()]
-    frame = curves_apart(frame, x=x, panel=panel, levels=levels_of(frame))
+    frame = frame.assign(full=_full(frame, trials))
+    frame = curves_apart(frame, x=x, panel=panel, levels=levels_of(beside))
     frame = frame[frame[panel].isin(frame[frame.measured.notna()][panel])]
     if frame.empty:
         return nothing(f"No {metric} was measured.")
@@ -52,6 +66,8 @@ def levels(beside: pd.DataFrame, metric: str, *, x: str, panel: str, normalised:
     label = metric if frame.unit.iloc[0] in ("", "1") else f"{metric} ({frame.unit.iloc[0]})"
     what = f"Dashed: published. Solid: measured, mean with 95% interval over repetitions. {left_out}"
     what = f"{what} {_levels_here(beside, x)}".strip()
+    if points.full.any():
+        what = f"{what} Shaded: levels at which the run used at least {FULL:.0%} of the cores of a host."
 
     def drawn(points: pd.DataFrame, name: str, how: str, absolute: Figure | None = None) -> Figure:
         lines, said = _lines(points, x=x, label=name, log=absolute is None, title=title), f"{label} against {x}, {how}."
@@ -91,13 +107,26 @@ def _levels_here(beside: pd.DataFrame, x: str) -> str:
     return "" if f"{x}_run" in beside else str(beside.attrs.get("scaled", ""))
 
 
+def _full(frame: pd.DataFrame, trials: pd.DataFrame | None) -> Any:
+    """Return for each row whether the run filled the cores of a host there, by the mean over the cell's trials."""
+    if trials is None:
+        return False
+    ran = {name: f"{name}_published" if f"{name}_published" in trials else name for name in levels_of(frame)}
+    keys = ["table", "system", *(name for name in ran if ran[name] in trials)]
+    own = trials.assign(**{name: trials[ran[name]] for name in keys[2:]}).astype(dict.fromkeys(keys, object))
+    shares = own.groupby(keys, dropna=False).own_share.mean().reset_index()
+    return (frame[keys].astype(object).merge(shares, "left", keys).own_share >= FULL).to_numpy()
+
+
 def _points(frame: pd.DataFrame, x: str) -> pd.DataFrame:
-    """Return [panel, x, run, who, value, low, high] with a line per system, and the published one once."""
+    """Return [panel, x, run, who, value, low, high, full] with a line per system, and the published one once."""
     run = frame[f"{x}_run"] if f"{x}_run" in frame else frame[x]
-    frame = frame.assign(run=run)
-    printed = frame.assign(who="published", value=frame.published, low=np.nan, high=np.nan)
+    frame = frame.assign(run=run, full=frame.get("full", False))
+    printed = frame.assign(who="published", value=frame.published, low=np.nan, high=np.nan, full=False)
     measured = frame.assign(who=frame.system.astype(str), value=frame.measured)
-    points = pd.concat([printed, measured], ignore_index=True)[["panel", x, "run", "who", "value", "low", "high"]]
+    points = pd.concat([printed, measured], ignore_index=True)[
+        ["panel", x, "run", "who", "value", "low", "high", "full"]
+    ]
     points = points.dropna(subset="value").drop_duplicates(["panel", x, "who"])
     numbers = {"value": float, "low": float, "high": float}
     places = {name: place for place, name in enumerate(dict.fromkeys(frame.panel))}
@@ -111,20 +140,50 @@ def _lines(points: pd.DataFrame, *, x: str, label: str, log: bool, title: str = 
     panels = list(dict.fromkeys(points.panel))
     grid = sns.relplot(
         points, kind="line", x=x, y="value", hue="who", style="who", col="panel", col_order=panels, errorbar=None,
-        legend=len(names) > 1, **looks(names), **facets(len(panels)),
+        legend=False, **looks(names), **facets(len(panels)),
     )  # fmt: skip
     colours, gains = looks(names)["palette"], _gains(points)
     for name, axis in grid.axes_dict.items():
         part = points[points.panel == name]
+        for line, who in zip(axis.lines, [who for who in names if who in set(part.who)], strict=True):
+            line.set_label(who)
         _value_axis(axis, part, log=log)
         _intervals(axis, part, x, colours)
         _level_axis(axis, part, x)
-        mine = gains[gains.panel == name]
-        said = [f"{who} {_times(gain)}" for who, gain in zip(mine.who, mine.gain, strict=True)]
-        axis.set_title(f"{name}\n{', '.join(said) if len(said) < 4 else ''}".strip())
-    titled(grid.set_axis_labels(x.replace("_", " "), label), title)
-    legend_below(grid)
-    return grid
+        _shade(axis, part, x)
+    titled(grid.set_titles("{col_name}").set_axis_labels(x.replace("_", " "), label), title)
+    for name, axis in grid.axes_dict.items():
+        mine = gains[gains.panel == name].set_index("who").gain.map(_times)
+        _name_lines(axis, points[points.panel == name], x, colours, mine)
+    return grid.tight_layout()
+
+
+def _name_lines(axis: Axes, part: pd.DataFrame, x: str, colours: dict[str, Any], gains: pd.Series[str]) -> None:
+    """Write beside the panel what each line is, and its gain, as high as its last point and none over another."""
+    ends = part.groupby("who", sort=False).tail(1)
+    pixels = axis.transData.transform(ends[[x, "value"]].astype(float))
+    ends = ends.assign(at=72 / axis.figure.dpi * pixels[:, 1]).sort_values("at")
+    steps = _LINE * np.arange(len(ends))
+    places = np.maximum.accumulate(ends["at"] - steps) + steps
+    moves = places - ends["at"] - (places - ends["at"]).mean()
+    for who, value, move in zip(ends.who, ends.value, moves, strict=True):
+        # Darker than the line, which is thicker than letters are.
+        ink = tuple(0.7 * part for part in to_rgb(colours[who]))
+        axis.annotate(
+            f"{who} {gains.get(who, '')}".strip(), (1, value), xycoords=("axes fraction", "data"), xytext=(4, move),
+            textcoords="offset points", va="center", color=ink, fontsize=7.5,
+        )  # fmt: skip
+
+
+def _shade(axis: Axes, part: pd.DataFrame, x: str) -> None:
+    """Shade the levels at which cores were full, each halfway to the next."""
+    scale, (left, right) = axis.xaxis.get_transform(), axis.get_xlim()
+    places = scale.transform(ticks := np.unique(part[x].astype(float)))
+    edges = [left, *scale.inverted().transform((places[1:] + places[:-1]) / 2), right]
+    for level, low, high in zip(ticks, edges, edges[1:], strict=False):
+        if level in set(part[x][part.full]):
+            axis.axvspan(low, high, color=_SHADE, linewidth=0, zorder=0)
+    axis.set_xlim(left, right)
 
 
 def _gains(points: pd.DataFrame) -> pd.DataFrame:
@@ -215,55 +274,3 @@ def in_words(points: pd.DataFrame, x: str, *, ends: bool) -> str:
         values = [f"{number(value)} at {at:g}" for at, value in zip(shown[x], shown.value, strict=True)]
         parts.append(f"{name}, {who}: {(' to ' if ends else ', ').join(values)}")
     return "; ".join(parts)
-
-
-@styled()
-def heat(frame: pd.DataFrame, value: str, *, down: str, across: str, panel: str = "who") -> Figure:
-    """Draw `value` over two levels as a map, a panel per `panel`, each cell with half the width of its 95% interval.
-
-    `frame`: a row per cell; `VALUE_low` and `VALUE_high` are the interval, where there is one.
-    """
-    for name in (down, across, panel):
-        one_of(name, frame.columns, "column")
-    check_numbers(frame, value)
-    cells = frame.dropna(subset=value).reset_index(drop=True)
-    if cells.empty:
-        return nothing(f"No {value} was measured.")
-    twice = cells[cells.duplicated([panel, down, across])]
-    if not twice.empty:
-        where = ", ".join(f"{name} {twice[name].iloc[0]}" for name in (panel, down, across))
-        fix = f"give a row per cell: frame.groupby({[panel, down, across]}, as_index=False)[{value!r}].mean()"
-        raise BadInput("a cell of the map has several rows", key=value, value=where, fix=fix)
-    short = EngFormatter(places=1, sep="")
-    half = (cells.get(f"{value}_high", np.nan) - cells.get(f"{value}_low", np.nan)) / 2
-    half = pd.Series(half, index=cells.index)
-    texts = [
-        f"{short(v)}\n±{short(h)}" if np.isfinite(h) else short(v) for v, h in zip(cells[value], half, strict=True)
-    ]
-    cells = cells.assign(panel=cells[panel].astype(str), text=texts)
-    columns = min(2, cells.panel.nunique())
-    grid = sns.FacetGrid(cells, col="panel", col_wrap=columns, height=2.6, aspect=1.4, sharex=False, sharey=False)
-    grid.map_dataframe(_map, value=value, down=down, across=across)
-    grid.set_titles("{col_name}").set_axis_labels(across, down).tight_layout()
-    parts = [
-        f"{who}, {_at(down, row)}, {_at(across, column)}: {number(float(v))}"
-        for who, row, column, v in zip(cells.panel, cells[down], cells[across], cells[value], strict=True)
-    ]
-    return described(
-        grid,
-        f"{value} over {down} and {across}. {'; '.join(parts)}.",
-        f"{value} over {down} and {across}; ± half the 95% interval. {frame.attrs.get('scaled', '')}".strip(),
-    )
-
-
-def _map(*, data: pd.DataFrame, value: str, down: str, across: str, color: object) -> None:
-    values = data.pivot(index=down, columns=across, values=value)
-    texts = data.pivot(index=down, columns=across, values="text")
-    axis = sns.heatmap(values, annot=texts, fmt="", cmap="Blues", cbar=False, linewidths=0.5, annot_kws={"size": 7})
-    axis.grid(visible=False)
-    axis.tick_params(axis="both", rotation=0, length=0)
-
-
-def _at(level: str, value: object) -> str:
-    """Return "threads 5/15"; a text that says so itself stays as it is."""
-    return str(value) if str(value).startswith(level) else f"{level} {value}"

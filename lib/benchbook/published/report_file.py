@@ -139,7 +139,8 @@ class Report(Strict):
 
     Designs that name no `options` have these.
 
-    `restaged_by` names the kind of experiment that runs it; None: so far nothing does.
+    `restaged_by` names the kind of experiment that runs it; None: so far nothing does. `units` are those of its columns
+    that the kit does not know, as USD or J.
     """
 
     name: str
@@ -153,6 +154,7 @@ class Report(Strict):
     environment: list[EnvironmentFact]
     text_facts: list[TextFact]
     options: list[Text] = []
+    units: list[Text] = []
     design: list[TableDesign]
     identities: list[Identity] = []
 

@@ -261,13 +261,19 @@ def _plain_table(table: Tag) -> None:
     body = [row.find_all(["th", "td"]) for row in table.select("tbody tr")]
     prose = bool(table.select("td.text"))
     if len(heads) == 1 and len(heads[0]) >= (_FEW if prose else _MANY) and all(len(c) == len(heads[0]) for c in body):
-        _add_class(table, "records")
-        for cells in body:
-            for name, value in zip(heads[0], cells, strict=True):
+        said = []
+        for name, values in zip(heads[0], zip(*body, strict=True), strict=True) if body else ():
+            # What all rows say, a phone shows once.
+            alike = len({_text(value) for value in values}) == 1 < len(values) and not table.select("summary")
+            said += [f"{name} {_text(values[0])}"] if alike and _text(values[0]) != "–" else []
+            for value in values:
                 if name:
                     value["data-name"] = name
-                if _text(value) == "–":
+                if alike or _text(value) == "–":
                     _add_class(value, "blank")
+        _add_class(table, "records")
+        if said:
+            table["data-same"] = f"In every row: {', '.join(said)}"
 
 
 def _add_class(element: Tag, name: str) -> None:

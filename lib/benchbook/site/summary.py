@@ -15,6 +15,10 @@ from benchbook.grouping import grouped
 
 # Systems that the sentence names; the facts below it name all of them.
 _MOST_NAMED = 3
+_TO_TEST = (
+    "The results at scaled levels are about this machine, not about the report. To test the report, run its own levels "
+    "(-p levels=published) on a machine with enough cores."
+)
 
 
 @dataclass(frozen=True)
@@ -126,7 +130,7 @@ def trust(found: Results) -> list[str]:
     """Return how far the result can be trusted, a sentence each, the gravest first."""
     said = []
     if scaled := _scaled_levels(found):
-        said = [scaled, "To test the report, run its own levels (-p levels=published) on a machine with enough cores."]
+        said = [scaled, _TO_TEST]
     if found.profile == "smoke":
         said.append(
             f"A smoke run shows that everything works; its loads are too short to judge a system by.{_lengths(found)}"
@@ -151,10 +155,7 @@ def _scaled_levels(found: Results) -> str:
     }
     if not any(tables.values()):
         return ""
-    return (
-        f"Levels are scaled to the cores here: {_joined(_scaled(tables))}. The results at these levels are about this "
-        "machine, not about the report."
-    )
+    return f"Levels are scaled to the cores here: {_joined(_scaled(tables))}."
 
 
 def _lengths(found: Results) -> str:
