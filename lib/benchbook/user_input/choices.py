@@ -29,13 +29,13 @@ def one_of(
     raise BadInput(problem or f"there is no such {what}", file=file, key=key or what, value=name, fix=fix)
 
 
-def meant(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return how a fix begins: "did you mean X? " for a name that is near one of those known, else ""."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f"did you mean {near[0]}? " if near else ""
 
 
-def slip_of(name: str, known: Iterable[str]) -> str:
+def typo_of(name: str, known: Iterable[str]) -> str:
     """The known name that is one letter away, or two letters in the wrong order; "" for it and where there is none."""
     names = sorted(known)
     near = [] if name in names else difflib.get_close_matches(name, names, n=1, cutoff=0.74)

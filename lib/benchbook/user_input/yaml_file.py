@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from benchbook.errors import BadInput, names_secret
 from benchbook.user_input import user_file
-from benchbook.user_input.choices import meant
+from benchbook.user_input.choices import did_you_mean
 from benchbook.user_input.strict_yaml import MOST_YAML_BYTES, line_of, yaml_text
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -22,7 +22,9 @@ class Strict(BaseModel):
     """A part of a file: a key that it does not know is an error, and nothing changes once it is read."""
 
     # pydantic would quote what was given, which may be a password, where its own message is shown.
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, hide_input_in_errors=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, populate_by_name=True, hide_input_in_errors=True, allow_inf_nan=False
+    )
 
 
 def load_yaml(path: Path) -> dict[str, object]:
@@ -111,8 +113,6 @@ _FIXES = {
     "finite": "write a number, as in 1.5",
     "string_too_long": "shorten it",
     "string_too_short": "write it, or remove the key",
-    "slip": "correct its spelling, or remove it",
-    "indent": "indent them",
 }
 
 
@@ -140,7 +140,8 @@ def _fix(error: Any, model: type[BaseModel], *, is_secret: bool) -> str:
     kind, value = error["type"], error.get("input")
     if kind == "extra_forbidden":
         known = _siblings(error["loc"], model)
-        return f"{meant(str(error['loc'][-1]), known)}remove it or correct its spelling; known here: {', '.join(known)}"
+        near = did_you_mean(str(error["loc"][-1]), known)
+        return f"{near}remove it or correct its spelling; known here: {', '.join(known)}"
     if kind == "form":
         return "write where it is kept, never the secret itself" if is_secret else _without(error["ctx"]["odd"], value)
     if kind == "string_type":
