@@ -85,15 +85,17 @@ class Server:
         """A host `db`, this one; `known` are the lines of known_hosts, `workdir` a folder of the test unless given."""
         (self.folder / "known_hosts").write_text(self.known if known is None else known)
         reached = {"port": PORT, "key": str(self.keys / "client"), "known_hosts": str(self.folder / "known_hosts")}
-        host = {"address": self.address, "roles": ["client"], "workdir": workdir or str(self.folder / "work")}
-        if workdir is None:
-            del host["workdir"]
+        host = {"address": self.address, "roles": ["client"]}
         ssh = {**reached, "lease_s": 10, "connect_timeout_s": 5, **ssh}
         # A lab, so that other labs on this machine stand in nobody's way: the tests of another worker, say. Only real
         # hosts work in the login's home; there it is asked for before anything is reserved.
         lab = workdir is not None
         whole = {"name": "variant", "lab": lab, "ssh": ssh, "hosts": {"db": host}, "file": "variant.yaml"}
-        return Inventory.model_validate(whole)
+        inventory = Inventory.model_validate(whole)
+        if not lab:
+            return inventory
+        db = inventory.hosts["db"].model_copy(update={"workdir": workdir or str(self.folder / "work")})
+        return inventory.model_copy(update={"hosts": {"db": db}})
 
 
 def new_key(path: Path, passphrase: str = "", *kind: str) -> Path:

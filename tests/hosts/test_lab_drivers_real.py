@@ -203,28 +203,20 @@ def test_a_lab_that_was_started_by_hand_and_has_ended_since_is_not_left_running_
         lab.down(mine)
 
 
-@pytest.mark.parametrize("ours", [True, False])
-def test_what_a_killed_run_left_where_the_inventory_says_goes_with_the_lab_and_nothing_of_others(
-    tmp_path: Path, net: str, monkeypatch: pytest.MonkeyPatch, ours: bool
-) -> None:
+def test_what_a_killed_run_left_goes_with_the_lab(tmp_path: Path, net: str, monkeypatch: pytest.MonkeyPatch) -> None:
     home = checkout(tmp_path / "one", net)
-    work = Path(home.path.parent, "elsewhere")
-    hosts = {"executor": {"address": f"{net}.71", "roles": ["client"], "workdir": str(work)}}
-    home.write(f"env/hosts/{NAME}.yaml", {**inventory(net), "hosts": hosts, "systems": {}})
     monkeypatch.setenv("BENCHBOOK_HOME", str(home.path))
     mine = load_inventory(NAME)
     lab.up(mine)
     try:
         host = Host(mine, "executor")
-        host.mkdir(host.path("jobs", "theirs"))
+        host.mkdir(host.path("jobs"))
         host.write(host.path("test.host"), json.dumps({"session": "gone"}))
         job = Job.start(host, "load", Command(["sleep", "300"], timeout_s=300), "gone", host.path("test.host"))
         host.close()
-        if not ours:
-            (work / ".benchbook").unlink()
     finally:
         lab.down(mine)
-    assert Path(job.folder).exists() == (work / "jobs" / "theirs").exists() == (not ours)
+    assert not Path(job.folder).exists()
 
 
 def test_a_lab_has_a_network_of_its_own_where_its_user_may_make_one(

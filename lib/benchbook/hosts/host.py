@@ -104,7 +104,7 @@ class Host:
             if self.lease:
                 self.lease.guard()
             if self._connection is None or not self._connection.is_connected:
-                self.hang_up()
+                self.disconnect()
                 opened = self._open()
                 try:
                     if self._probe is None:
@@ -232,13 +232,13 @@ class Host:
                     self.run(["rm", "-rf", "--", *self._discarded[:_REMOVED_AT_ONCE]], timeout=REMOVED_S)
                     del self._discarded[:_REMOVED_AT_ONCE]
             finally:
-                self.hang_up()
+                self.disconnect()
                 self._pushed.clear()
                 if self._by_root is not None:
                     self._by_root.lease = None
                     self._by_root.close()
 
-    def hang_up(self) -> None:
+    def disconnect(self) -> None:
         """Give up a connection that does not answer: the next use of the host makes another one."""
         with self._lock:
             _close(self._connection)
@@ -403,7 +403,7 @@ class Host:
             self.put(local, target, mode=0o700 if executable else 0o600)
         except RemoteFailed as problem:
             if said := self.disk_problem():
-                fix = "free space there, or mount it for writing; or set workdir to a folder on another disk"
+                fix = "free space there, or mount it for writing; or set workdir (in a lab: move the project)"
                 raise self.inventory.unusable(self.name, said, key="workdir", value=self.root, fix=fix) from problem
             raise
         self._pushed.add(target)
@@ -466,7 +466,7 @@ class Host:
                     said = f"the host refuses ({problem}): is its disk full, or read-only?"
                     raise RemoteFailed(self.name, f"SFTP of {path}", None, said) from problem
                 # An sshd that stands still keeps its connection, but not its files: the next one is another's.
-                self.hang_up()
+                self.disconnect()
                 raise ConnectionLost(f"{self.name}: {path}: {problem!r}") from problem
 
     # -- ports --------------------------------------------------------------------------------------------------
@@ -541,7 +541,7 @@ class Host:
 
     # -- reservation --------------------------------------------------------------------------------------------
 
-    def still_ours(self) -> None:
+    def check_reservation(self) -> None:
         """Raise ReservationLost when a host of the session that holds this one is another driver's by now.
 
         Raise ConnectionLost when a host does not say so.

@@ -66,7 +66,8 @@ def preflight(
                 f"too little disk on host {name}: the run needs {needed / 1e9:.1f} GB in its folder",
                 key="workdir",
                 value=f"{about.disk_free_bytes / 1e9:.1f} GB free, {kept / 1e9:.1f} GB of earlier runs",
-                fix=f"free space below {session.hosts[name].root}, give another workdir, or a smaller profile",
+                fix=f"free space below {session.hosts[name].root}, set workdir (of a lab: move the project) to a "
+                "larger disk, or choose a smaller profile",
             )
     leftovers = [
         _finding(name, "leftover processes", ", ".join(jobs), "none (they were ended)", waived=False)
@@ -91,7 +92,7 @@ def check_address(host: Host) -> None:
     own, ssh_address = host.probe().own_address, host.host.ssh_address or host.address
     if own in ("", host.address, "::1") or own.startswith("127."):
         own = "AN ADDRESS OF ITS OWN"  # a tunnel ends there
-    said = f"servers on host {host.name} are to bind to this address, which it does not have: {why}"
+    said = f"servers on host {host.name} cannot listen on this address: {why}"
     fix = f"write `address: {own}` and `ssh_address: {ssh_address}`"
     raise host.inventory.unusable(host.name, said, key="address", value=host.address, fix=fix)
 
@@ -124,7 +125,7 @@ def _check_clocks(session: Session, facts: Mapping[str, HostFacts], *, timed_her
 
 
 def _as_tuned(facts: dict[str, HostFacts], tuned: Mapping[str, Tuned]) -> dict[str, HostFacts]:
-    """Return the facts with what CPUs without work do, which only root can read; hosts of a lab are one machine."""
+    """Return the facts with what idle CPUs do, which only root can read; hosts of a lab are one machine."""
     now = {facts[name].boot_id or name: knobs["idle"]["now"] for name, knobs in tuned.items() if "idle" in knobs}
     return {
         name: about.model_copy(update={"idle": now.get(about.boot_id or name, about.idle)})
@@ -178,15 +179,15 @@ def _findings(name: str, about: HostFacts) -> list[HostFinding]:
         (about.turbo == "on", "turbo", "on", "off, or a note: clock speed varies with load and heat"),
         (
             about.idle.startswith("sleep:"),
-            "CPUs without work",
+            "idle CPUs",
             about.idle,
-            "stay awake (`tune: [idle]`): one that sleeps is late for every statement",
+            "kept awake (`tune: [idle]`): a CPU that sleeps answers late",
         ),
         (
             about.page_reporting == "on",
             "free memory",
             "given back to the hypervisor",
-            "kept (`tune: [memory]`): to have a page again takes longer than to use it",
+            "kept (`tune: [memory]`): getting a page back takes longer than using it",
         ),
         (about.thp == "always", "transparent huge pages", "always", "madvise or never"),
         (about.numa_nodes > 1, "NUMA nodes", str(about.numa_nodes), "servers pinned, or one node"),

@@ -31,7 +31,7 @@ from benchbook.hosts.tiup_topology import AS_ROLES, DM_S, OF_DM, with_topology
 from benchbook.paths import resolve
 from benchbook.user_input import user_file
 from benchbook.user_input.bounds import matching
-from benchbook.user_input.choices import meant, one_of, slip_of
+from benchbook.user_input.choices import did_you_mean, one_of, typo_of
 from benchbook.user_input.yaml_file import Strict, load_yaml, validate
 
 # The name of an environment variable; a password that was written in its place rarely looks like one.
@@ -124,6 +124,8 @@ class Host(Strict):
     """One machine. `address` is what servers bind to and clients connect to; `ssh_*` where SSH differs from it.
 
     With `ssh.config`, a host without `address` is one that the ssh_config knows by name, and its HostName the address.
+
+    `workdir` is a folder for the kit alone, and none of a lab, whose hosts work in `.lab`.
 
     `tune` lists what the kit may set on it for the time of a run (hosts/remote/machine.py says to what); it needs root,
     or `sudo -n`. In a lab, which is whatever machine somebody has, it is set where it can be. `cpus` are the processors
@@ -260,11 +262,11 @@ class Inventory(Strict):
     @model_validator(mode="after")
     def _consistent(self) -> Inventory:
         self._one_host_per_ssh_port()
-        self._no_name_is_a_slip()
+        self._no_typo_in_a_name()
         self._every_system_is_known()
-        self._every_setting_is_heeded()
+        self._every_setting_is_taken()
         self._one_system_per_port()
-        self._lab_is_loopback()
+        self._lab_is_this_machine()
         return self
 
     def _one_host_per_ssh_port(self) -> None:
@@ -277,7 +279,7 @@ class Inventory(Strict):
                 raise self.unusable(name, said, key="address", value=f"{address}:{port}", fix=fix)
             listeners[listener] = name
 
-    def _no_name_is_a_slip(self) -> None:
+    def _no_typo_in_a_name(self) -> None:
         """A host of a misspelt role would do nothing, and a misspelt program would leave another one to be run.
 
         Packages may bring names of their own: only what is a slip of the pen away from a known one is refused.
@@ -286,10 +288,11 @@ class Inventory(Strict):
         named = [(f"hosts.{name}.roles", role, roles) for name, host in self.hosts.items() for role in host.roles]
         named += [(f"programs.{name}", name, programs) for name in self.programs]
         for key, name, known in named:
-            if name in known or not (meant := slip_of(name, known)):
+            if name in known or not (meant := typo_of(name, known)):
                 continue
             if known is programs or name not in map(role_of, plugins.names("systems")):
-                raise BadInput("nothing asks for this name", file=self.file, key=key, value=name, fix=f"write {meant}")
+                said = "no report and no system uses this name"
+                raise BadInput(said, file=self.file, key=key, value=name, fix=f"write {meant}")
 
     def _every_system_is_known(self) -> None:
         """Its port and password would go to nobody: the server would run with those that it has by itself."""
@@ -299,14 +302,14 @@ class Inventory(Strict):
             problem = "no system has this name, nor a host this role"
             one_of(_bare(system), known, "system", problem=problem, file=self.file, key=f"systems.{system}")
 
-    def _every_setting_is_heeded(self) -> None:
+    def _every_setting_is_taken(self) -> None:
         """Another configuration than the one that was asked for would be measured, and nobody would know."""
         for system, settings in self.systems.items():
             # A class of somebody else's may declare less.
-            heeded = getattr(declared(system), "takes", ("binary", "settings"))
+            taken = getattr(declared(system), "takes", ("binary", "settings"))
             for key in ("binary", "settings", "host_settings"):
                 value = getattr(settings, key)
-                if value and key not in heeded:
+                if value and key not in taken:
                     said = f"{system} takes no `{key}` from an inventory"
                     fix = "remove it; a server that you have set up yourself is measured as one of `endpoints`"
                     named = sorted(value) if isinstance(value, dict) else value
@@ -347,8 +350,11 @@ class Inventory(Strict):
         hosts = self.with_role(role_of(system))
         return [(host, f"systems.{system}.{key}", port) for host in hosts for key, port in ports if port]
 
-    def _lab_is_loopback(self) -> None:
+    def _lab_is_this_machine(self) -> None:
         for name, host in self.hosts.items() if self.lab else []:
+            if host.workdir:
+                said, fix = "hosts of a lab work in the folder `.lab` of the project", "remove it, or set `lab: false`"
+                raise self.unusable(name, said, key="workdir", value=host.workdir, fix=fix)
             for key, address in (("address", host.address), ("ssh_address", host.ssh_address or host.address)):
                 if not _is_loopback(address):
                     said = "a lab host must have a loopback address"
@@ -458,7 +464,8 @@ def load_inventory(name: str) -> Inventory:
     """Read `env/hosts/<name>.yaml`, or the file itself when `name` is a path. Raise BadInput."""
     path = Path(name) if name.endswith((".yaml", ".yml")) else paths.find("env", "hosts", f"{name}.yaml")
     if not user_file.is_there(path):
-        fix = f"{meant(name, known_inventories())}use one of {', '.join(known_inventories())}, or write this file"
+        known = known_inventories()
+        fix = f"{did_you_mean(name, known)}use one of {', '.join(known)}, or write this file"
         raise BadInput("no such inventory", file=path, key="inventory", value=name, fix=fix)
     given = load_yaml(path)
     named = {"all": ("an Ansible inventory", f"`ansible: {{inventory: {path}, roles: {{GROUP: ROLE}}}}`"),

@@ -28,7 +28,7 @@ from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixe
 
 from benchbook import paths
 from benchbook.errors import BadInput, BenchbookError, HostReserved, HostUnusable, writing
-from benchbook.hosts import lab_workdir, preflight, taken_port
+from benchbook.hosts import taken_port
 from benchbook.hosts.command_line import login_line, own_output, quote
 from benchbook.hosts.host import Host
 from benchbook.hosts.inventory import Inventory
@@ -45,7 +45,6 @@ from benchbook.hosts.lab_host import (
     why_no_network,
     why_root,
 )
-from benchbook.hosts.preflight import HostProbe
 from benchbook.hosts.remote import agent
 from benchbook.hosts.reservation import check_lab_free, release_dead
 from benchbook.hosts.timeouts import (
@@ -56,7 +55,6 @@ from benchbook.hosts.timeouts import (
     SSHD_WITHIN_S,
     until,
 )
-from benchbook.user_input import user_file
 from benchbook.user_input.atomic_file import replace_text
 
 _SSHD_CONFIG = """\
@@ -122,7 +120,7 @@ def _changing() -> Iterator[None]:
     with writing(place):
         try:
             agent.own_folder(str(place))
-        except agent.Trouble as problem:
+        except agent.AgentError as problem:
             raise BenchbookError(f"{problem}. Fix: remove it") from problem
         # Not handed on to the hosts that are started meanwhile (PEP 446).
         handle = os.open(place / "labs", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -166,7 +164,7 @@ def up_while_used(inventory: Inventory, say: Callable[[str], None], *, own_netwo
             why = f" ({why_no_network()})" if why_no_network() else ""
             say(f"other users of this machine reach its servers{why}, some without a login: docs/shared-machines.md")
         if why_root():
-            say(f"all that is in it runs as root: {why_root()}")
+            say(f"everything in the lab runs as root: {why_root()}")
         try:
             yield
         finally:
@@ -221,10 +219,6 @@ def _is_unused(inventory: Inventory) -> bool:
         os.close(handle)
 
 
-def _login() -> pwd.struct_passwd:
-    return pwd.getpwnam(ACCOUNT) if has_account() else pwd.getpwuid(os.geteuid())
-
-
 def _folder(inventory: Inventory) -> Path:
     return paths.lab_dir() / inventory.name
 
@@ -235,7 +229,6 @@ def _up(inventory: Inventory, *, by_hand: bool, own_network: bool) -> list[LabHo
         raise BadInput("sshd is missing", key="lab", value="sshd", fix="sudo apt-get install openssh-server")
     lab, hosts = paths.lab_dir(), lab_hosts(inventory)
     _check_processors(inventory)
-    lab_workdir.check_paths(inventory, _login())
     with writing(lab):
         lab.mkdir(parents=True, exist_ok=True, mode=0o700)
         _make_keys(lab)
@@ -244,9 +237,6 @@ def _up(inventory: Inventory, *, by_hand: bool, own_network: bool) -> list[LabHo
             for name, login in logins.items():
                 login.password(f"{kind}.{name}")
         mine = [host for host in hosts if host.pid is None]
-        # What a run would refuse is told before any of them listens.
-        for host in mine:
-            _prepare(lab, host, inventory)
         own_network = own_network and has_own_network(inventory)
         if mine == hosts:
             # What was started by hand has ended since, with the machine for example.
@@ -255,6 +245,8 @@ def _up(inventory: Inventory, *, by_hand: bool, own_network: bool) -> list[LabHo
             for host in mine:
                 running = next((each for each in hosts if each.pid is not None), None)
                 way = running.enter() if running else in_new_network([]) if own_network else []
+                if has_account():
+                    _give(lab, host)
                 _start(sshd, host, lab, way)
             if by_hand:
                 _by_hand(inventory).touch()
@@ -269,7 +261,8 @@ class HostToBe(Host):
     """A host of a lab that does not run yet: this machine, by the account that will log in. It runs commands alone."""
 
     def run(self, command: Sequence[object] | str, *, timeout: float = COMMAND_S, check: bool = True) -> Result:
-        line, login = command if isinstance(command, str) else quote(command), _login()
+        line = command if isinstance(command, str) else quote(command)
+        login = pwd.getpwnam(ACCOUNT) if has_account() else pwd.getpwuid(os.geteuid())
         ran = subprocess.run(
             ["sh", "-c", login_line(line)],
             stdin=subprocess.DEVNULL,
@@ -285,39 +278,13 @@ class HostToBe(Host):
         return self._checked(result, line) if check else result
 
 
-def _prepare(lab: Path, host: LabHost, inventory: Inventory) -> None:
-    """Let the account work in its host's folder. Raise HostUnusable for one that the host's preflight would refuse."""
-    named, folder = bool(inventory.hosts[host.name].workdir), inventory.workdir(host.name)
-    if has_account():
-        _give(lab, host, Path(folder), named=named)
-    if named:
-        said = HostToBe(inventory, host.name).run(preflight.script(folder, shared=False)).stdout
-        preflight.check(inventory, host.name, HostProbe.parse(said))
-
-
-def _give(lab: Path, host: LabHost, work: Path, *, named: bool) -> None:
-    """Let the account reach its host's folder, and own the folder that it works in.
-
-    A folder with files that are not the kit's, or one that cannot be made, is left as it is: the host's preflight
-    refuses it. So is a `named` one that others than root could lead elsewhere meanwhile; the account may make its own.
-    """
-    host.folder.mkdir(parents=True, exist_ok=True)
+def _give(lab: Path, host: LabHost) -> None:
+    """Let the account reach its host's folder, and own the folder that it works in."""
+    work = host.folder / "work"
+    work.mkdir(parents=True, exist_ok=True, mode=0o700)
     for folder in (lab, host.folder.parent, host.folder):
         folder.chmod(0o711)
-    if not work.is_absolute():
-        return
-    for step in (*reversed(work.parents), work):
-        with suppress(OSError):
-            step.mkdir(mode=0o700 if step == work else 0o755)
-        # What was not there, in /tmp for example, somebody else may have made meanwhile.
-        if named and not lab_workdir.is_only_roots(step, is_parent=step != work):
-            return
-    # Of links in a circle pathlib's resolve() raises a RuntimeError.
-    work = Path(os.path.realpath(work))
-    if not work.is_dir():
-        return
-    mine = work.stat().st_uid == pwd.getpwnam(ACCOUNT).pw_uid
-    if not mine and ((work / ".benchbook").exists() or not any(work.iterdir())):
+    if work.stat().st_uid != pwd.getpwnam(ACCOUNT).pw_uid:
         subprocess.run(["chown", "-hR", f"{ACCOUNT}:", "--", work], check=True)
 
 
@@ -331,14 +298,12 @@ def _check_processors(inventory: Inventory) -> None:
 
 
 def _down(inventory: Inventory) -> int:
-    running = [(host, host.pid) for host in lab_hosts(inventory)]
-    for host, pid in running:
-        # Where it does not run, nobody has looked whose folder the inventory's is now.
-        named = pid is not None and inventory.hosts[host.name].workdir
-        _stop_jobs(host, Path(_login().pw_dir, inventory.workdir(host.name)) if named else host.folder / "work")
+    hosts = lab_hosts(inventory)
+    for host in hosts:
+        _stop_jobs(host)
     release_dead(inventory)
     _by_hand(inventory).unlink(missing_ok=True)
-    pids = [pid for _, pid in running if pid is not None]
+    pids = [pid for host in hosts if (pid := host.pid) is not None]
     _terminate(pids)
     return len(pids)
 
@@ -471,12 +436,11 @@ def _answers(host: LabHost) -> bool:
         return False
 
 
-def _stop_jobs(host: LabHost, work: Path) -> None:
-    """End what a killed run left in the host's folder, by the host's own agent; in another's folder it ends nothing."""
-    if user_file.is_there(work / ".benchbook"):
-        ask_agent("reap", "", str(work / "jobs"))
-    if (tuning := host.folder / "root" / "jobs").exists():
-        ask_agent("reap", "", str(tuning), as_root=True)
+def _stop_jobs(host: LabHost) -> None:
+    """End what a killed run left in the host's folders, by the host's own agent."""
+    for folder, as_root in (("work", False), ("root", True)):
+        if (jobs := host.folder / folder / "jobs").exists():
+            ask_agent("reap", "", str(jobs), as_root=as_root)
 
 
 def _terminate(pids: Sequence[int]) -> None:
