@@ -98,7 +98,7 @@ def check(model: type[Model], report: str, values: Mapping[str, object]) -> Mode
     if isinstance(found, Parameters) and found.campaign and not found.replay:
         # It would be passed over, and hosts be loaded in the place of what was asked for.
         fix = "give replay = True as well, or leave it out to measure"
-        what = "it names a recorded campaign, and nothing is to be replayed"
+        what = "it names a recorded campaign, but `replay` is not set"
         raise BadInput(what, file=paths.notebook(report), key="campaign", value=found.campaign, fix=fix)
     return found
 

@@ -11,7 +11,7 @@ from benchbook import paths
 from benchbook.errors import BadInput
 from benchbook.user_input import bounds, user_file
 from benchbook.user_input.bounds import Megabytes, Minutes, Rate, Repetitions, Rows, RowsOrNone, Seconds, Threads
-from benchbook.user_input.choices import meant
+from benchbook.user_input.choices import did_you_mean
 from benchbook.user_input.yaml_file import Strict, load_model
 
 
@@ -149,6 +149,6 @@ def load_profile(name: str) -> Profile:
     """Read `env/profiles/<name>.yaml`, or the file itself when `name` is a path. Raise BadInput."""
     path = Path(name) if name.endswith((".yaml", ".yml")) else paths.find("env", "profiles", f"{name}.yaml")
     if not user_file.is_there(path):
-        fix = f"{meant(name, known_profiles())}use one of {', '.join(known_profiles())}, or write this file"
+        fix = f"{did_you_mean(name, known_profiles())}use one of {', '.join(known_profiles())}, or write this file"
         raise BadInput("no such profile", file=path, key="profile", value=name, fix=fix)
     return load_model(Profile, path, name=path.stem, file=str(path))

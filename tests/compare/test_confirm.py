@@ -103,7 +103,7 @@ def test_a_loss_is_decided_at_the_first_look_though_there_is_no_history(again: l
     again[:] = Loads(seed=2), Loads(0.85, seed=3)
     found = compare(confirmed(a, b))
     assert (found.verdict, found.exit_status) == ("regression", 1)
-    assert found.took_turns
+    assert found.interleaved
     assert found.effects == {}
     assert set(found.cells.n_a) == set(found.cells.n_b) == {3}
     assert found.a.plan.looks_after == found.b.plan.looks_after

@@ -160,7 +160,7 @@ def test_a_full_disk_leaves_nothing_of_a_reservation(reserve: Callable[..., Said
 def test_a_place_that_is_somebody_else_s_or_a_link_is_refused(clocks: Clocks, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "place").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(agent.Trouble, match="not a folder of this login's own"):
+    with pytest.raises(agent.AgentError, match="not a folder of this login's own"):
         agent.release("x")
     (tmp_path / "place").unlink()
     (tmp_path / "place").mkdir(mode=0o777)
@@ -168,7 +168,7 @@ def test_a_place_that_is_somebody_else_s_or_a_link_is_refused(clocks: Clocks, tm
     agent.release("x")
     assert (tmp_path / "place").stat().st_mode & 0o077 == 0, "others could write there: now they cannot"
     (tmp_path / "place" / "machine.host").write_text("{")
-    with pytest.raises(agent.Trouble, match=r"machine\.host cannot be read; remove it"):
+    with pytest.raises(agent.AgentError, match=r"machine\.host cannot be read; remove it"):
         agent.release("x")
 
 
@@ -181,7 +181,7 @@ def settle(home: Home, clocks: Clocks) -> Callable[..., Said]:
 
     def asked(**more: Any) -> Said:
         own = {"session": "mine", "jobs": "/jobs/mine", "lease_s": LEASE_S, "holder": {"user": "me"}, "take": True}
-        return reservation._settle(reservation.ReservableHost(known, "db1", A, agent.reserve), own, **more)
+        return reservation._ask_until_free(reservation.ReservableHost(known, "db1", A, agent.reserve), own, **more)
 
     return asked
 

@@ -603,7 +603,7 @@ def test_what_a_job_was_granted_for_its_end_goes_with_its_driver(lab: Inventory)
     until(renewing(host, lambda: job.stdout() == b"ready\n"), "its trap is set")
     finishing = asked_to_stop(job)
     until(renewing(host, lambda: job.stdout() == b"ready\nasked\n"), "it is asked to end")
-    finishing.hang_up()
+    finishing.disconnect()
     ended = until(job.status, "the lease runs out")
     assert (ended.reason, ended.signal) == ("stopped", 9)
 
@@ -644,12 +644,12 @@ def test_what_a_driver_that_is_gone_left_behind_is_ended_and_named(lab: Inventor
 def test_why_a_host_ends_a_job_is_told_before_its_end(host: Host) -> None:
     lasting = Command(["sh", "-c", "trap '' TERM; sleep 300 & wait"], timeout_s=0.2, grace_s=300)
     job = start(host, lasting)
-    doomed = until(job.fate, "its time is over")
+    doomed = until(job.ended_or_ending, "its time is over")
     assert (doomed.reason, doomed.ended, job.status()) == ("timeout", 0, None)
     assert doomed.from_outside("it") == "it was ended by its host: it took longer than it may"
     host.run(["python3", "-c", f"import os; os.killpg({group_of(job)}, 9)"])
-    assert until(job.status, "it has ended") == job.fate()
-    assert getattr(job.fate(), "reason", None) == "timeout"
+    assert until(job.status, "it has ended") == job.ended_or_ending()
+    assert getattr(job.ended_or_ending(), "reason", None) == "timeout"
 
 
 LATE = """#!/bin/sh

@@ -70,7 +70,7 @@ def test_a_folder_of_somebody_else_is_refused_and_left_as_it_is(tmp_path: Path) 
         return HostProbe.parse(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
 
     (tmp_path / "work" / "jobs").mkdir(parents=True)
-    with pytest.raises(HostUnusable, match=r"hosts\.db\.workdir: this folder holds files that are not the kit's"):
+    with pytest.raises(HostUnusable, match=r"hosts\.db\.workdir: this folder holds other files, which Benchbook would"):
         check(one, "db", seen())
     assert [path.name for path in (tmp_path / "work").iterdir()] == ["jobs"]
     (tmp_path / "work" / "jobs").rename(tmp_path / "work" / "lost+found")
@@ -175,7 +175,7 @@ class Asked:
             ["mysql", "client"],
             {"address": "alias.invalid", "ssh_address": "alias.invalid"},
             "198.51.100.7",
-            r"hosts\.db1\.address: servers on host db1 are to bind to this address, which it does not have: "
+            r"hosts\.db1\.address: servers on host db1 cannot listen on this address: "
             r".*(?:not known|resolution).* \(got 'alias\.invalid'\)\. "
             r"Fix: write `address: 198\.51\.100\.7` and `ssh_address: alias\.invalid`$",
         ),

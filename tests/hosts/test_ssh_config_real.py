@@ -390,5 +390,5 @@ def test_a_login_shell_that_waits_for_an_answer_is_named(
 def test_files_that_are_not_those_of_commands_are_named(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     parse = HostProbe.parse
     monkeypatch.setattr(HostProbe, "parse", lambda text: parse(text.replace("root\t", "root\t/elsewhere", 1)))
-    with pytest.raises(HostUnusable, match=r"hosts\.db: SFTP does not show the folder .*Fix: take ChrootDirectory"):
+    with pytest.raises(HostUnusable, match=r"hosts\.db: SFTP shows other folders than .*Fix: take ChrootDirectory"):
         Host(server.inventory(), "db").connect()

@@ -104,12 +104,12 @@ def test_a_host_that_is_started_anew_under_a_run_ends_it_in_these_words(tmp_path
         with Session(server.inventory(), ["db"]) as session:
             host = session.hosts["db"]
             assert list(own.iterdir()), "its reservation is not among the machine's"
-            host.hang_up()
+            host.disconnect()
             assert host.run(["echo", "a connection that broke"]).stdout == "a connection that broke\n"
             boot.write_text("second-boot\n")
-            host.hang_up()
+            host.disconnect()
             for _ in range(2):
-                with pytest.raises(ReservationLost, match=r"^host db was started anew \(rebooted\) during the run: "):
+                with pytest.raises(ReservationLost, match=r"^host db rebooted during the run, "):
                     host.run(["true"])
         assert small_job(server.inventory()) == "a small job\n", "the same again finds the host free"
 
@@ -163,12 +163,12 @@ REFUSED = {
     ),
     "MaxSessions 0": (
         Variant(["Subsystem sftp internal-sftp", "MaxSessions 0"]),
-        r"this login may open no session, or not enough of them at once "
+        r"this login may not open a session, or not several at once "
         r".*Fix: allow sessions in its sshd_config \(MaxSessions 10\)",
     ),
     "MaxSessions 1": (
         Variant(["Subsystem sftp internal-sftp", "MaxSessions 1"]),
-        r"this login may open no session, or not enough of them at once .*Fix: .*\(MaxSessions 10\)",
+        r"this login may not open a session, or not several at once .*Fix: .*\(MaxSessions 10\)",
     ),
     "no keys": (
         Variant(["PubkeyAuthentication no", "PasswordAuthentication yes"]),
@@ -221,7 +221,7 @@ def test_what_a_host_lacks_is_one_sentence(name: str, tmp_path: Path, net: str, 
 
 @pytest.mark.parametrize(
     ("python", "sentence"),
-    [("", r"there is no python3, .* Fix: on that host: sudo apt-get install python3"),
+    [("", r"python3 is missing, .* Fix: on that host: sudo apt-get install python3"),
      ("echo 3.6", r"python3 is older than 3\.7 \(got '3\.6'\)\. Fix: ")],
 )  # fmt: skip
 def test_a_host_without_a_python_that_will_do(python: str, sentence: str, tmp_path: Path, net: str, keys: Path) -> None:
@@ -257,8 +257,8 @@ def may_mount() -> bool:
 
 HOMES = {
     "full": ("size=64k", "head -c 1m /dev/zero > {home}/full 2>/dev/null; true", r"written to: its disk is full .*"),
-    "read-only": ("size=1m", "mount -o remount,ro {home}", r"cannot be made: its disk is read-only .*"),
-    "noexec": ("size=1m,noexec", "true", r"programs in the folder of the kit may not be run .*Permission denied"),
+    "read-only": ("size=1m", "mount -o remount,ro {home}", r"cannot be created: its disk is read-only .*"),
+    "noexec": ("size=1m,noexec", "true", r"programs in Benchbook's folder cannot be run .*Permission denied"),
 }
 
 

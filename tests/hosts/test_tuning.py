@@ -391,7 +391,7 @@ def test_what_cpus_of_a_lab_do_is_set_for_the_session(lab: Inventory) -> None:
         now = environment.tuned["db1"]["idle"]["now"]
         # One machine: it is said of the other host of the lab too, and is a known problem of neither.
         assert {about.idle for about in environment.hosts.values()} == {now}
-        assert "CPUs without work" not in {finding.what for finding in environment.findings}
+        assert "idle CPUs" not in {finding.what for finding in environment.findings}
         (within_us,) = struct.unpack("i", WAKES_WITHIN.read_bytes())
         assert within_us <= min(int((state / "latency").read_text()) for state in ASLEEP)
 
@@ -412,7 +412,7 @@ def test_what_a_lab_frees_is_kept_for_the_session(lab: Inventory) -> None:
     ("about", "what"),
     [
         ({"page_reporting": "on"}, "free memory: given back to the hypervisor, wanted: kept (`tune: [memory]`)"),
-        ({"idle": "sleep: C1, C6"}, "CPUs without work: sleep: C1, C6, wanted: stay awake (`tune: [idle]`)"),
+        ({"idle": "sleep: C1, C6"}, "idle CPUs: sleep: C1, C6, wanted: kept awake (`tune: [idle]`)"),
         # Of a login shell that takes a second, the answer comes half a second later than a clock that is right.
         ({"clock_offset_s": 0.508, "clock_error_s": 0.508}, ""),
         ({"clock_offset_s": -0.508, "clock_error_s": 0.004}, "clock offset to the driver: -0.508 s, wanted: within"),

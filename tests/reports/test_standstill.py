@@ -13,7 +13,7 @@ from kit import TESTS
 from benchbook.errors import SystemFailed, WorkloadFailed
 from benchbook.hosts.agent import Job
 from benchbook.reports import driving
-from benchbook.reports.driving import Standstill
+from benchbook.reports.driving import StallDetector
 from benchbook.reports.transfer import copying
 from benchbook.reports.transfer.copying import CopyWatch
 from benchbook.reports.transfer.engines import Ddt, Engine, Mongodump, Pymongo
@@ -35,7 +35,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def _seen_until(clock: Clock, weigh: Callable[[], int], see: Callable[[float], object], until: float) -> None:
-    patience = Standstill("the task", 10, weigh)
+    patience = StallDetector("the task", 10, weigh)
     while clock.now < until:
         patience.see(see(clock.now))
         clock.now += 1

@@ -35,7 +35,7 @@ from benchbook.probes.samples import COLUMNS, to_series
 from benchbook.profiles import load_profile
 from benchbook.reports.kind import RunRequest
 from benchbook.reports.transfer import client_python, transfer_kind
-from benchbook.reports.transfer.engines import Ddt, Mongodump, Moved, Pymongo
+from benchbook.reports.transfer.engines import CopyCounts, Ddt, Mongodump, Pymongo
 from benchbook.reports.transfer.transfer_kind import TransferParameters
 from benchbook.reports.transfer.transfer_summary import (
     CopyRun,
@@ -300,7 +300,7 @@ def rows(metric: str, values: list[tuple[float, float]], source: str = "process"
     return pd.DataFrame([(t, host, source, metric, v, "x") for t, v in values], columns=COLUMNS)
 
 
-def load_of(moved: Moved, *parts: pd.DataFrame, cpu_s: float = 3.0, ended: float = 14.0) -> CopyRun:
+def load_of(moved: CopyCounts, *parts: pd.DataFrame, cpu_s: float = 3.0, ended: float = 14.0) -> CopyRun:
     """A run from t = 10 to 14, in the tests below one whose copying took the last 2 s."""
     return CopyRun(moved, Ended("exited", 0, None, 10.0, ended, cpu_s), pd.concat(parts), "a")
 
@@ -322,7 +322,7 @@ def test_the_figures_of_a_trial_by_hand() -> None:
     cpu = rows("cpu.transfer", [(11.0, 1.0), (12.0, 1.0), (13.0, 0.4)])
     memory = rows("rss.transfer", [(11.0, 9e9), (13.0, 10e6), (14.0, 30e6)])
     servers = rows("cpu.target", [(12.0, 0.0), (13.0, 1.0), (14.0, 0.5)])
-    found = summarise(load_of(Moved(1000, 12.0, cache_full=0.25), cpu, memory, servers))
+    found = summarise(load_of(CopyCounts(1000, 12.0, cache_full=0.25), cpu, memory, servers))
     plain = {name: quantity.value for name, quantity in found.items()}
     assert plain["qps"] == 500
     assert plain["wall_qps"] == 250
@@ -340,7 +340,7 @@ def test_the_figures_of_a_run_that_prepares_and_idles_by_hand() -> None:
     cpu = rows("cpu.transfer", [(30.0, 0.5), (40.0, 0.9), (180.0, 0.05)])
     memory = rows("rss.transfer", [(20.0, 9e9), (35.0, 10e6), (40.0, 30e6), (100.0, 9e9)])
     servers = rows("cpu.target", [(30.0, 0.0), (40.0, 1.5), (180.0, 0.0)])
-    run = load_of(Moved(1000, 30.0, 44.0), known, cpu, memory, servers, cpu_s=26.0, ended=180.0)
+    run = load_of(CopyCounts(1000, 30.0, 44.0), known, cpu, memory, servers, cpu_s=26.0, ended=180.0)
     plain = {name: quantity.value for name, quantity in summarise(run).items()}
     # Its own log says 44; the target counted them all at 40.
     assert (plain["prepare_s"], plain["total_time_s"], plain["idle_s"]) == (20, 10, 140)
@@ -369,14 +369,14 @@ def test_a_real_ddt_log_and_the_servers_counts_give_the_rate_by_hand(client: Hos
 
 def test_a_copy_shorter_than_the_reports_averages_has_no_rate() -> None:
     said = "1,000 documents were copied in 2.0 s: too short for a rate, which takes 10 s; take more documents"
-    assert unsure(load_of(Moved(1000, 12.0), counts([(13.0, 200), (14.5, 1000)]))) == said
+    assert unsure(load_of(CopyCounts(1000, 12.0), counts([(13.0, 200), (14.5, 1000)]))) == said
     # Its own end is exact, and the target's count comes later.
-    assert unsure(load_of(Moved(1000, 12.0), counts([(13.0, 200), (22.5, 1000)]), ended=22.0)) is None
+    assert unsure(load_of(CopyCounts(1000, 12.0), counts([(13.0, 200), (22.5, 1000)]), ended=22.0)) is None
 
 
 def test_an_end_that_only_counts_tell_must_be_known_to_a_tenth() -> None:
     # Copied from 12 to 22 or to any time since 20.5: 1.5 of 10 s.
-    rough = Moved(1000, 12.0, 30.0, exact=False)
+    rough = CopyCounts(1000, 12.0, 30.0, exact=False)
     run = load_of(rough, counts([(13.0, 200), (20.5, 900), (22.0, 1000), (23.0, 1000)]), ended=180.0)
     assert run.open_s == 1.5
     said = "1,000 documents were copied in 10.0 s, of which the target's counts leave 1.5 s open: too much for a rate"
@@ -387,7 +387,7 @@ def test_an_end_that_only_counts_tell_must_be_known_to_a_tenth() -> None:
 
 
 def test_the_published_columns_are_among_the_figures(report: published.Published) -> None:
-    found = summarise(load_of(Moved(1000), rows("rss.transfer", [(11.0, 1e6)])))
+    found = summarise(load_of(CopyCounts(1000), rows("rss.transfer", [(11.0, 1e6)])))
     assert set(report.table("cache_32").metrics) <= set(found)
     assert found["total_time_s"].value == 4
 

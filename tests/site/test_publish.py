@@ -510,11 +510,11 @@ def test_a_smoke_run_never_takes_the_place_of_one_to_judge_by_nor_a_narrow_one_t
         return results.parse(found(trials=WHOLE, **changes))
 
     later = {"campaign": "c2", "started": "2025-07-01T00:00:00Z"}
-    assert not addresses.takes_front(of(**later), of(profile="lab"))
-    assert addresses.takes_front(of(**{**later, "profile": "lab", "started": "2025-01-01T00:00:00Z"}), of())
+    assert not addresses.becomes_front_page(of(**later), of(profile="lab"))
+    assert addresses.becomes_front_page(of(**{**later, "profile": "lab", "started": "2025-01-01T00:00:00Z"}), of())
     broad = [{"table": name, "metric": "tps", "measured": 1.0, "n": 1} for name in ("one", "two")]
-    assert not addresses.takes_front(of(**later, cells=broad[:1]), of(cells=broad))
-    assert addresses.takes_front(of(**later, cells=broad), of(cells=broad[:1]))
+    assert not addresses.becomes_front_page(of(**later, cells=broad[:1]), of(cells=broad))
+    assert addresses.becomes_front_page(of(**later, cells=broad), of(cells=broad[:1]))
 
 
 @pytest.fixture

@@ -60,7 +60,7 @@ class Ending:
     def status(self) -> Ended | None:
         return self.looks.pop(0) if len(self.looks) > 1 else self.looks[0]
 
-    fate = status
+    ended_or_ending = status
 
     def stdout(self) -> bytes:
         return LOG

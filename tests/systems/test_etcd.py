@@ -22,7 +22,7 @@ from benchbook.profiles import load_profile
 from benchbook.published.tables import load
 from benchbook.reports import quorum
 from benchbook.reports.kind import RunRequest, kind_of
-from benchbook.reports.quorum import Killing, QuorumKind, QuorumParameters, around
+from benchbook.reports.quorum import MemberKill, QuorumKind, QuorumParameters, around
 from benchbook.systems.etcd import one_leader
 from benchbook.workloads import etcd_benchmark
 from benchbook.workloads.base import Load, Ran
@@ -234,14 +234,14 @@ class Members:
 
 def test_a_member_is_killed_after_a_second_and_comes_back_after_two_more() -> None:
     members, told = Members(), []
-    killing = Killing(
+    killing = MemberKill(
         cast("Any", members), cast("Any", Victim()), lambda second, rate: told.append((second, members.asked[:]))
     )
     for fifth in range(18):
         killing.seen(fifth * 0.2, 100.0)
     assert [second for second, _ in told] == [fifth * 0.2 for fifth in range(18)]
     assert {len(asked): second for second, asked in reversed(told)} == {0: 0.0, 1: 1.0, 2: pytest.approx(3.0)}
-    killing.bring_back()
+    killing.restart()
     assert members.asked == ["lose m2", "regain"]
     assert (killing.killed, killing.returned) == (1795370001.5, 1795370003.75)
 
@@ -255,7 +255,7 @@ def test_a_member_s_death_stands_among_the_rates_of_the_client_whoever_s_clock_i
     series = pd.DataFrame(rates, columns=["t", "value"]).assign(source="etcd_benchmark", metric="tps")
     proof = {"quorum": {"acknowledged": 7, "found": 8}}
     measured = Measurement("benchmark", "client", 0.0, 3.0, 0, {}, [], series, "", proof)
-    killing = Killing(cast("Any", Members()), cast("Any", Victim()), lambda second, rate: None)
+    killing = MemberKill(cast("Any", Members()), cast("Any", Victim()), lambda second, rate: None)
     killing.killed, killing.returned = 101.1, 102.3
     found = quorum._told(measured, killing, ahead_s=100.0)
     figures = {name: each.value for name, each in found.summary.items()}
@@ -282,9 +282,9 @@ def test_memory_is_that_under_the_load_and_not_before_it(ended: float, mean_mb: 
 
 def test_a_member_that_was_not_killed_is_not_brought_back() -> None:
     members = Members()
-    killing = Killing(cast("Any", members), cast("Any", "m2"), lambda second, rate: None)
+    killing = MemberKill(cast("Any", members), cast("Any", "m2"), lambda second, rate: None)
     killing.seen(0.8, 100.0)
-    killing.bring_back()
+    killing.restart()
     assert (members.asked, killing.killed) == ([], 0.0)
 
 

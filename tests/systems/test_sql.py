@@ -173,7 +173,7 @@ def test_prepared_rows_are_counted_for_as_long_as_their_number_asks_for(
         raise Counted(timeout_s)
 
     session = following(status=0)
-    monkeypatch.setattr(go_tpc, "let_in", lambda *_: nullcontext())
+    monkeypatch.setattr(go_tpc, "with_account", lambda *_: nullcontext())
     load.programs["client"] = load.program
     store = SimpleNamespace(
         copies=lambda: [END],

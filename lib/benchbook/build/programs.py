@@ -55,7 +55,7 @@ def only_one(folder: Path, say: Say) -> Iterator[None]:
 
 
 @contextmanager
-def made_whole(folder: Path) -> Iterator[Path]:
+def atomic_folder(folder: Path) -> Iterator[Path]:
     """A scratch folder that becomes `folder` if all goes well, and goes if not. To be used under `only_one`.
 
     Raise NotWritten for a disk that does not take it.
@@ -224,7 +224,7 @@ def build(name: str, say: Say = print) -> Path:
 def _build_into(folder: Path, name: str, wanted: Recipe, say: Say) -> None:
     say(f"building {name}: about {wanted.minutes:g} min from empty caches on 2 cores")
     start = time.monotonic()
-    with made_whole(folder) as scratch:
+    with atomic_folder(folder) as scratch:
         for program, package in wanted.programs.items():
             command = _command(wanted, scratch / program, package)
             _compile(command, _systems_dir() / name, scratch, say, go_environment(cgo=wanted.cgo))

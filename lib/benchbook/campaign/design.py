@@ -148,10 +148,10 @@ def _hash(text: str) -> str:
 def plan(
     cells: Sequence[Cell], repetitions: int, *, seed: int, asked: Asked, fewer: Mapping[CellKey, int] = NO_FEWER
 ) -> list[Trial]:
-    """Trials in run order: repetitions are blocks, in each the systems stand by lot, and in each system the cells.
+    """Return trials in run order: a block per repetition, in it the systems in random order, in each system the cells.
 
     Systems are not interleaved inside a block, because only one of them runs at a time (a split-plot design). Every
-    second repetition has the order of the one before it from its end (`_by_lot`).
+    second repetition has the order of the one before it from its end (`_shuffled`).
     `asked` are the conditions that all trials share; they are part of every trial's identity. `fewer`: how many
     repetitions, the first ones, hold these cells, where not all of them do.
     """
@@ -161,7 +161,7 @@ def plan(
     shared, trials = _shared(cells), list[Trial]()
     for repetition in range(1, repetitions + 1):
         mine = [cell for cell in cells if repetition <= fewer.get(cell.key, repetitions)] if fewer else cells
-        ordered = _by_lot(mine, repetition, seed)
+        ordered = _shuffled(mine, repetition, seed)
         trials += [_trial(cell, repetition, len(trials) + i, asked, shared) for i, cell in enumerate(ordered)]
     if long := next((trial.id for trial in trials if len(trial.id.encode()) > LONGEST_NAME), None):
         what, fix = "no record can be kept under so long a name", "shorten the levels of the published table"
@@ -176,26 +176,26 @@ def plan(
 
 
 def another_block(trials: Sequence[Trial], cells: Sequence[Cell], *, seed: int, asked: Asked) -> list[Trial]:
-    """One more repetition of these cells, in an order by lot, to follow `trials`."""
+    """Return one more repetition of these cells, in random order, to follow `trials`."""
     repetition, order = max(t.repetition for t in trials) + 1, max(t.order for t in trials) + 1
     shared = _shared([*(trial.cell for trial in trials), *cells])
-    mixed = _by_lot(cells, repetition, seed)
+    mixed = _shuffled(cells, repetition, seed)
     return [_trial(cell, repetition, order + i, asked, shared) for i, cell in enumerate(mixed)]
 
 
-def _by_lot(cells: Sequence[Cell], repetition: int, seed: int) -> list[Cell]:
-    """One repetition's order: repetitions 1 and 2, 3 and 4, ... share a lot, and the second of them runs it backwards.
+def _shuffled(cells: Sequence[Cell], repetition: int, seed: int) -> list[Cell]:
+    """Return one repetition's random order: repetitions 1 and 2, 3 and 4, ... share one, the second runs it backwards.
 
     So a cell stands as often early in a block as late. Seen: in the first 12 s after its start TiDB's rates are 8%
-    lower than later (240 trials of 2 s); a cell that the lot puts first twice would be taken for a slower one. What
+    lower than later (240 trials of 2 s); a cell that chance puts first twice would be taken for a slower one. What
     grows evenly along a block cancels in the mean of a pair: Daniel & Wilcoxon (1966), Technometrics 8(2).
     """
     pair = (repetition + 1) // 2
 
-    def lot(name: str) -> str:
+    def random_key(name: str) -> str:
         return _hash(f"{seed}, {pair}, {name}")
 
-    ordered = sorted(cells, key=lambda cell: (lot(cell.system), lot(cell.key)))
+    ordered = sorted(cells, key=lambda cell: (random_key(cell.system), random_key(cell.key)))
     return ordered if repetition % 2 else ordered[::-1]
 
 

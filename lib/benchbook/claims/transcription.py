@@ -15,7 +15,7 @@ from benchbook.documents.numerals import NO_FIGURE, UNITS, Figure, figures
 from benchbook.documents.units import SECONDS, is_rate, is_time
 from benchbook.published.arithmetic import names
 from benchbook.published.tables import Published
-from benchbook.user_input.choices import meant, slip_of
+from benchbook.user_input.choices import did_you_mean, typo_of
 
 _SIZES = (1.0, 1e3, 1e6, 1e9, 2.0**10, 2.0**20, 2.0**30)
 _LATENCY = re.compile(r"\b(latenc\w+|response times?|delays?|duration\w*)\b", re.IGNORECASE)
@@ -104,7 +104,7 @@ def _hosts(published: Published) -> Iterator[str]:
     for host in report.hosts:
         for name in host.runs:
             if name not in {*systems, *loads}:
-                there = meant(name, systems) + f"there are: {', '.join([*systems, *loads])}"
+                there = did_you_mean(name, systems) + f"there are: {', '.join([*systems, *loads])}"
                 yield f"report.yaml: hosts.{host.name or host.address}.runs: {name} is none of the systems; {there}"
         for key in ("cpu", "memory", "disk"):
             for unit in _AMOUNT.findall(getattr(host, key) or ""):
@@ -119,7 +119,7 @@ def _hosts(published: Published) -> Iterator[str]:
         if int(year) > datetime.now(UTC).year:
             yield f"report.yaml: published: {year} is yet to come"
     for name in systems:
-        if (near := slip_of(name, ran)) and near not in loads:
+        if (near := typo_of(name, ran)) and near not in loads:
             yield f"report.yaml: systems: no host runs {name}; {near}?"
 
 
@@ -146,7 +146,7 @@ def _near(where: str, places: Iterable[str]) -> str:
         if re.findall(r"\d+", where) != re.findall(r"\d+", place):
             continue
         pairs = [pair for pair in zip(where.split(), place.split(), strict=False) if pair[0] != pair[1]]
-        if len(pairs) == 1 and len(where.split()) == len(place.split()) and slip_of(pairs[0][0], [pairs[0][1]]):
+        if len(pairs) == 1 and len(where.split()) == len(place.split()) and typo_of(pairs[0][0], [pairs[0][1]]):
             return place
     return ""
 

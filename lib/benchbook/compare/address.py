@@ -9,7 +9,7 @@ from benchbook import paths, published
 from benchbook.campaign.store import Campaign, PlanBroken, recorded, whole_records
 from benchbook.errors import BadInput, counted
 from benchbook.user_input import user_file
-from benchbook.user_input.choices import meant
+from benchbook.user_input.choices import did_you_mean
 
 _BACK = re.compile(r"(?P<report>[A-Za-z0-9_.-]+)(?:~(?P<back>[0-9]{1,9}))?")
 # More of them would not be read; the latest are what a comparison is usually about.
@@ -70,7 +70,7 @@ def _not_there(address: str, key: str) -> BadInput:
     if not recorded():
         fix = "run a report first: benchbook report NAME"
         return BadInput("nothing has been recorded yet", key=key, value=address, fix=fix)
-    near = meant(address, {*_reports(), *published.known_reports()})
+    near = did_you_mean(address, {*_reports(), *published.known_reports()})
     return BadInput("no such recorded campaign", key=key, value=address, fix=f"{near}use one of {known()}")
 
 

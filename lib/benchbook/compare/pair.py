@@ -87,12 +87,12 @@ class Comparison:
             return "refused"
         if self.counts["slower"]:
             slower = self.cells[self.cells.outcome == "slower"]
-            known = self.took_turns or (slower.campaigns > 0).any()
+            known = self.interleaved or (slower.campaigns > 0).any()
             return "regression" if known else "differs"
         return "undecided" if self.counts["undecided"] or self.lost else "no regression"
 
     @property
-    def took_turns(self) -> bool:
+    def interleaved(self) -> bool:
         """Whether both ran side by side, so that what campaigns differ by is in both."""
         return _took_turns(self.a, self.b)
 
@@ -144,7 +144,7 @@ class Comparison:
         """Return how many repeated campaigns stand behind the comparison, or that there is no history."""
         if self.a.folder == self.b.folder:
             return "Both are of one campaign, in which they took turns: what campaigns differ by is in both."
-        if self.took_turns:
+        if self.interleaved:
             return (
                 "Both were run again in turns, repetition by repetition: what campaigns differ by is in both. The "
                 f"error rate is shared among all looks at the two: intervals hold with {self.confidence}."

@@ -96,10 +96,10 @@ def table(comparison: Comparison) -> HTML:
 def cell_rows(comparison: Comparison) -> list[dict[str, str]]:
     """Return a line per cell, as people read it."""
     cells = zip(comparison.cells.itertuples(), comparison.called(), strict=True)
-    return [_cell(row, called, took_turns=comparison.took_turns) for row, called in cells]
+    return [_cell(row, called, interleaved=comparison.interleaved) for row, called in cells]
 
 
-def _cell(row: Any, called: str, *, took_turns: bool) -> dict[str, str]:
+def _cell(row: Any, called: str, *, interleaved: bool) -> dict[str, str]:
     return {
         "table": row.table,
         "system": row.system,
@@ -110,7 +110,7 @@ def _cell(row: Any, called: str, *, took_turns: bool) -> dict[str, str]:
         "n": f"{row.n_a}, {row.n_b}",
         "B / A": ratio(row.ratio, row.low, row.high),
         "p (Holm)": formatting.number(row.p_holm),
-        "B is": in_words(called, None if pd.isna(row.needed) else row.needed, row.campaigns or took_turns),
+        "B is": in_words(called, None if pd.isna(row.needed) else row.needed, row.campaigns or interleaved),
     }
 
 

@@ -173,7 +173,7 @@ def _machine(names: list[str], hosts: Mapping[str, HostFacts]) -> dict[str, obje
         "disk": f"{f.disk_kind}, {f.filesystem}",
         "OS and kernel": f"{f.os}, {f.kernel}",
         "governor / turbo / THP": f"{f.governor} / {f.turbo} / {f.thp}",
-        "CPUs without work": f.idle,
+        "idle CPUs": f.idle,
         "free page reporting": f.page_reporting,
         "NUMA nodes": f.numa_nodes,
         "clock offset": f"{1000 * best.clock_offset_s:.0f} ± {1000 * best.clock_error_s:.0f} ms",

@@ -139,7 +139,7 @@ class Job:
                 host.run([*agent, "stop", folder])
             raise
         if said == "refused":
-            host.still_ours()
+            host.check_reservation()
             raise HostUnreachable(f"{host.name}: `{name}` was refused: the host is reserved for another driver")
         pid, began = said.split()
         return cls(host, folder, agent, int(pid), began, command.grace_s)
@@ -152,7 +152,7 @@ class Job:
         """
         return self._recorded() or (None if self._supervisor_runs() else self._recorded() or self._unrecorded())
 
-    def fate(self) -> Ended | None:
+    def ended_or_ending(self) -> Ended | None:
         """Like `status`; of a job that its host has begun to end, also why: then `ended` is 0.
 
         What it served fails before it has ended: it takes the blame by this.
@@ -168,7 +168,7 @@ class Job:
 
     def _said(self, about: Mapping[str, Any]) -> Ended:
         if about["reason"] in ("lease", "reservation"):
-            self.host.still_ours()
+            self.host.check_reservation()
         return Ended(**about)
 
     def _unrecorded(self) -> Ended:

@@ -146,7 +146,7 @@ def _listed(source: Path, file: Path) -> Written:
     program = shutil.which("ansible-inventory", path=beside)
     if program is None:
         fix = f"{installing('ansible')}, or put your own Ansible into PATH"
-        raise BadInput("Ansible's own program reads its inventories, and it is not here", key="PATH", fix=fix)
+        raise BadInput("ansible-inventory, which reads this file, is not installed", key="PATH", fix=fix)
     quiet = {
         "ANSIBLE_DEPRECATION_WARNINGS": "0",
         "ANSIBLE_NOCOLOR": "1",

@@ -35,7 +35,7 @@ def ssh_settings(options: Sequence[str], destination: str, file: object, config:
         said = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     except FileNotFoundError as problem:
         fix = "install OpenSSH's client on this machine: sudo apt-get install openssh-client"
-        raise BadInput("the kit reaches hosts by way of ssh, which is not here", key="PATH", fix=fix) from problem
+        raise BadInput("ssh is not installed on this machine", key="PATH", fix=fix) from problem
     if said.returncode:
         what = f"ssh refuses this configuration ({_complaint(said.stderr)})"
         fix = f"correct it; `ssh -G -F {config} {destination}` checks it"

@@ -22,10 +22,10 @@ _DISKS = {NO_SPACE: ("full", "free space there"), READ_ONLY: ("read-only", "moun
 
 # What a step of the folder is, and what to do where it fails.
 _STEPS = {
-    "made": "the folder of the kit cannot be made",
-    "ours": "this folder holds files that are not the kit's, which would be mixed with its own and removed with them",
-    "written": "the folder of the kit cannot be written to",
-    "run": "programs in the folder of the kit may not be run",
+    "made": "Benchbook's folder cannot be created",
+    "ours": "this folder holds other files, which Benchbook would remove with its own",
+    "written": "Benchbook's folder cannot be written to",
+    "run": "programs in Benchbook's folder cannot be run",
 }
 
 
@@ -91,7 +91,7 @@ def check(inventory: Inventory, name: str, probe: HostProbe) -> None:
     if probe.step != "good":
         raise _no_folder(inventory, name, probe)
     if kills_at_logout(probe.logind, probe.user):
-        said = "this host ends what a login leaves running, so no job would live"
+        said = "this host ends all processes of a login when it logs out, so no job can run"
         file, restart = "/etc/systemd/logind.conf", "sudo systemctl restart systemd-logind"
         fix = f"put `KillExcludeUsers=root {probe.user}` into its {file}, and: {restart}"
         raise inventory.unusable(name, said, value="KillUserProcesses=yes", fix=fix)
@@ -114,15 +114,15 @@ REFUSALS = {
         "forced command (ForceCommand in sshd_config, command= in authorized_keys) runs in place of all others",
     ),
     "opens no session": (
-        "this login may open no session, or not enough of them at once",
+        "this login may not open a session, or not several at once",
         "allow sessions in its sshd_config (MaxSessions 10)",
     ),
     "shows other files": (
-        "SFTP does not show the folder that commands see, and the kit moves files by it",
+        "SFTP shows other folders than commands see, and Benchbook copies files by SFTP",
         "take ChrootDirectory out of its /etc/ssh/sshd_config, or set ssh.user to an account that it is not for",
     ),
     "has no SFTP": (
-        "SFTP is switched off on this host, and the kit moves files by it",
+        "SFTP is switched off on this host, and Benchbook copies files by SFTP",
         "put `Subsystem sftp internal-sftp` into its /etc/ssh/sshd_config, and: sudo systemctl reload ssh",
     ),
     "spoils SFTP": (
@@ -137,7 +137,7 @@ def _check_python(inventory: Inventory, name: str, probe: HostProbe) -> None:
     version = re.fullmatch(r"(\d+)\.(\d+)", probe.python)
     oldest = ".".join(map(str, OLDEST_PYTHON))
     if version is None:
-        said, fix = "there is no python3, by which jobs are supervised", "on that host: sudo apt-get install python3"
+        said, fix = "python3 is missing, which supervises jobs", "on that host: sudo apt-get install python3"
     elif tuple(map(int, version.groups())) < OLDEST_PYTHON:
         said, fix = f"python3 is older than {oldest}", f"install Python {oldest} or newer as python3"
     else:
@@ -153,7 +153,7 @@ def _no_folder(inventory: Inventory, name: str, probe: HostProbe) -> HostUnusabl
     if probe.step == "ours":
         value = probe.root
         fix = (
-            f"set hosts.{name}.workdir to an empty or new folder; one that the kit made before holds a file .benchbook"
+            f"set hosts.{name}.workdir to an empty or new folder; an existing one of Benchbook holds a file .benchbook"
         )
     elif disk:
         full, mended = _DISKS[disk]

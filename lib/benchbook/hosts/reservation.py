@@ -34,9 +34,9 @@ from benchbook.hosts.timeouts import ANSWERS_WITHIN_S, ASKS_EVERY_S, WATCH_S
 # Of every host that is no lab's there is one.
 MACHINE = "machine"
 
-Said = dict[str, Any]
+Message = dict[str, Any]
 # Who only asks takes nothing.
-_ASKS: Said = {"take": False, "session": ""}
+_ASKS: Message = {"take": False, "session": ""}
 
 
 class Holder(BaseModel):
@@ -87,7 +87,7 @@ class ReservableHost:
     inventory: Inventory
     name: str
     sshd_address: str
-    reserve: Callable[[Said], Said]
+    reserve: Callable[[Message], Message]
 
 
 def boot_id() -> str:
@@ -97,20 +97,20 @@ def boot_id() -> str:
     return ""
 
 
-def reserve(host: Host, session: str) -> Said:
+def reserve(host: Host, session: str) -> Message:
     """Take a host for a session; return the `file` of its reservation, and the folders of jobs of those `displaced`.
 
     Raise HostReserved, naming who holds it, and HostUnusable where nothing can be reserved.
     """
     own = {"session": session, "jobs": host.path("jobs"), "holder": this_driver().model_dump()}
-    return _settle(_by_ssh(host), {**own, "lease_s": host.inventory.ssh.lease_s, "take": True})
+    return _ask_until_free(_by_ssh(host), {**own, "lease_s": host.inventory.ssh.lease_s, "take": True})
 
 
 def check_free(hosts: Collection[Host], *, wait_s: float = 0.0) -> None:
     """Raise HostReserved when another driver holds one of these hosts, and still does after `wait_s`."""
     on_each("looking at what hosts they are", hosts, with_retry(Host.probe))
     for host in hosts:
-        _settle(_by_ssh(host), _ASKS, wait_s=wait_s)
+        _ask_until_free(_by_ssh(host), _ASKS, wait_s=wait_s)
 
 
 def check_lab_free(
@@ -121,7 +121,7 @@ def check_lab_free(
     Who gives no sign is watched for `watch_s` before it is said to live.
     """
     for name in names:
-        _settle(_in_lab(inventory, name), _ASKS, wait_s=wait_s, watch_s=watch_s)
+        _ask_until_free(_in_lab(inventory, name), _ASKS, wait_s=wait_s, watch_s=watch_s)
 
 
 def release_dead(inventory: Inventory) -> None:
@@ -130,7 +130,7 @@ def release_dead(inventory: Inventory) -> None:
     request = {"session": session, "jobs": "", "holder": holder, "lease_s": WATCH_S, "take": True}
     for name in inventory.hosts:
         with suppress(HostUnusable):
-            _settle(_in_lab(inventory, name), request, watch_s=0.0)
+            _ask_until_free(_in_lab(inventory, name), request, watch_s=0.0)
     ask_agent("release", session)
 
 
@@ -144,7 +144,9 @@ def left_reservations() -> list[tuple[Path, Holder]]:
     return found
 
 
-def _settle(host: ReservableHost, request: Said, *, wait_s: float = 0.0, watch_s: float = WATCH_S) -> Said:
+def _ask_until_free(
+    host: ReservableHost, request: Message, *, wait_s: float = 0.0, watch_s: float = WATCH_S
+) -> Message:
     """Return the agent's answer once nobody stands in the way; raise HostReserved when somebody lives who does.
 
     A holder that died on this machine is not waited for. Of others, who has not touched the reservation for its lease
@@ -161,7 +163,7 @@ def _settle(host: ReservableHost, request: Said, *, wait_s: float = 0.0, watch_s
         said = host.reserve(request)
         if "trouble" in said:
             what = f"the host cannot be reserved: {said['trouble']}"
-            fix = "mend that on the host; the kit keeps there who is using it"
+            fix = "correct that on the host, where Benchbook keeps its reservations"
             raise HostUnusable(what, file=file, key=key, fix=fix)
         if not said.get("held"):
             return said
@@ -181,7 +183,7 @@ def _settle(host: ReservableHost, request: Said, *, wait_s: float = 0.0, watch_s
         known = any(one["session"] in seen_alive for one in live) or now - began >= watch_s
         if known and now - began >= wait_s:
             refused = HostReserved(
-                f"{HostReserved.WORDS} {in_words(live[0])}: two loads on one host measure neither",
+                f"{HostReserved.WORDS} {in_words(live[0])}",
                 file=file,
                 key=key,
                 fix="wait for its end (`benchbook report --wait` does), or stop it there",
@@ -191,19 +193,19 @@ def _settle(host: ReservableHost, request: Said, *, wait_s: float = 0.0, watch_s
         time.sleep(ASKS_EVERY_S)
 
 
-def in_words(reservation: Said) -> str:
+def in_words(reservation: Message) -> str:
     """Return who holds a host, and since when."""
     return f"{Holder(**reservation['holder'])} since {utc(reservation['since'])}"
 
 
 def _by_ssh(host: Host) -> ReservableHost:
-    def ask(request: Said) -> Said:
+    def ask(request: Message) -> Message:
         # To have the agent there is a part of asking: the connection may break meanwhile.
         answer = with_retry(lambda one: one.run([*agent_on(one), "reserve", json.dumps(request)]).stdout)(host)
-        said: Said = json.loads(answer)
+        said: Message = json.loads(answer)
         return said
 
-    def by_thread(request: Said) -> Said:
+    def by_thread(request: Message) -> Message:
         # For Fabric keeps Ctrl-C from the one that waits for a command.
         return on_each("reserving", [host], lambda _: ask(request), timeout=2 * ANSWERS_WITHIN_S)[host.name]
 

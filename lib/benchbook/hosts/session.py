@@ -87,7 +87,7 @@ class Lease:
                 self.lost = True
                 held = self.host.read(self.file)
                 taker = in_words(json.loads(held)) if held else "another driver, which has ended by now"
-                self.session.lose(
+                self.session.end_reservation(
                     f"lost its reservation of {self.host.name} to {taker}. This driver had given no sign of life for "
                     f"longer than its lease of {self.session.inventory.ssh.lease_s:g} s (stopped, or cut off), so the "
                     "host has ended what it ran there"
@@ -102,9 +102,9 @@ class Lease:
         What `tune` had set is gone as well: what is measured from here on would not compare with what was before.
         """
         self.lost = True
-        self.session.lose(
-            f"host {self.host.name} was started anew (rebooted) during the run: all that ran there is gone, and what "
-            "was set there for the run. Run the same again: only what is missing is run"
+        self.session.end_reservation(
+            f"host {self.host.name} rebooted during the run, which ended everything there and reset its "
+            "settings. Run the same command again: it runs only what is missing"
         )
 
 
@@ -194,7 +194,7 @@ class Session:
         for name, problem in failed.items():
             raise ConnectionLost(f"{name}: it does not say whether it is still reserved for this driver: {problem}")
 
-    def lose(self, why: str) -> None:
+    def end_reservation(self, why: str) -> None:
         """Raise ReservationLost; from here on, every host of the session does."""
         self._lost = why
         self.check()

@@ -110,7 +110,7 @@ def _disks() -> Iterator[DoctorCheck]:
 
 def _memory() -> DoctorCheck:
     free = psutil.virtual_memory().available / 1e9
-    fix = "" if free >= _MEMORY_GB else f"{_MEMORY_GB:g} GB are better: servers and their load run side by side"
+    fix = "" if free >= _MEMORY_GB else f"have at least {_MEMORY_GB:g} GB: servers and their load run at the same time"
     return DoctorCheck("memory", f"{free:.1f} GB available", fix, needed=False)
 
 

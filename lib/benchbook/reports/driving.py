@@ -22,7 +22,7 @@ from benchbook.probes.probe import Probe, of_file, of_others
 from benchbook.probes.watch import watching
 from benchbook.profiles import Profile
 from benchbook.systems.base import System
-from benchbook.systems.health import Living, blaming
+from benchbook.systems.health import Monitored, blaming
 from benchbook.workloads.base import Level, Load, LoadGenerator, Outcome, Ran
 from benchbook.workloads.clients import DistributedLoad, shares
 
@@ -36,7 +36,7 @@ def check_probes(profile: Profile, watched: Iterable[type[System]]) -> None:
             probe_file.find(name, key=f"watched_by of {system.name}")
 
 
-def checking_alive(system: Living, on_rate: Callable[[float, float], None]) -> Callable[[float, float], None]:
+def checking_alive(system: Monitored, on_rate: Callable[[float, float], None]) -> Callable[[float, float], None]:
     """`on_rate`, but a second in which nothing was done is a reason to look whether the system lives.
 
     A load may wait for a server of a cluster long after it has died. Raise SystemFailed, which ends the load.
@@ -163,7 +163,7 @@ class Driver:
 
 
 @dataclass
-class Standstill:
+class StallDetector:
     """Raise once neither what is seen nor what is weighed has changed for `longest_s`.
 
     `weigh` may be slow (bytes on a disk, say): it is asked only after what is seen has stood still for `longest_s`, so

@@ -23,7 +23,7 @@ from benchbook.published.hardware import loads_itself, server_cores
 from benchbook.published.tables import Published, load
 from benchbook.reports.kind import Kind, RunRequest, kind_of
 from benchbook.user_input import user_file
-from benchbook.user_input.choices import slip_of
+from benchbook.user_input.choices import typo_of
 
 # Fewer show no spread.
 LEAST_REPETITIONS = 2
@@ -145,7 +145,7 @@ def check_conditions(ledger: Ledger | None, kind: Kind[Any], report: str, asked:
     file, names = paths.published_dir(report) / "claims.yaml", set(asked)
     for claim in ledger.claims if ledger else []:
         for name in (name for each in claim.not_run for name in (*each.asked, *each.below)):
-            if meant := slip_of(name, names):
+            if meant := typo_of(name, names):
                 key, problem = f"{claim.id}.not_run", "no campaign asks for anything under this name"
                 raise BadInput(problem, file=file, key=key, value=name, fix=f"write {meant}")
 

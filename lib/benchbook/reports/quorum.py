@@ -78,7 +78,7 @@ VICTIMS: dict[str, Callable[[Quorum], Host]] = {
 
 
 @dataclass
-class Killing:
+class MemberKill:
     """Kills a member of `system` once the load has run for a while, and starts it again; `on_rate` is passed on.
 
     `killed` and `returned` are s since the epoch, by the victim's clock: when it had ended, and when it served again;
@@ -95,10 +95,10 @@ class Killing:
         if second >= KILLED_AFTER_S and not self.killed:
             self.killed = self.system.lose(self.victim)
         if second >= KILLED_AFTER_S + AWAY_S:
-            self.bring_back()
+            self.restart()
         self.on_rate(second, rate)
 
-    def bring_back(self) -> None:
+    def restart(self) -> None:
         """The member, if it is away."""
         if self.killed and not self.returned:
             self.system.regain()
@@ -115,18 +115,18 @@ class QuorumTrials(LoadTrials):
             return _with_memory(super().measure(trial, on_rate))
         system = self._systems[trial.cell.system]
         assert isinstance(system, Quorum)  # the kind has asked
-        killing = Killing(system, choose(system), on_rate)
+        killing = MemberKill(system, choose(system), on_rate)
         ahead_s = clock_offset(killing.victim)[0] - clock_offset(self._driver.clients[0])[0]
         try:
             measured = super().measure(trial, killing.seen)
         finally:
-            killing.bring_back()
+            killing.restart()
         if not killing.killed:
             raise WorkloadFailed(f"the load was over before a member was killed, {KILLED_AFTER_S:g} s after its start")
         return _with_memory(_told(measured, killing, ahead_s))
 
 
-def _told(measured: Measurement, killing: Killing, ahead_s: float) -> Measurement:
+def _told(measured: Measurement, killing: MemberKill, ahead_s: float) -> Measurement:
     """Return what became of the rate, and whether the member that was killed has come to hold what the others do.
 
     Rates come five times a second by the client's clock, of which the victim's is `ahead_s` ahead.

@@ -71,7 +71,7 @@ def is_complete(found: Results) -> bool:
     return not found.failed and trials.done >= trials.planned and trials.planned > 1
 
 
-def takes_front(found: Results, standing: Results | None) -> bool:
+def becomes_front_page(found: Results, standing: Results | None) -> bool:
     """Return whether a campaign becomes the page that stands under the report's own name.
 
     A complete one takes the place of one that is not, never the other way round; of two complete ones, one that is no
@@ -90,7 +90,7 @@ def _breadth(found: Results) -> int:
     return len({row["table"] for row in found.cells if "measured" in row})
 
 
-def standing(site: Path, report: str) -> Results | None:
+def front_page(site: Path, report: str) -> Results | None:
     """Return the results in front, if there are any that can be read."""
     try:
         return results.read(site / f"{report}.json")
@@ -103,7 +103,7 @@ def of_several(report: str) -> bool:
     return report.startswith((COMPARISON, HISTORY))
 
 
-def fronts(site: Path) -> tuple[list[Results], list[str]]:
+def front_pages(site: Path) -> tuple[list[Results], list[str]]:
     """Return what every page in front says of itself, and the names of those whose file is broken.
 
     A file that cannot be read is named on the standard error, once.

@@ -88,7 +88,7 @@ def _write_editions(notebook: NotebookNode, built: page.Page, found: Results, si
     files, left_out = downloads.there(folder), downloads.left_out(folder)
     place = PagePlace(root="../../", files=files, left_out=left_out)
     target = _write_page(notebook, built, found, folder / addresses.PAGE, place)
-    if addresses.takes_front(found, addresses.standing(site, found.report)):
+    if addresses.becomes_front_page(found, addresses.front_page(site, found.report)):
         place = PagePlace(own=f"{folder.relative_to(site)}/", files=files, left_out=left_out)
         target = _write_page(notebook, built, found, site / f"{found.report}.html", place)
         results.write(found, site / f"{found.report}.json")
@@ -102,7 +102,7 @@ def write_index(site: Path) -> Path:
 
     A report whose JSON cannot be read costs no other one: the index leads to its page, and it is named.
     """
-    fronts, unread = addresses.fronts(site)
+    fronts, unread = addresses.front_pages(site)
     reports = [found for found in fronts if not addresses.of_several(found.report)]
     others = {found.report: _others(site, found) for found in reports}
     template = _environment().get_template("index.html.j2")

@@ -46,7 +46,7 @@ def await_answer(
 def check_jobs(jobs: Mapping[str, Job]) -> None:
     """Raise SystemFailed for the first of these servers (in words) that has ended although nobody asked it to."""
     for who, job in jobs.items():
-        if ended := job.fate():
+        if ended := job.ended_or_ending():
             raise died(who, job, ended)
 
 
@@ -102,7 +102,7 @@ def _shortened(said: str) -> str:
 # -- who is to be named when something fails: a server that has died, before whoever noticed it ----------------------
 
 
-class Living(Protocol):
+class Monitored(Protocol):
     """A server, or several, that can be asked whether they live."""
 
     def check_alive(self) -> None:
@@ -118,7 +118,7 @@ class Serving(Protocol):
 
 
 @contextmanager
-def blaming(*servers: Living) -> Iterator[None]:
+def blaming(*servers: Monitored) -> Iterator[None]:
     """What fails in the block, or does not, is the doing of a server that has died meanwhile: SystemFailed, by name."""
     try:
         yield

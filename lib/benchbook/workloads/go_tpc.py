@@ -213,7 +213,7 @@ def _login(endpoint: Endpoint) -> Login:
 
 
 @contextmanager
-def let_in(client: Host, ends: Sequence[Endpoint], database: str) -> Iterator[None]:
+def with_account(client: Host, ends: Sequence[Endpoint], database: str) -> Iterator[None]:
     """The account is there as long as the block runs."""
     make_account(client, ends, database)
     try:
@@ -382,7 +382,7 @@ class GoTpc(PrintedLoad[GoTpcSize]):
         system.make_database(client, DATABASE)
         ends = system.copies()
         say(f"preparing {self.size.warehouses} warehouses, once for this dataset")
-        with let_in(client, ends, DATABASE):
+        with with_account(client, ends, DATABASE):
             self.fill(session, client, [self._asking(client, [end], "prepare", ["--no-check"]) for end in ends])
             self._count(client, system)
             say("collecting statistics, checking the consistency conditions")

@@ -52,7 +52,7 @@ WAKES_S, LATE_S = 1.0, 0.5
 MARK = "BENCHBOOK_JOB"
 
 
-class Trouble(Exception):
+class AgentError(Exception):
     """A sentence for the user."""
 
 
@@ -94,7 +94,7 @@ def own_folder(path):
             raise
     found = os.lstat(path)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        raise Trouble("%s, where reservations are kept, is not a folder of this login's own" % path)
+        raise AgentError("%s, where reservations are kept, is not a folder of this login's own" % path)
     if found.st_mode & 0o077:
         os.chmod(path, 0o700)
 
@@ -112,7 +112,7 @@ def locked():
                 break
             except BlockingIOError:
                 if time.monotonic() > ends:
-                    raise Trouble("%s stays locked" % PLACE)  # noqa: B904
+                    raise AgentError("%s stays locked" % PLACE)  # noqa: B904
                 time.sleep(0.02)
         yield
     finally:
@@ -136,7 +136,7 @@ def reservations():
             continue
         one = read_json(path)
         if one is None:
-            raise Trouble("%s cannot be read; remove it" % path)
+            raise AgentError("%s cannot be read; remove it" % path)
         mark = os.stat(path).st_mtime_ns
         known = abs(clock() - one["clock"]) <= STEP_S
         one.update(file=path, mark=mark, silent_s=max(0.0, time.time() - mark / 1e9) if known else 0.0)
@@ -528,7 +528,7 @@ def main(verb="", *words):
         sys.exit(__doc__)
     try:
         said = VERBS[verb](*words)
-    except Trouble as problem:
+    except AgentError as problem:
         said = json.dumps({"trouble": str(problem)})
     except OSError as problem:
         if verb not in ("reserve", "release"):

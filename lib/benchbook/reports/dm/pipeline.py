@@ -22,7 +22,7 @@ from benchbook.profiles import Profile
 from benchbook.reports.dm import checksum, dm_summary
 from benchbook.reports.dm.checksum import TableProof
 from benchbook.reports.dm.task import TASK, Databases
-from benchbook.reports.driving import Standstill
+from benchbook.reports.driving import StallDetector
 from benchbook.systems import mysql
 from benchbook.systems.base import About, System
 from benchbook.systems.dm_config import META
@@ -210,7 +210,7 @@ class Pipeline:
     ) -> Status:
         """Return the first status for which `holds`; notes bytes loaded so far. Raise what stops the task."""
         began = time.monotonic()
-        patience = Standstill("DM's task", self.profile.dm.stall_s, lambda: self.dm.bytes_in(f"dumped_data.{TASK}"))
+        patience = StallDetector("DM's task", self.profile.dm.stall_s, lambda: self.dm.bytes_in(f"dumped_data.{TASK}"))
         while True:
             status = self.look()
             if progress is not None and status.loaded_bytes is not None:

@@ -25,7 +25,7 @@ from benchbook.hosts.tuning import reach_again
 from benchbook.probes.probe import Probe, make, of_documents, of_jobs, of_others, of_profile
 from benchbook.probes.watch import watching
 from benchbook.profiles import Profile
-from benchbook.reports.driving import Standstill
+from benchbook.reports.driving import StallDetector
 from benchbook.reports.transfer import engines
 from benchbook.reports.transfer.client_python import (
     DATABASE,
@@ -36,10 +36,10 @@ from benchbook.reports.transfer.client_python import (
     python_path,
     tool,
 )
-from benchbook.reports.transfer.engines import Engine, Moved
+from benchbook.reports.transfer.engines import CopyCounts, Engine
 from benchbook.reports.transfer.transfer_summary import CopyRun, rate_series, summarise, unsure
 from benchbook.systems import mongo
-from benchbook.systems.health import Living, blaming
+from benchbook.systems.health import Monitored, blaming
 from benchbook.systems.mongo import MongoServer, OwnServer
 from benchbook.workloads.base import check_end
 
@@ -179,7 +179,7 @@ class Transfer(Experiment):
     def _tool(self, name: str, server: MongoServer, *options: object) -> None:
         tool(self._session, self.client, name, server.endpoint, *options, within_s=longest_s(self.documents))
 
-    def _read(self, engine: Engine, job: Job, ended: Ended) -> tuple[Moved, str]:
+    def _read(self, engine: Engine, job: Job, ended: Ended) -> tuple[CopyCounts, str]:
         """Return what the engine says of its run. Raise TrialFailed unless it ended well and wrote all documents."""
         stdout, stderr = job.stdout().decode(errors="replace"), job.stderr()
         output, who = engine.kept(stdout + stderr), f"{engine.name} on {self.client.name}"
@@ -235,7 +235,7 @@ class CopyWatch:
 
     engine: Engine
     job: Job
-    servers: Sequence[Living]
+    servers: Sequence[Monitored]
     longest_s: float
     weigh: Callable[[], int]
     documents: int
@@ -244,11 +244,11 @@ class CopyWatch:
     _rest: str = field(init=False, default="")
     _told: set[str] = field(init=False, default_factory=set)
     _last: str = field(init=False, default="nothing has been copied yet")
-    _patience: Standstill = field(init=False)
+    _patience: StallDetector = field(init=False)
 
     def __post_init__(self) -> None:
         what = f"the transfer by {self.engine.name}"
-        self._patience = Standstill(what, self.longest_s, self.weigh)
+        self._patience = StallDetector(what, self.longest_s, self.weigh)
 
     def __call__(self) -> None:
         if time.monotonic() < self._next:

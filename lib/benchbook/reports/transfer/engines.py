@@ -38,7 +38,7 @@ LONGEST_S = 12 * 3600
 
 
 @dataclass(frozen=True)
-class Moved:
+class CopyCounts:
     """What an engine says of its run: how many documents, and from when until when it copied them.
 
     `began` and `ended` are seconds since the epoch by its host's clock; None: its program's start, or end. One that is
@@ -87,7 +87,7 @@ class Engine(ABC):
     def command(self, levels: Levels, source: MongoEndpoint, target: MongoEndpoint) -> Command: ...
 
     @abstractmethod
-    def read(self, stdout: str, stderr: str) -> Moved:
+    def read(self, stdout: str, stderr: str) -> CopyCounts:
         """Raise OutputNotParseable or WorkloadFailed."""
 
     def kept(self, output: str) -> str:
@@ -134,7 +134,7 @@ class Pymongo(Engine):
             [*argv, *options, *files, "--quiet"], timeout_s=LONGEST_S, secrets=hidden, env=environment(self.host)
         )
 
-    def read(self, stdout: str, stderr: str) -> Moved:
+    def read(self, stdout: str, stderr: str) -> CopyCounts:
         try:
             found = json.loads(stdout)
         except ValueError as problem:
@@ -142,7 +142,7 @@ class Pymongo(Engine):
         if found["status"] != "complete":
             raise WorkloadFailed(f"the transfer {found['status']}: {found['error']}")
         within = min(found["knobs"]["documents_in_flight_bound"], found["documents"]) or 1
-        return Moved(
+        return CopyCounts(
             found["documents"],
             found["began"],
             found["began"] + found["seconds"],
@@ -185,7 +185,7 @@ class Ddt(Engine):
         argv = ddt.command(Path(self.jar), Path("{job}/DDT.properties"), heap_mb=self.heap_mb, java=self.java)
         return Command(argv, timeout_s=LONGEST_S, cwd="{job}/run", secrets={"DDT.properties": text})
 
-    def read(self, stdout: str, stderr: str) -> Moved:
+    def read(self, stdout: str, stderr: str) -> CopyCounts:
         """`end execute task` is needed, and proves nothing: it printed that having written nothing, too."""
         log = ddt.parse(stdout)
         if not log.has_ended:
@@ -195,7 +195,7 @@ class Ddt(Engine):
             raise OutputNotParseable("DDT's log has no line `number of bars written`")
         said = {"errors": log.errors, "errors_in_all": log.errors_in_all, "slowed_itself": log.slowed}
         at = (log.began, log.complete_at())
-        return Moved(log.documents, *at, exact=False, complaint=log.first_cause, about=said)
+        return CopyCounts(log.documents, *at, exact=False, complaint=log.first_cause, about=said)
 
     def kept(self, output: str) -> str:
         return ddt.without_documents(output)
@@ -252,7 +252,7 @@ class Mongodump(Engine):
         argv = ["bash", "-c", f"set -o pipefail; {shlex.join(dump)} | {shlex.join(restore)}"]
         return Command(argv, timeout_s=LONGEST_S, secrets=hidden)
 
-    def read(self, stdout: str, stderr: str) -> Moved:
+    def read(self, stdout: str, stderr: str) -> CopyCounts:
         total = _TOTAL.search(stderr)
         if total is None:
             said = " | ".join(stderr.splitlines()[-3:]) or "no output"
@@ -262,7 +262,7 @@ class Mongodump(Engine):
         counts: dict[str, dict[str, int]] = {"dumped": {}, "restored": {}}
         for found in _COUNTED.finditer(stderr):
             counts["dumped" if found["dumped"] else "restored"][found["namespace"]] = int(found["documents"])
-        return Moved(int(total["documents"]), about=counts)
+        return CopyCounts(int(total["documents"]), about=counts)
 
     def news(self, told: str) -> set[str]:
         """Its lines without their times: how much of which collection."""

@@ -15,7 +15,7 @@ from benchbook.campaign.record import Quantity
 from benchbook.hosts.agent import Ended
 from benchbook.probes import samples
 from benchbook.probes.probe_file import DOCUMENTS
-from benchbook.reports.transfer.engines import Moved
+from benchbook.reports.transfer.engines import CopyCounts
 
 MEGABYTE = 1e6
 WINDOW_S = 10.0
@@ -29,7 +29,7 @@ _MOMENT_S = 1e-3
 class CopyRun:
     """One transfer: what the engine said, how its job ended, what the probes saw, and the client's name."""
 
-    moved: Moved
+    moved: CopyCounts
     ended: Ended
     series: pd.DataFrame
     client: str
