@@ -210,7 +210,8 @@ def differences(
     table = table.rename(columns={"n_new": "n_b", "n_baseline": "n_a"})
     behind = [known.get(int(cell)) for cell in table.index]
     table["campaigns"] = [effect.campaigns if effect else 0 for effect in behind]
-    table["outcome"] = _called(table)
+    signs = ["unit", "ratio", "equivalent", "different", "not_below", "not_above"]
+    table["outcome"] = [_outcome(*row) for row in table[signs].itertuples(index=False, name=None)]
     # Bonferroni over the family stands in for Holm, which is at least as powerful.
     each = alpha / len(table)
     needed = [_needed(row, margin, each, effect) for row, effect in zip(table.itertuples(), behind, strict=True)]
@@ -261,11 +262,6 @@ def lost(frame: pd.DataFrame, a: Campaign, b: Campaign, systems: Mapping[str, st
         if failed or stood_still:
             said.append(f"{table}, {system}, {levels}, {metric}")
     return said
-
-
-def _called(table: pd.DataFrame) -> list[Outcome]:
-    told = ["unit", "ratio", "equivalent", "different", "not_below", "not_above"]
-    return [_outcome(*row) for row in table[told].itertuples(index=False, name=None)]
 
 
 def _outcome(unit: str, ratio: float, equivalent: bool, different: bool, not_below: bool, not_above: bool) -> Outcome:

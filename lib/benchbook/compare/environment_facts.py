@@ -10,7 +10,7 @@ import json
 import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from ipaddress import AddressValueError, IPv6Address
+from contextlib import suppress
 from typing import Any
 
 from benchbook.campaign.environment import IMPORTED, UNKNOWN, Environment, SystemDescription
@@ -52,12 +52,12 @@ OPTIONS_IGNORED = frozenset(
 VARIABLE_SET = "system.variables"
 
 _PATH = re.compile(r"(?<![\w:>])~?(?:/[\w.+@=:-]+)+/?")
-# Of IPv4, or a name of several parts with its port.
+# Of IPv4, of IPv6 (a time has no :: and no seven colons), or a name of several parts with its port.
 _ADDRESS = re.compile(
-    r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|(?<![\w.-])(?:[\w-]+\.)+[a-z][\w-]*:\d{2,5}\b", re.IGNORECASE
-)
-_IPV6 = re.compile(
-    r"\[([\da-f:.]+)(?:%\w+)?\](?::\d+)?|(?<![\w:.])((?:[\da-f]*:){2,7}[\da-f.]*)(?![\w:])", re.IGNORECASE
+    r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\[[\da-f.]*:[\da-f:.]+(?:%\w+)?\](?::\d+)?"
+    r"|(?<![\w:.])(?:[\da-f:]*::[\da-f:.]*|(?:[\da-f]{1,4}:){7}[\da-f]{1,4})(?![\w:])"
+    r"|(?<![\w.-])(?:[\w-]+\.)+[a-z][\w-]*:\d{2,5}\b",
+    re.IGNORECASE,
 )
 # How libpq's connection string says where a server is.
 _LOGIN = re.compile(r"(?<![\w.-])(host(?:addr)?|port)=(?:'[^']*'|\S+)")
@@ -70,16 +70,14 @@ def of_pair(a: Campaign, b: Campaign, systems: Mapping[str, str]) -> tuple[Facts
     Systems of different names are different programs: their settings have nothing in common to compare.
     """
     roles = _roles(a) & _roles(b)
-    tables = _measured(a) & _measured(b)
+    tables = {record.table for record in a.records()} & {record.table for record in b.records()}
     left, right = (_common(campaign, roles, tables) for campaign in (a, b))
     names = _names(a, b)
     for ours, theirs in _systems(a, b, systems).items():
         for facts, campaign, name in ((left, a, ours), (right, b, theirs)):
             about = campaign.environment().systems.get(name, SystemDescription())
-            if ours == theirs:
-                facts.update(_system(about, ours, names))
-            else:
-                facts["system.name", f"{ours} → {theirs}"] = about.called
+            other = {("system.name", f"{ours} → {theirs}"): about.called}
+            facts.update(_system(about, ours, names) if ours == theirs else other)
     _fold_one_sided(left, right)
     return left, right
 
@@ -112,10 +110,6 @@ def load_options(a: Campaign, b: Campaign, systems: Mapping[str, str]) -> tuple[
 
 def _cell(record: Record) -> tuple[str, str, str]:
     return record.table, record.system, json.dumps(record.levels, sort_keys=True)
-
-
-def _measured(campaign: Campaign) -> set[str]:
-    return {record.table for record in campaign.records()}
 
 
 def _scaled(campaign: Campaign) -> dict[str, Any]:
@@ -219,20 +213,14 @@ def _fold_one_sided(left: Facts, right: Facts) -> None:
 def _flat(value: Any, names: re.Pattern[str] = NO_NAMES, prefix: str = "") -> Iterator[tuple[str, str]]:
     """Leaves of nested settings as (dotted name, value); text that is JSON (tidb_config) is opened."""
     if isinstance(value, str) and value.startswith("{"):
-        value = _opened(value)
+        with suppress(ValueError):
+            value = json.loads(value)
     if not isinstance(value, dict):
         yield prefix.rstrip("."), _plain(value, names)
         return
     for key, part in value.items():
         if key not in VARIABLES_IGNORED:
             yield from _flat(part, names, f"{prefix}{key}.")
-
-
-def _opened(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def _options(command: str, names: re.Pattern[str]) -> dict[str, str]:
@@ -269,13 +257,4 @@ def _plain(value: Any, names: re.Pattern[str] = NO_NAMES) -> str:
     """A value as text, without the paths and addresses in it: where something stood does not change how it ran."""
     text = value if isinstance(value, str) else json.dumps(value)
     text = _LOGIN.sub(r"\1=<address>", _PATH.sub("<path>", text))
-    return names.sub("<address>", _IPV6.sub(_without_ipv6, _ADDRESS.sub("<address>", text)))
-
-
-def _without_ipv6(found: re.Match[str]) -> str:
-    """Times have colons, too."""
-    try:
-        IPv6Address(found[1] or found[2])
-    except AddressValueError:
-        return found[0]
-    return "<address>"
+    return names.sub("<address>", _ADDRESS.sub("<address>", text))

@@ -16,10 +16,9 @@ import pandas as pd
 from benchbook.campaign.store import Campaign, readable, recorded
 from benchbook.compare import cells, gate
 from benchbook.compare.cells import CELL, GROUP, Group
-from benchbook.errors import BadInput, counted
+from benchbook.errors import counted
 from benchbook.stats.campaign_effect import STATED, CampaignEffect, Repeats, campaign_effects, stated
-
-NONE = "No history: no two other campaigns of one side are recorded on this inventory ({found} found)."
+from benchbook.user_input.choices import one_of
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,8 @@ class History:
         campaigns = [effect.campaigns for effect in effects.values() if effect.campaigns]
         if not campaigns:
             taken = f"Campaigns of one system are taken to differ by {spread} {counted} --campaign-effect sets it."
-            return f"{NONE.format(found=len(self.campaigns))} {taken}"
+            none = "No history: no two other campaigns of one side are recorded on this inventory"
+            return f"{none} ({len(self.campaigns)} found). {taken}"
         return (
             f"History: {_span(campaigns)} other campaigns repeat these two on this inventory. From one to the next the "
             f"same cell differs by {spread} {counted}"
@@ -144,9 +144,7 @@ def effect_rows(effects: Mapping[Group, CampaignEffect]) -> list[dict[str, str]]
     """Return what repeated campaigns differ by, a row to be read per table, system and metric."""
     return [
         {
-            "table": group.table,
-            "system": group.system,
-            "metric": group.metric,
+            **group._asdict(),
             "campaigns": str(effect.campaigns),
             "standard deviation": f"{effect.variance**0.5:.1%}",
             "degrees of freedom": f"{effect.df:.1f}",
@@ -181,6 +179,4 @@ def _together(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
 def _check_known(without: Sequence[str]) -> None:
     known = [folder.name for folder in recorded()]
     for name in without:
-        if name not in known:
-            fix = f"use one of {', '.join(known[-8:])}"
-            raise BadInput("no such recorded campaign", key="without", value=name, fix=fix)
+        one_of(name, known, "campaign", problem="no such recorded campaign", key="without")

@@ -68,9 +68,7 @@ def _too_few(found: ReportHistory) -> str:
 
 def _change(row: Mapping[Any, Any]) -> dict[str, str]:
     return {
-        "table": row["table"],
-        "system": row["system"],
-        "levels": row["levels"],
+        **{name: row[name] for name in ("table", "system", "levels")},
         "metric": f"{row['metric']} ({row['unit']})",
         "from campaign": row["campaign"],
         "new / old": ratio(row["ratio"], row["low"], row["high"]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -114,13 +113,9 @@ def report_history(asked: HistoryParameters) -> ReportHistory:
         mine = mine[mine[column] == where[column]]
     campaigns = [Campaign(Path(folder)) for folder in mine.folder]
     check_metrics(asked.metric, [record for campaign in campaigns for record in campaign.records()])
-    found = points(pd.concat([_values(campaign, asked.metric) for campaign in campaigns]))
+    every = [values(c, same_systems(c), asked.metric).assign(campaign=c.id) for c in campaigns]
+    found = points(pd.concat(every))
     return ReportHistory(asked.report, **where, campaigns=mine, points=found, changes=changes(found))
-
-
-def _values(campaign: Campaign, metrics: Sequence[str]) -> pd.DataFrame:
-    """[*CELL, campaign, value]: the metrics that were asked for, else those that `compare` takes."""
-    return values(campaign, same_systems(campaign), metrics).assign(campaign=campaign.id)
 
 
 def points(found: pd.DataFrame) -> pd.DataFrame:
@@ -159,9 +154,6 @@ def _row(part: pd.DataFrame, change: LevelChange, unit: str) -> dict[str, object
     return {
         "before": names[change.at - 1],
         "campaign": names[change.at],
-        "ratio": change.ratio,
-        "low": change.low,
-        "high": change.high,
-        "p_value": change.p_value,
+        **{name: getattr(change, name) for name in ("ratio", "low", "high", "p_value")},
         "called": direction(unit, change.ratio),
     }

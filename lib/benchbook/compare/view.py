@@ -35,11 +35,9 @@ def verdict(comparison: Comparison) -> HTML:
 
 def history(comparison: Comparison) -> HTML:
     """What repeated campaigns of the same system differ by, per table, system and metric; or that nobody knows."""
-    head = show.paragraph(comparison.history_note())
-    if not comparison.effects:
-        return head
-    rows = effect_rows(comparison.effects)
-    return show.stack([head, show.table(rows, "What campaigns of the same system differ by, beside repetitions")])
+    head, rows = show.paragraph(comparison.history_note()), effect_rows(comparison.effects)
+    said = "What campaigns of the same system differ by, beside repetitions"
+    return show.stack([head, show.table(rows, said)]) if rows else head
 
 
 def campaigns(comparison: Comparison) -> HTML:
@@ -101,9 +99,7 @@ def cell_rows(comparison: Comparison) -> list[dict[str, str]]:
 
 def _cell(row: Any, called: str, *, interleaved: bool) -> dict[str, str]:
     return {
-        "table": row.table,
-        "system": row.system,
-        "levels": row.levels,
+        **{name: getattr(row, name) for name in ("table", "system", "levels")},
         "metric": f"{row.metric} ({row.unit})",
         "A": formatting.number(row.a),
         "B": formatting.number(row.b),

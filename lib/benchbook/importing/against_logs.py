@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean, median
 
@@ -274,16 +274,10 @@ def show(document: str, found: Sequence[Printed], console: Console) -> None:
 
 def as_json(found: Sequence[tuple[str, list[Printed]]]) -> str:
     """Return it as a JSON list, an object per document."""
-    return json.dumps(list(_objects(found)), indent=1, ensure_ascii=False)
-
-
-def _objects(found: Sequence[tuple[str, list[Printed]]]) -> Iterator[dict[str, object]]:
+    told = []
     for document, figures in found:
         matched = [one for one in figures if not one.why]
         counts = {"given": sum(not one.wrong for one in matched), "not_given": sum(one.wrong for one in matched)}
-        yield {
-            "document": document,
-            **counts,
-            "not_matched": len(figures) - len(matched),
-            "figures": [one.model_dump(mode="json") for one in figures],
-        }
+        every = [one.model_dump(mode="json") for one in figures]
+        told.append({"document": document, **counts, "not_matched": len(figures) - len(matched), "figures": every})
+    return json.dumps(told, indent=1, ensure_ascii=False)

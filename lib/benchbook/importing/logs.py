@@ -171,9 +171,8 @@ def run(sources: Sequence[str], levels: str, system: str, name: str, console: Co
         console.print(said, markup=False)
     cells = counted(len({log.cell.key for log in logs}), "cell")
     console.print(f"{campaign.id}: {counted(len(logs), 'record')} in {cells} of {report}; {UNKNOWN}", markup=False)
-    console.print(
-        f"look at it: benchbook.open_campaign('{report}').trials(), or: benchbook site {report}", markup=False
-    )
+    where = f"benchbook.open_campaign('{report}').trials(), or: benchbook site {report}"
+    console.print(f"look at it: {where}", markup=False)
     return BadInput.exit_status if left else 0
 
 
@@ -197,12 +196,13 @@ def _default_name(sources: Sequence[str]) -> str:
 def _name(name: str) -> str:
     """Raise BadInput for what is no name, or that of a report which is no import."""
     fix = "give another one: --name my_logs"
+    problem = ""
     if not re.fullmatch(r"[a-z][a-z0-9_]{1,59}", name):
-        raise BadInput(
-            "not a name for a report (lower-case letters, digits, underscores)", key="name", value=name, fix=fix
-        )
-    if name in published.known_reports() and published.facts(name).restaged_by != KIND:
-        raise BadInput("a report of this name exists, and was not imported", key="name", value=name, fix=fix)
+        problem = "not a name for a report (lower-case letters, digits, underscores)"
+    elif name in published.known_reports() and published.facts(name).restaged_by != KIND:
+        problem = "a report of this name exists, and was not imported"
+    if problem:
+        raise BadInput(problem, key="name", value=name, fix=fix)
     return name
 
 

@@ -27,7 +27,6 @@ from benchbook.generators.generator_file import (
     Form,
     Histogram,
     LevelPattern,
-    Program,
     Progress,
     matches,
     programs,
@@ -137,29 +136,7 @@ def runs(text: str) -> list[GeneratorRun]:
         if (match := re.search(form.begins, flat if form.json_ else text, re.MULTILINE))
     ]
     if not found:
-        begun = next((each.title for each in programs().values() if _tells_of_seconds(each, text)), "")
-        if begun:
-            raise OutputNotParseable(
-                f"the output of {begun} is cut: it has no report, and lines of seconds alone", output=text
-            )
-        for name, program in programs().items():
-            said = failure(name, text) or ""
-            what = next((what for what, first in program.not_read.items() if re.match(first, as_printed)), "")
-            if said and (what or said.startswith(f"{name}: ")):
-                raise OutputNotParseable(f"{program.title} says that it failed: {said}", output=text)
-            if what:
-                said = f"{what} of {program.title}, which is not read: what {program.title} printed at its end is"
-                raise OutputNotParseable(said, output=text)
-        if other := next((name for name, line in _WITHOUT_FILE.items() if re.search(line, text, re.MULTILINE)), ""):
-            said = f"the output of {other}, which is not read here; env/workloads/{other}.yaml may say how it is"
-            raise OutputNotParseable(said, output=text)
-        if re.match(r"\s*\[?\s*\{\s*\"", text):
-            try:
-                json.loads(text)
-            except ValueError as problem:
-                raise OutputNotParseable(f"JSON that cannot be read: {problem}", output=text) from problem
-        titles = ", ".join(program.title for program in programs().values())
-        raise OutputNotParseable(f"not the output of a load generator that is known ({titles})", output=text)
+        raise OutputNotParseable(_what_it_is(text, as_printed), output=text)
     *_, name, form = min(found, key=lambda each: each[:3])
     parts = reports_in(form, flat if form.json_ else text)
     of_file = [_run(name, form, *part) for part in parts]
@@ -185,8 +162,27 @@ def _beside(read: Form, text: str, parts: Sequence[tuple[str, str, str]]) -> str
     return " and ".join(dict.fromkeys(titles))
 
 
-def _tells_of_seconds(program: Program, text: str) -> bool:
-    return any(re.search(each.pattern, text, re.MULTILINE) for form in program.forms for each in form.progress)
+def _what_it_is(text: str, as_printed: str) -> str:
+    """Return what a text is in which no report begins."""
+    for program in programs().values():
+        if any(re.search(each.pattern, text, re.MULTILINE) for form in program.forms for each in form.progress):
+            return f"the output of {program.title} is cut: it has no report, and lines of seconds alone"
+    for name, program in programs().items():
+        title, said = program.title, failure(name, text) or ""
+        what = next((what for what, first in program.not_read.items() if re.match(first, as_printed)), "")
+        if said and (what or said.startswith(f"{name}: ")):
+            return f"{title} says that it failed: {said}"
+        if what:
+            return f"{what} of {title}, which is not read: what {title} printed at its end is"
+    if other := next((name for name, line in _WITHOUT_FILE.items() if re.search(line, text, re.MULTILINE)), ""):
+        return f"the output of {other}, which is not read here; env/workloads/{other}.yaml may say how it is"
+    if re.match(r"\s*\[?\s*\{\s*\"", text):
+        try:
+            json.loads(text)
+        except ValueError as problem:
+            return f"JSON that cannot be read: {problem}"
+    titles = ", ".join(program.title for program in programs().values())
+    return f"not the output of a load generator that is known ({titles})"
 
 
 def begun(name: str, text: str) -> GeneratorRun:
@@ -291,7 +287,6 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
     figures = _figures(form, report, before, head)
     levels = _levels(form, report, before, head)
     told = [(each, list(_seconds(each, whole))[bool(each.every_s) :]) for each in form.progress]
-    begun_lines = [(re.findall(each.begins, whole, re.MULTILINE), lines) for each, lines in told if each.begins]
     seconds = _since_its_begin([line for _, lines in told for line in lines], figures)
     units = {figure: unit for each in form.progress for figure, unit in each.units.items()}
     failed = failure(name, whole)
@@ -301,9 +296,10 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
         or bool(form.ends and not re.search(form.ends, report, re.MULTILINE))
         or bool(form.cut and re.search(form.cut, report, re.MULTILINE))
     )
-    several = [
-        name for name in form.required if name in form.figures and len(_distinct(form.figures[name], report)) > 1
-    ]
+    # Runs that lack their first lines pass for one run with several figures of a name.
+    plain = {n: each.pattern[:1] for n in form.required if (each := form.figures.get(n)) and not each.within}
+    told_as = {n: {m[1] for p in each for m in re.finditer(p, report, re.MULTILINE)} for n, each in plain.items()}
+    several = [n for n, each in told_as.items() if len(each) > 1]
     problem, fix = "", f". Fix: {form.fix}" if form.fix else ""
     if failed:
         problem = f"{title} says that it failed: {failed[:400]}"
@@ -330,7 +326,7 @@ def _run(name: str, form: Form, before: str, report: str, head: str) -> Generato
         histogram=_histogram(form.histogram, report) if form.histogram else [],
         problem=problem,
         cut=is_cut and not failed,
-        unread=sum(max(0, len(each) - len(lines)) for each, lines in begun_lines),
+        unread=sum(max(0, len(re.findall(p.begins, whole, re.MULTILINE)) - len(n)) for p, n in told if p.begins),
     )
 
 
@@ -344,7 +340,7 @@ def _done_nothing(figures: Mapping[str, Quantity]) -> str:
 
 
 def _errors(figures: Mapping[str, Quantity]) -> list[str]:
-    counted = {name: figures[name].value for name in ("ignored_errors", "failed") if name in figures}
+    counted = {name: figures[name].value for name in ("ignored_errors", "failed", "reconnects") if name in figures}
     return [f"and {count:g} {name}" for name, count in counted.items() if count]
 
 
@@ -355,12 +351,6 @@ def _since_its_begin(seconds: Seconds, figures: Mapping[str, Quantity]) -> Secon
     (first, _), (last, _) = seconds[0], seconds[-1]
     lasted = figures["total_time_s"].value if "total_time_s" in figures else last - first
     return [(t - last + lasted, each) for t, each in seconds]
-
-
-def _distinct(figure: FigurePattern, report: str) -> set[str]:
-    """The numbers that a plain figure is printed as: runs that lack their first lines pass for one run with several."""
-    patterns = [] if figure.within else figure.pattern[:1]
-    return {match[1] for pattern in patterns for match in re.finditer(pattern, report, re.MULTILINE)}
 
 
 def _first(patterns: Sequence[str], *texts: str) -> str | None:

@@ -82,11 +82,6 @@ def _check_word(level: object, file: Path, key: str) -> None:
 
 
 def _refused(what: str, value: str, load: type[LoadGenerator[Any]], file: Path, key: str, known: str) -> BadInput:
-    return BadInput(
-        f"{load.name} does not know this {what}, so it is not run on your hosts",
-        file=file,
-        key=key,
-        value=value,
-        fix=f"{known}, or, if you trust the report, add --allow {shlex.quote(value)} "
-        f"(in the notebook: allow = [{value!r}])",
-    )
+    said = f"{load.name} does not know this {what}, so it is not run on your hosts"
+    trusted = f"--allow {shlex.quote(value)} (in the notebook: allow = [{value!r}])"
+    return BadInput(said, file=file, key=key, value=value, fix=f"{known}, or, if you trust the report, add {trusted}")
