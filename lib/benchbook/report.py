@@ -59,6 +59,7 @@ class Report(Recorded):
         if not self.parameters.replay:
             self.profile = load_profile(self.parameters.profile)
             self.inventory = load_inventory(self.parameters.inventory)
+            self._request = RunRequest(self.kind, self.published, self.parameters, self.profile, self.inventory)
             self._experiment = self._request.experiment()
             self._knee = self.kind.knee(self._request)
 
@@ -104,10 +105,6 @@ class Report(Recorded):
             self._campaign = store.latest(self.report, asked.campaign) if asked.replay else self._planned()
             tell_command_line(campaign=self._campaign.id)
         return self._campaign
-
-    @property
-    def _request(self) -> RunRequest:
-        return RunRequest(self.kind, self.published, self.parameters, self.profile, self.inventory)
 
     def _planned(self) -> Campaign:
         request = self._request

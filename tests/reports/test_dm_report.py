@@ -153,6 +153,10 @@ def test_a_rate_counts_from_the_loads_begin_to_the_end_of_the_growth() -> None:
     assert dm_summary.grown(frame, "dm_relay_write_size_sum") == 0.0
 
 
+LOAD = {"qps": 1.0, "tps": 1.0, "p95_ms": 1.0, "events": 1.0, "ignored_errors": 0.0}
+NO_LAG = pd.DataFrame({"rows": [0.0], "seconds": [0.0]})
+
+
 def test_what_tidb_executed_is_divided_by_the_seconds_of_the_jobs_that_it_was_asked_for() -> None:
     """300 row jobs in the 2 s after 10: 150/s, and as many REPLACE, whose end TiDB's scrapes show sooner.
 
@@ -164,9 +168,7 @@ def test_what_tidb_executed_is_divided_by_the_seconds_of_the_jobs_that_it_was_as
         "tidb", [(10.0 + i, by_type, {"type": t}, v) for t, seen in executed.items() for i, v in enumerate(seen)]
     )
     dm = scrapes("dm", jobs(0, 100, 300, 300))
-    load = {"qps": 1.0, "tps": 1.0, "p95_ms": 1.0, "events": 1.0, "ignored_errors": 0.0}
-    none = pd.DataFrame({"rows": [0.0], "seconds": [0.0]})
-    found = dm_summary.of_sync(dm, tidb, load, none, began=10.0, ended=11.0)
+    found = dm_summary.of_sync(dm, tidb, LOAD, NO_LAG, began=10.0, ended=11.0)
     rates = [found[name].value for name in ("job_tps", "tidb_qps_replace", "tidb_qps_insert", "tidb_qps_delete")]
     assert rates == [150.0, 150.0, 20.0, 0.0]
 
@@ -177,37 +179,30 @@ def test_a_target_has_caught_up_when_its_last_jobs_are_done_and_not_at_the_next_
 ) -> None:
     """200 jobs in the second before 11, then the last 50: at that rate they were done at 11.25, and seen at 12."""
     dm, tidb = scrapes("dm", jobs(0, 200, 250, 250)), scrapes("tidb", [(10.0, "tidb_server_query_total", {}, 0.0)])
-    load = {"qps": 1.0, "tps": 1.0, "p95_ms": 1.0, "events": 1.0, "ignored_errors": 0.0}
-    none = pd.DataFrame({"rows": [0.0], "seconds": [0.0]})
-    found = dm_summary.of_sync(dm, tidb, load, none, began=10.0, ended=ended)
+    found = dm_summary.of_sync(dm, tidb, LOAD, NO_LAG, began=10.0, ended=ended)
     assert found["catch_up_s"].value == catch_up_s
 
 
-def test_lag_in_rows_and_in_seconds() -> None:
-    """Upstream: 100 rows in each of the seconds before 11, 12 and 13. Applied: 0, 50, 150, 300 at 10, 11, 12, 13 s."""
-    mysql = pd.DataFrame({"t": [11.0, 12.0, 13.0], "metric": "Com_insert", "value": 100.0})
-    lag = dm_summary.lag(scrapes("dm", jobs(0, 50, 150, 300)), mysql, began=10.0)
+@pytest.mark.parametrize(
+    ("changed", "done", "began", "rows", "seconds"),
+    [
+        # At 11 s it has 50 rows, which upstream had at 10.5 s; at 12 s it has 150: 11.5 s.
+        ([100, 100, 100], (0, 50, 150, 300), 10.0, [50, 50, 0], [0.5, 0.5, 0]),
+        # A target that has nothing yet lags since the first change.
+        ([0, 0, 100], (0, 0, 0, 0), 12.0, [0, 0, 100], [0, 0, 1]),
+        # The upstream's sample at 12 saw 100 rows, all of them since the load began at 11.75: none lags since before.
+        # At 13 s it has 50 of them, which upstream had half-way from 11.75 s to 12 s.
+        ([0, 100, 100], (0, 0, 0, 50), 11.75, [0, 100, 150], [0, 0.25, 1.125]),
+    ],
+)
+def test_lag_in_rows_and_in_seconds(
+    changed: list[float], done: tuple[float, ...], began: float, rows: list[float], seconds: list[float]
+) -> None:
+    """Upstream: rows changed in each of the seconds before 11, 12 and 13. Applied by 10, 11, 12, 13 s: `done`."""
+    mysql = pd.DataFrame({"t": [11.0, 12.0, 13.0], "metric": "Com_insert", "value": map(float, changed)})
+    lag = dm_summary.lag(scrapes("dm", jobs(*done)), mysql, began=began)
     assert lag.t.tolist() == [11.0, 12.0, 13.0]
-    assert lag["rows"].tolist() == [50.0, 50.0, 0.0]
-    # At 11 s it has 50 rows, which upstream had at 10.5 s; at 12 s it has 150: 11.5 s.
-    assert lag["seconds"].tolist() == [0.5, 0.5, 0.0]
-
-
-def test_a_target_that_has_nothing_yet_lags_since_the_first_change() -> None:
-    """Upstream rests until 12, then changes 100 rows a second; nothing has been applied at 13."""
-    mysql = pd.DataFrame({"t": [11.0, 12.0, 13.0], "metric": "Com_insert", "value": [0.0, 0.0, 100.0]})
-    lag = dm_summary.lag(scrapes("dm", jobs(0, 0, 0, 0)), mysql, began=12.0)
-    assert lag["rows"].tolist() == [0.0, 0.0, 100.0]
-    assert lag["seconds"].tolist() == [0.0, 0.0, 1.0]
-
-
-def test_no_target_lags_since_before_the_load_began() -> None:
-    """The upstream's sample at 12 saw 100 rows, all of them since the load began at 11.75; 0 and 50 were applied."""
-    mysql = pd.DataFrame({"t": [11.0, 12.0, 13.0], "metric": "Com_insert", "value": [0.0, 100.0, 100.0]})
-    lag = dm_summary.lag(scrapes("dm", jobs(0, 0, 0, 50)), mysql, began=11.75)
-    assert lag["rows"].tolist() == [0.0, 100.0, 150.0]
-    # At 13 s it has 50 of the 100 rows, which upstream had half-way from 11.75 s to 12 s.
-    assert lag["seconds"].tolist() == [0.0, 0.25, 1.125]
+    assert (lag["rows"].tolist(), lag["seconds"].tolist()) == (rows, seconds)
 
 
 def updated(added: list[int], read: list[int], done: list[list[int]]) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pandas as pd
 import pytest
 import tabled
-from kit import Home
+from kit import ROOT, Home
 from records import record
 
 from benchbook import published
@@ -28,10 +28,15 @@ from benchbook.systems import mysql
 from benchbook.workloads import ab
 
 PUBLISHED = published.load("dtm_mysql")
+KIND = saga_kind.SagaKind()
 
 
 def parameters(**said: Any) -> saga_kind.SagaParameters:
     return saga_kind.SagaParameters(inventory="lab_dtm", **said)
+
+
+def request(lab: Inventory, report: published.Published = PUBLISHED) -> RunRequest:
+    return RunRequest(KIND, report, parameters(), load_profile("smoke"), lab)
 
 
 # -- rungs and cells ------------------------------------------------------------------------------------------------
@@ -52,13 +57,13 @@ def test_a_rung_is_a_request_and_a_label(rung: Rung, path: str, label: str) -> N
 @pytest.mark.parametrize("said", ["dtm", "dtm:x", "xa:2", "dtm:3"])
 def test_a_rung_that_does_not_exist_is_refused(said: str) -> None:
     with pytest.raises(BadInput) as caught:
-        saga_kind.SagaKind().cells(PUBLISHED, parameters(rungs=[said]))
+        KIND.cells(PUBLISHED, parameters(rungs=[said]))
     assert caught.value.key == "rungs"
     assert caught.value.fix
 
 
 def test_the_whole_ladder_is_the_published_one_and_the_ceiling() -> None:
-    cells = saga_kind.SagaKind().cells(PUBLISHED, parameters())
+    cells = KIND.cells(PUBLISHED, parameters())
     assert [c.table for c in cells] == ["mysql_write_only", *["saga"] * 8, *["saga_failing"] * 2]
     assert cells[0] == Cell(
         table="mysql_write_only", system="mysql57", levels={"workload": "oltp_write_only", "threads": 10}
@@ -72,38 +77,27 @@ def test_sizes_that_are_noted_are_those_that_the_report_states() -> None:
     table = PUBLISHED.table("mysql_write_only")
     stated = replace(table, fixed={**table.fixed, "tables": 16, "threads": 12})
     other = replace(PUBLISHED, tables={**PUBLISHED.tables, table.id: stated})
-    asked = RunRequest(
-        saga_kind.SagaKind(), other, parameters(), load_profile("smoke"), load_inventory("lab_dtm")
-    ).asked()
+    asked = request(load_inventory("lab_dtm"), other).asked()
     assert (asked["tables"], asked["threads"], asked["systems"]) == (16, 12, ["mysql57"])
 
 
 def test_concurrency_is_swept_for_the_ladder_and_the_scenarios_take_the_lowest() -> None:
     said = parameters(rungs=["dtm:2"], concurrency=[8, 4], sysbench=False, kill_dtm=True, fail=0.5)
-    levels = [(c.table, c.levels["concurrency"]) for c in saga_kind.SagaKind().cells(PUBLISHED, said)]
-    assert len({c.slug for c in saga_kind.SagaKind().cells(PUBLISHED, said)}) == 5, "a trial's id is made of its levels"
+    levels = [(c.table, c.levels["concurrency"]) for c in KIND.cells(PUBLISHED, said)]
+    assert len({c.slug for c in KIND.cells(PUBLISHED, said)}) == 5, "a trial's id is made of its levels"
     assert levels == [("saga", 8), ("saga", 4), ("saga_failing", 4), ("saga_failing", 4), ("saga_killed", 4)]
-    assert [
-        c.table for c in saga_kind.SagaKind().cells(PUBLISHED, parameters(rungs=["dtm:2"], sysbench=False, fail=0))
-    ] == ["saga"]
+    assert [c.table for c in KIND.cells(PUBLISHED, parameters(rungs=["dtm:2"], sysbench=False, fail=0))] == ["saga"]
 
 
 def test_the_lab_of_the_report_can_run_it_and_one_without_a_role_cannot(home: Home) -> None:
-    lab, profile = load_inventory("lab_dtm") if _copied(home) else None, load_profile("smoke")
-    assert lab is not None
-    assert (
-        saga_kind.SagaKind()
-        .experiment(RunRequest(saga_kind.SagaKind(), PUBLISHED, parameters(), profile, lab))
-        .generator.dataset.tables
-        == 10
-    )
+    home.write("env/hosts/lab_dtm.yaml", (ROOT / "env" / "hosts" / "lab_dtm.yaml").read_text())
+    lab = load_inventory("lab_dtm")
+    assert KIND.experiment(request(lab)).generator.dataset.tables == 10
     hosts = {name: host for name, host in lab.hosts.items() if "client" in host.roles}
     with pytest.raises(BadInput, match="no host has a role"):
-        RunRequest(
-            saga_kind.SagaKind(), PUBLISHED, parameters(), profile, lab.model_copy(update={"hosts": hosts})
-        ).experiment()
+        request(lab.model_copy(update={"hosts": hosts})).experiment()
     with pytest.raises(BadInput, match="one host of each kind"):
-        RunRequest(saga_kind.SagaKind(), PUBLISHED, parameters(), profile, _two_clients(lab)).experiment()
+        request(_two_clients(lab)).experiment()
 
 
 @pytest.mark.parametrize(("server", "port"), [("business", 8083), ("dtm", 36789), ("dtm", 36791)])
@@ -114,14 +108,7 @@ def test_a_service_has_not_the_port_of_sshd_even_where_nobody_names_its_own(serv
         update={"systems": {"mariadb": lab.systems["mariadb"]}, "ssh": lab.ssh.model_copy(update={"port": port})}
     )
     with pytest.raises(BadInput, match=f"systems.{server}.port: {server} and the sshd of host server .*got {port}"):
-        RunRequest(saga_kind.SagaKind(), PUBLISHED, parameters(), load_profile("smoke"), lab).experiment()
-
-
-def _copied(home: Home) -> bool:
-    from kit import ROOT
-
-    home.write("env/hosts/lab_dtm.yaml", (ROOT / "env" / "hosts" / "lab_dtm.yaml").read_text())
-    return True
+        request(lab).experiment()
 
 
 def _two_clients(lab: Inventory) -> Inventory:
@@ -325,7 +312,7 @@ def test_each_of_several_systems_has_its_own_knee() -> None:
 
 def test_published_tables_show_the_knee() -> None:
     records = ladder({10: [80, 82], 40: [100, 102]})
-    found = tabled.beside(saga_kind.SagaKind(), PUBLISHED, records, [])
+    found = tabled.beside(KIND, PUBLISHED, records, [])
     assert {*found.table} == {"saga"}
     (row,) = in_rows(found[found.metric == "global_tps"])
     assert (row["mode"], row["sql_per_branch"], row["measured"], row["n"]) == ("dtm", 2, 101, 2)

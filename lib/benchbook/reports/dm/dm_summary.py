@@ -19,6 +19,7 @@ from benchbook.campaign.record import Quantity
 from benchbook.probes import prometheus, samples
 
 MIB = 2**20
+# CPU time is in every scrape, and so tells of those that were without a series that came later (`prometheus`).
 DM_MATCH = "dm_(relay|syncer|loader)_|process_cpu_seconds_total"
 TIDB_MATCH = (
     "tidb_server_(query_total|handle_query_duration_seconds)|tidb_session_transaction_duration_seconds"

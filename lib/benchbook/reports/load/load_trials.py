@@ -13,7 +13,7 @@ from typing import Any
 from benchbook import systems
 from benchbook.campaign.design import Trial
 from benchbook.campaign.environment import Environment, SystemDescription
-from benchbook.campaign.experiment import Measurement
+from benchbook.campaign.experiment import Experiment, Measurement
 from benchbook.campaign.max_rate import RATE, Slo
 from benchbook.errors import TrialFailed
 from benchbook.hosts.agent import Command
@@ -36,7 +36,7 @@ WARM_S = 2
 
 
 @dataclass
-class LoadTrials:
+class LoadTrials(Experiment):
     """The experiment. `in_place_of`: system -> product and version whose place it takes; fields below live in a run.
 
     `options`: (table, workload) -> those of its published command line, where they are not the generator's own.

@@ -167,33 +167,16 @@ class SagaLadder(Experiment):
     # -- global transactions ------------------------------------------------------------------------------------
 
     def _saga(self, trial: Trial, on_rate: Callable[[float, float], None]) -> Measurement:
-        rung, concurrency = Rung.of(trial.cell.levels), int(trial.cell.levels["concurrency"])
-        url, killing = self._business.url + rung.path, trial.cell.table == KILLED
-        # It opens connections, and says how many requests the load needs: a load is counted in requests, so that none
-        # is under way at its end, and is to last a certain time.
-        warming = ab.for_seconds(self._ab, url, concurrency=concurrency, seconds=max(1, self.time_s // 20))
-        tried = ab.parse(self.client.run(warming.argv, timeout=warming.timeout_s).stdout)["tps"]
-        self._settle()
-        load = (self._store.name, url, concurrency)
-        requests = round(self._rates.get(load, tried) * self.time_s)
-        if killing:
-            # What is asked of a dead server fails at once: more requests, so that some are left when it comes back.
-            requests = 5 * max(requests, UNDER_WAY_BEFORE_KILL)
+        rung, killing = Rung.of(trial.cell.levels), trial.cell.table == KILLED
+        load = (self._store.name, self._business.url + rung.path, int(trial.cell.levels["concurrency"]))
+        command = self._command(load, killing=killing)
         # They empty tables of their own, side by side.
         in_parallel(self._dtm.forget, self._business.reset)
-        command = ab.for_requests(
-            self._ab,
-            url,
-            concurrency=concurrency,
-            requests=requests,
-            longest_s=20 * self.time_s + ab.REQUEST_TIMEOUT_S,
-        )
         with watching(self._session, self._driver.probes(self._store)) as watched:
             before, asked = self._counters(), self._dtm.selects
             ended, text, killed = self._drive(command, on_rate, kill=killing)
             self._settle()
-            after = self._still_counters()
-        counted = mysql.counted_between(before, after)
+            counted = mysql.counted_between(before, self._still_counters())
         counted["Com_select"] -= self._dtm.selects - asked
         printed = ab.parse(text)
         # The counters have been read: what is asked here is not among the load's statements.
@@ -229,6 +212,22 @@ class SagaLadder(Experiment):
             # How long DTM was down, and took to recover, is told by the driver's clock.
             timed_by_driver=bool(killed),
         )
+
+    def _command(self, load: tuple[str, str, int], *, killing: bool) -> Command:
+        """Return ab's command line for so many requests as take about `time_s`: none is under way at its end.
+
+        A short load before it opens connections, and says how many that are.
+        """
+        _, url, clients = load
+        warming = ab.for_seconds(self._ab, url, concurrency=clients, seconds=max(1, self.time_s // 20))
+        tried = ab.parse(self.client.run(warming.argv, timeout=warming.timeout_s).stdout)["tps"]
+        self._settle()
+        requests = round(self._rates.get(load, tried) * self.time_s)
+        if killing:
+            # What is asked of a dead server fails at once: more requests, so that some are left when it comes back.
+            requests = 5 * max(requests, UNDER_WAY_BEFORE_KILL)
+        longest_s = 20 * self.time_s + ab.REQUEST_TIMEOUT_S
+        return ab.for_requests(self._ab, url, concurrency=clients, requests=requests, longest_s=longest_s)
 
     def _drive(
         self, command: Command, on_rate: Callable[[float, float], None], *, kill: bool
