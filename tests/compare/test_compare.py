@@ -70,6 +70,13 @@ def with_noise(folder: Path, *, slow: str = "", factor: float = 1.0) -> None:
         edit(file, change)
 
 
+def make_equal(runs: Path) -> None:
+    """Both campaigns are the first, with noise."""
+    with_noise(runs / FIRST)
+    shutil.rmtree(runs / SECOND)
+    shutil.copytree(runs / FIRST, runs / SECOND)
+
+
 # -- what is called -----------------------------------------------------------------------------------------------
 
 
@@ -132,9 +139,7 @@ def test_two_runs_of_one_machine_pass_the_gate_and_ratios_are_those_of_the_means
 
 
 def test_exactly_the_cell_that_became_slower_is_called(runs: Path) -> None:
-    shutil.rmtree(runs / SECOND)
-    shutil.copytree(runs / FIRST, runs / SECOND)
-    with_noise(runs / FIRST)
+    make_equal(runs)
     with_noise(runs / SECOND, slow="no_dtm-sql_per_branch10-concurrency10", factor=0.8)
     found = compare(FIRST, SECOND, metric=["ops"], campaign_effect=0)
     assert dict(zip(found.cells.levels, found.cells.outcome, strict=True)) == {
@@ -150,10 +155,7 @@ def test_exactly_the_cell_that_became_slower_is_called(runs: Path) -> None:
 
 
 def test_a_cell_that_b_was_to_measure_and_has_no_figure_for_is_no_pass(runs: Path) -> None:
-    shutil.rmtree(runs / SECOND)
-    shutil.copytree(runs / FIRST, runs / SECOND)
-    for campaign in (FIRST, SECOND):
-        with_noise(runs / campaign)
+    make_equal(runs)
     assert compare(FIRST, SECOND, metric=["ops"], campaign_effect=0).exit_status == 0
     # A server that breaks at this level leaves no whole record of it.
     for broken in (runs / SECOND / "trials").glob("*-mode dtm-sql_per_branch2-concurrency10"):
@@ -176,10 +178,7 @@ def test_a_cell_that_b_was_to_measure_and_has_no_figure_for_is_no_pass(runs: Pat
 
 
 def test_a_rate_that_is_zero_in_b_is_no_pass(runs: Path) -> None:
-    shutil.rmtree(runs / SECOND)
-    shutil.copytree(runs / FIRST, runs / SECOND)
-    for campaign in (FIRST, SECOND):
-        with_noise(runs / campaign)
+    make_equal(runs)
     edit(
         next((runs / SECOND / "trials").glob("r02*write_only*/record.json")),
         lambda record: record["summary"]["ops"].update(value=0.0),

@@ -164,8 +164,9 @@ def _beside(read: Form, text: str, parts: Sequence[tuple[str, str, str]]) -> str
 
 def _what_it_is(text: str, as_printed: str) -> str:
     """Return what a text is in which no report begins."""
+    bare = _CONTAINER.sub("", text)
     for program in programs().values():
-        if any(re.search(each.pattern, text, re.MULTILINE) for form in program.forms for each in form.progress):
+        if any(re.search(each.pattern, bare, re.MULTILINE) for form in program.forms for each in form.progress):
             return f"the output of {program.title} is cut: it has no report, and lines of seconds alone"
     for name, program in programs().items():
         title, said = program.title, failure(name, text) or ""
