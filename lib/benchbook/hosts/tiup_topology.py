@@ -7,9 +7,9 @@ runs and is not taken over is refused, so that a cluster never differs from its 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, model_validator
 from pydantic_core import PydanticCustomError
@@ -17,6 +17,7 @@ from pydantic_core import PydanticCustomError
 from benchbook.errors import BadInput
 from benchbook.hosts.endpoint import at
 from benchbook.hosts.fields import Account, Address, Location, Port, Settings
+from benchbook.user_input.choices import typo_of
 from benchbook.user_input.yaml_file import load_model
 
 # What TiUP takes where the file says nothing; a relative folder of data lies in that of the deployed server, and one of
@@ -56,6 +57,13 @@ NOT_TAKEN_OVER = {
 }
 
 
+def _no_slips(keys: Iterable[object], known: Iterable[str]) -> None:
+    for key in keys:
+        if near := typo_of(str(key), known):
+            said = {"key": key, "near": near}
+            raise PydanticCustomError("slip", "there is no such key: {key}, did you mean {near}?", said)
+
+
 def _flat(config: Mapping[str, object], before: str = "") -> Iterator[tuple[str, object]]:
     for key, value in config.items():
         if isinstance(value, dict):
@@ -74,9 +82,10 @@ FlatSettings = Annotated[Settings, BeforeValidator(_flattened)]
 
 
 class _Part(BaseModel):
-    """Of the many keys of a topology only these matter here: a slip is refused by TiUP, whose file it is."""
+    """Of the many keys of a topology only these matter here; TiUP (pkg/cluster/spec) has those `beside` them too."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True, coerce_numbers_to_str=True)
+    beside: ClassVar[Sequence[str]] = ()
 
     @model_validator(mode="before")
     @classmethod
@@ -84,6 +93,8 @@ class _Part(BaseModel):
         """Leave out keys with nothing behind them (all below commented out), and blanks around a text, as TiUP does."""
         if not isinstance(given, dict):
             return given
+        known = {field.alias or name for name, field in cls.model_fields.items()}
+        _no_slips([key for key in given if key not in cls.beside], {*known, *cls.beside})
         stripped = {key: each.strip() if isinstance(each, str) else each for key, each in given.items()}
         return {key: each for key, each in stripped.items() if each is not None}
 
@@ -91,6 +102,7 @@ class _Part(BaseModel):
 class TiupGlobal(_Part):
     """What holds for all instances."""
 
+    beside = ("group", "ssh_type", "log_dir", "os", "arch", "custom", "systemd_mode")
     user: Account = USER
     ssh_port: Port | None = None
     deploy_dir: Location = DEPLOY_DIR
@@ -108,6 +120,7 @@ class TiupGlobal(_Part):
 class TiupInstance(_Part):
     """One server; `port` is `client_port` for PD."""
 
+    beside = ("name", "log_dir", "os", "arch", "source", "patched", "ignore_exporter", "imported", "attributes")
     host: Address
     ssh_port: Port | None = None
     port: Port | None = None
@@ -133,6 +146,10 @@ class TiupInstance(_Part):
 class TiupConfigs(_Part):
     """Settings of all servers of a kind; those of other kinds are not read."""
 
+    beside = (
+        "tso scheduling resource_manager router tidb_dashboard tiflash tiflash-learner tiproxy pump drainer cdc kvcdc "
+        "grafana ng_monitoring"
+    ).split()
     pd: FlatSettings = {}
     tikv: FlatSettings = {}
     tidb: FlatSettings = {}
@@ -141,6 +158,11 @@ class TiupConfigs(_Part):
 class TiupTopology(_Part):
     """The sections that make a cluster."""
 
+    beside = (
+        "monitored component_versions component_sources tiflash_servers tiproxy_servers tso_servers scheduling_servers "
+        "resource_manager_servers router_servers tidb_dashboard_servers pump_servers drainer_servers cdc_servers "
+        "kvcdc_servers tispark_masters tispark_workers monitoring_servers grafana_servers alertmanager_servers"
+    ).split()
     overall: TiupGlobal = Field(TiupGlobal(), alias="global")
     server_configs: TiupConfigs = TiupConfigs()
     pd_servers: list[TiupInstance] = Field(min_length=1)
@@ -149,13 +171,23 @@ class TiupTopology(_Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_meta(cls, given: object) -> object:
-        """Take what TiUP's own meta.yaml has below a key. Raise for a file of DM."""
+    def _as_indented(cls, given: object) -> object:
+        """Documents lose their indentation, and then `global` is empty. TiUP's own meta.yaml has it all below a key."""
         if not isinstance(given, dict):
             return given
-        if OF_DM & given.keys():
-            raise PydanticCustomError("part", f"{DM_S}. Fix: {AS_ROLES}")
-        return given["topology"] if isinstance(given.get("topology"), dict) else given
+        if isinstance(given.get("topology"), dict):
+            return given["topology"]
+        if out := sorted({*TiupGlobal.model_fields} & given.keys()):
+            raise PydanticCustomError("indent", "keys of `global` stand beside it: {keys}", {"keys": ", ".join(out)})
+        sections = [f"{component}_servers" for component in PORTS]
+        if missing := [each for each in sections if each not in given]:
+            if OF_DM & given.keys():
+                raise PydanticCustomError("part", f"{DM_S}. Fix: {AS_ROLES}")
+            _no_slips(given.keys() - {*cls.beside}, sections)
+            # It is of servers that are to be added to a cluster.
+            whole = "Fix: name that of the whole cluster (`tiup cluster edit-config NAME` shows it)"
+            raise PydanticCustomError("part", f"it has no {', '.join(missing)}, which a TiDB cluster has. {whole}")
+        return given
 
 
 class Section:
