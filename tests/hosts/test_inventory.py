@@ -391,7 +391,7 @@ def test_an_authority_is_named_for_tls_alone_and_is_a_certificate(home: Home, tm
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("a: {b: 1, b: 2}\n", 'found duplicate key "b"'), ("a:\tb\n- c", "malformed YAML")],
+    [("a: {b: 1, b: 2}\n", "'b' stands twice"), ("a:\tb\n- c", "malformed YAML")],
 )  # fmt: skip
 def test_yaml_that_does_not_say_what_it_seems_to(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "a.yaml"
@@ -580,5 +580,6 @@ def test_a_password_file_that_is_a_device_is_said_to_be_one() -> None:
     with pytest.raises(BadInput) as caught:
         Login(password_file="/dev/zero").password("systems.mariadb")
     assert str(caught.value) == (
-        "/dev/zero: systems.mariadb.password_file: is not a plain file. Fix: name a plain file, or put one there"
+        "/dev/zero: systems.mariadb.password_file: is a device, and not a plain file. "
+        "Fix: name a plain file, or put one there"
     )

@@ -374,7 +374,7 @@ REFUSED = [
     (OTHERS, "nodes: 2", "node: 2", "report.yaml: line 13, systems.0.node: there is no such key (got 2)"),
     (OTHERS, "nodes: 2", "nodes: two", "report.yaml: line 13, systems.0.nodes: Input should be a valid integer"),
     (OTHERS, "language: en\n", "", "language: Field required"),
-    (OTHERS, "title: TiDB", "language: de\ntitle: TiDB", 'found duplicate key "language"'),
+    (OTHERS, "title: TiDB", "language: de\ntitle: TiDB", "the key 'language' stands twice"),
     (OTHERS, "table: oltp_point_select\n", "table: oltp_point_selects\n",
      "the design names an unknown table (got 'oltp_point_selects')"),
     (OTHERS, "- name: oltp_insert\n", "- name: oltp_read_write\n",

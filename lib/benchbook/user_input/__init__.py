@@ -2,7 +2,7 @@
 
 user_file     a plain file, of a size that it can have, in UTF-8
 notebook_file a Jupyter notebook in one
-strict_yaml   the YAML or JSON in it: no key twice, not too deep
+strict_yaml   the YAML or JSON in it: no key twice, not too deep, no larger than it looks
 yaml_file     a YAML file as a model: what is wrong is said with its line, key and fix
 guard         whatever a command does not expect is a paragraph and an exit status
 choices       a name that must be one of those there are, and which was likely meant

@@ -22,9 +22,7 @@ class Strict(BaseModel):
     """A part of a file: a key that it does not know is an error, and nothing changes once it is read."""
 
     # pydantic would quote what was given, which may be a password, where its own message is shown.
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, populate_by_name=True, hide_input_in_errors=True, allow_inf_nan=False
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, hide_input_in_errors=True)
 
 
 def load_yaml(path: Path) -> dict[str, object]:
@@ -113,6 +111,8 @@ _FIXES = {
     "finite": "write a number, as in 1.5",
     "string_too_long": "shorten it",
     "string_too_short": "write it, or remove the key",
+    "slip": "correct its spelling, or remove it",
+    "indent": "indent them",
 }
 
 

@@ -12,12 +12,12 @@ from refused.row import SECRET, Row, command, parameter
 LONG = "x" * 5000
 
 PARAMETERS = [
-    ("a list that holds itself", ["threads=&a [*a]"], ("-p threads: ", "(got '&a [*a]')")),
+    ("a list that holds itself", ["threads=&a [*a]"], ("-p threads: ", "a value holds itself (got '&a [*a]')")),
     ("twenty digits", ["threads=[99999999999999999999]"], ("threads.0: ", "less than or equal to 100000")),
     ("a zero in a list", ["threads=[50, 0]"], ("threads.1: ", "greater than or equal to 1 (got 0)")),
     ("5,000 digits", [f"threads=[{'9' * 5000}]"], ("-p threads: ",)),
     ("nested lists", ["threads=" + "[" * 5000], ("-p threads: ", "nested more than 40 deep")),
-    ("a list as a key", ["threads={[1]: 2}"], ("-p threads: ", "(got '{[1]: 2}')")),
+    ("a list as a key", ["threads={[1]: 2}"], ("-p threads: ", "a key must be a word")),
     ("a mapping", ["threads={a: 1}"], ("threads: Input should be a valid list (got {'a': 1})",)),
     ("100,000,000 repetitions", ["repetitions=100000000"], ("repetitions: ", "(got 100000000)")),
     ("no name", ["=5"], ("-p: a parameter needs a name", "(got '=5')")),
@@ -114,7 +114,7 @@ def secret_in(make: str) -> Row:
         {"a FIFO": os.mkfifo, "a folder": os.mkdir, "Latin-1": lambda p: p.write_bytes(b"caf\xe9")}[make](path)
         return [*SERVERS, "--source-password-file", str(path)]
 
-    said = "is not UTF-8 text" if make == "Latin-1" else "is not a plain file"
+    said = "is not UTF-8 text" if make == "Latin-1" else f"is {make}, and not a plain file"
     return Row(f"transfer with a password in {make}", plant, ("password: ", said, "Fix: "), transfer=True)
 
 
