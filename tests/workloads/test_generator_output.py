@@ -190,7 +190,7 @@ def _here(program: str) -> str:
          f"a table of single requests (-g) of ApacheBench{_NOT_READ}"),
         ("Percentage served,Time in ms\n0,0.112\n", f"a table of percentiles (-e) of ApacheBench{_NOT_READ}"),
         # github.com/akopytov/sysbench/issues/543, 124; Percona-Lab/sysbench-tpcc/issues/10; its --help.
-        *((said, f"what it says of a command line that it does not take of sysbench{_NOT_READ}") for said in (
+        *((said, f"a usage message of sysbench{_NOT_READ}") for said in (
             "Command is required. Supported commands: prepare, run, cleanup, help\n",
             "Unrecognized command line argument: run\n",
             "Unknown command: ./tpcc.lua.\nUsage:\n  sysbench [general-options]... --test=<test-name> command\n",

@@ -182,8 +182,7 @@ def _what_it_is(text: str, as_printed: str) -> str:
             json.loads(text)
         except ValueError as problem:
             return f"JSON that cannot be read: {problem}"
-    titles = ", ".join(program.title for program in programs().values())
-    return f"not the output of a load generator that is known ({titles})"
+    return f"not the output of a load generator that is known ({', '.join(p.title for p in programs().values())})"
 
 
 def begun(name: str, text: str) -> GeneratorRun:
