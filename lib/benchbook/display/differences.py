@@ -129,11 +129,8 @@ def _sizes(published: Published, campaign: Campaign) -> HTML:
         for key, values in grouped(fixed, lambda setting: setting[0]).items()
     ]
     rows += _options(published, campaign)
-    extra = (
-        ("repetitions", _repetitions(campaign.trials)),
-        ("reset between repetitions", campaign.asked.get("reset")),
-    )
-    rows += [{"setting": name, "published": "not stated", "here": str(value)} for name, value in extra]
+    extra = {"repetitions": _repetitions(campaign.trials), "reset between repetitions": campaign.asked.get("reset")}
+    rows += [{"setting": name, "published": "not stated", "here": str(value)} for name, value in extra.items()]
     return show.table(rows, f"Sizes and durations (profile {campaign.profile})")
 
 

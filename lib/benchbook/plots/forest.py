@@ -43,7 +43,6 @@ class Scale:
     title: str = ""
 
 
-_STATES = ("holds", "fails", "open")
 # Colour and mark, by what is said of a row: no reader needs colours to tell them apart.
 Looks = Mapping[str, tuple[Any, str]]
 
@@ -73,7 +72,7 @@ def claims(frame: pd.DataFrame, *, smoke: bool = False) -> Figure:
     """
     for name in ("claim", "verdict", "here", "unit", "effect", "region_low", "published"):
         one_of(name, frame.columns, "column")
-    judged = frame.here.isin(_STATES) & (frame.verdict != "not run")
+    judged = frame.here.isin(["holds", "fails", "open"]) & (frame.verdict != "not run")
     tested = frame[frame.unit.isin(["times", "tau"]) & judged]
     if tested.empty:
         return nothing("No claim was tested.")

@@ -133,7 +133,8 @@ def over_time(seconds: pd.DataFrame, *, row: str = "workload", column: str = "th
     line = ["rows", column, "repetition"]
     lines = data.groupby(line, sort=False, observed=True).value.mean().reset_index()
     drawn = _few_lines(lines, column)
-    panels = [f"{row}, {column} {_plain(level)}" for row, level in zip(drawn.rows, drawn[column], strict=True)]
+    levels = drawn[column].map(lambda level: level if isinstance(level, str) else f"{level:g}")
+    panels = drawn.rows + f", {column} " + levels.astype(str)
     drawn = drawn.rename(columns={"value": "mean"}).assign(panel=panels)
     grid = sns.relplot(
         data.merge(drawn, on=line), kind="line", x="since_s", y="value", hue="repetition", palette=SEQUENCE, marker="o",
@@ -222,10 +223,6 @@ def _means(data: pd.DataFrame, y: str, x: str) -> str:
         ends = means.iloc[[0, -1]] if len(means) > 1 else means
         parts.append(f"{name}: mean {' to '.join(f'{mean:.4g} at {at:g}' for at, mean in ends.items())}")
     return f"{'; '.join(parts)}."
-
-
-def _plain(level: Any) -> str:
-    return level if isinstance(level, str) else f"{level:g}"
 
 
 def _named_with_unit(name: str, unit: str) -> str:

@@ -93,7 +93,8 @@ def _tables(campaign: Campaign, found: Results, records: Sequence[Record], folde
         ("claims", results.claims_frame(found.claims), CLAIMS, ["csv"]),
         ("trials", trials_of(campaign), TRIALS, ["parquet", "csv"]),
     ]
-    if _series_bytes(campaign, records) <= MOST_SERIES_BYTES:
+    series = [campaign.folder / "trials" / record.id / "series.parquet" for record in records]
+    if sum(file.stat().st_size for file in series) <= MOST_SERIES_BYTES:
         seconds = samples.seconds(campaign, load_only=False)
         frames.append(
             ("seconds", seconds, SECONDS, ["parquet", "csv"] if len(seconds) <= MOST_CSV_ROWS else ["parquet"])
@@ -118,8 +119,3 @@ def _tables(campaign: Campaign, found: Results, records: Sequence[Record], folde
     }
     replace_text(folder / PACKAGE, json.dumps(package, indent=1, ensure_ascii=False) + "\n")
     return written
-
-
-def _series_bytes(campaign: Campaign, records: Sequence[Record]) -> int:
-    trials = campaign.folder / "trials"
-    return sum((trials / record.id / "series.parquet").stat().st_size for record in records)

@@ -36,7 +36,8 @@ def headline(found: Results) -> str:
         return found.said
     systems = list(dict.fromkeys(claim.system for claim in found.claims))
     if len(systems) < 2:
-        return f"{_restaged(found, _named(found.systems))}: {_counted(found, found.claims)}."
+        named = list(dict.fromkeys(filter(None, map(short, found.systems))))[:_MOST_NAMED]
+        return f"{_restaged(found, named)}: {_counted(found, found.claims)}."
     each = [f"{_called(found, name)}: {_counts([c for c in found.claims if c.system == name])}" for name in systems]
     return f"{_restaged(found, [])}. {'; '.join(each)}."
 
@@ -62,12 +63,9 @@ def _counts(claims: Sequence[JudgedClaim]) -> str:
         every = {1: "the one claim", 2: "both claims"}.get(len(claims), f"all {len(claims)} claims")
         return f"{every} {_DO[next(iter(found))][len(claims) > 1]}{section.here(claims)}"
     several = [(state, found[state]) for state in section.STATES if found[state]]
-    said = [f"{count} {_DO[state][count > 1]}{_here(state, claims)}" for state, count in several]
+    here = {"needs a bigger machine": section.here(claims)}
+    said = [f"{count} {_DO[state][count > 1]}{here.get(state, '')}" for state, count in several]
     return ", ".join([said[0].replace(" ", f" of {len(claims)} claims ", 1), *said[1:]])
-
-
-def _here(state: Verdict, claims: Sequence[JudgedClaim]) -> str:
-    return section.here(claims) if state == "needs a bigger machine" else ""
 
 
 # What one claim, and what several do.
@@ -86,10 +84,6 @@ def _joined(words: Sequence[str]) -> str:
 
 def _called(found: Results, name: str) -> str:
     return next((short(system) or system.title or name for system in found.systems if system.name == name), name)
-
-
-def _named(systems: Sequence[SystemSummary]) -> list[str]:
-    return list(dict.fromkeys(filter(None, map(short, systems))))[:_MOST_NAMED]
 
 
 def short(system: SystemSummary) -> str:
