@@ -114,9 +114,9 @@ def test_the_server_is_named_before_the_load_that_noticed(
 KILLED = Ended("stopped", None, 9, 1, 601)
 
 
-def ending(ended: Ended, service: Any = None) -> tuple[Servers, list[dict[str, Any]]]:
+def ending(ended: Ended) -> tuple[Servers, list[dict[str, Any]]]:
     """A server whose job ends so, and how its end was asked for."""
-    service, asked = service or Mariadb(), list[dict[str, Any]]()
+    service, asked = Mariadb(), list[dict[str, Any]]()
 
     def end(job: Job, **how: Any) -> Ended:
         asked.append(how)
@@ -148,17 +148,5 @@ def test_a_server_that_ended_as_asked_or_was_killed_before_is_no_failure_of_its_
     server.stop()
 
 
-def test_so_is_a_server_of_a_transfer() -> None:
-    mongod = object.__new__(Mongod)
-    mongod.name, mongod.host = "mongo:source", cast(Host, SimpleNamespace(name="db1"))
-    _, asked = ending(KILLED, mongod)
-    with pytest.raises(SystemFailed, match="mongo:source on db1 was killed, for it had not ended 600 s after it was"):
-        mongod.stop()
-    assert mongod.servers.jobs == {}
-    _, asked = ending(KILLED, mongod)
-    mongod.discard()
-    assert asked == [{"at_once": True, "within_s": 0.0}]
-
-
 def test_databases_have_minutes_to_write_what_is_dirty() -> None:
-    assert [kind.ends_within_s for kind in (MariaDB, MySQL80, PostgreSQL)] == [600.0] * 3
+    assert [kind.ends_within_s for kind in (MariaDB, MySQL80, PostgreSQL, Mongod)] == [600.0] * 4

@@ -6,7 +6,7 @@ import re
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
@@ -109,8 +109,7 @@ class Monitored(Protocol):
         """Raise SystemFailed when a server has ended although nobody asked it to."""
 
 
-@runtime_checkable
-class Serving(Protocol):
+class Serving(Monitored, Protocol):
     """A server, or several, that can be asked whether they serve."""
 
     def check_serving(self) -> None:
@@ -118,7 +117,7 @@ class Serving(Protocol):
 
 
 @contextmanager
-def blaming(*servers: Monitored) -> Iterator[None]:
+def blaming(*servers: Serving) -> Iterator[None]:
     """What fails in the block, or does not, is the doing of a server that has died meanwhile: SystemFailed, by name."""
     try:
         yield
@@ -130,8 +129,7 @@ def blaming(*servers: Monitored) -> Iterator[None]:
         if isinstance(problem, WorkloadFailed):
             # One that writes its crash report lives on for seconds, and serves nobody.
             for server in servers:
-                if isinstance(server, Serving):
-                    server.check_serving()
+                server.check_serving()
         raise
     for server in servers:
         server.check_alive()

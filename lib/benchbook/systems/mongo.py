@@ -103,18 +103,6 @@ class MongoServer(Service):
         self.servers.start()
         self.servers.ready()
 
-    def stop(self) -> None:
-        """End it, its data written. Raise SystemFailed where it had to be killed."""
-        self.servers.stop()
-
-    def discard(self) -> None:
-        """End it when nothing of what it holds is wanted: it is started without any data next."""
-        self.servers.kill()
-
-    def check_alive(self) -> None:
-        """Raise SystemFailed when it has ended although nobody asked it to."""
-        self.servers.check_alive()
-
     def weigh(self) -> int:
         """How much it holds, by a figure that stands still when nothing is written; 0 where the kit cannot ask."""
         return 0
@@ -169,7 +157,7 @@ class OwnServer(MongoServer):
 
     def remove(self) -> None:
         """End it, and take what it holds off its host's disk."""
-        self.discard()
+        self.servers.kill()
         self.host.run(["rm", "-rf", "--", self.data(self.host)], timeout=600)
 
     def _about(self, version: str, title: str, stand_in_for: str | None, notes: tuple[str, ...]) -> About:

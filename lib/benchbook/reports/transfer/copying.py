@@ -91,15 +91,15 @@ class Transfer(Experiment):
             for engine in self._engines.values():
                 engine.install()
             yield Environment.of(surveyed)
-            self._session.tidy(self._source.stop)
+            self._session.tidy(self._source.servers.stop)
             self._session.tidy(self._remove_copy)
 
     def begin(self, block: Sequence[Trial], say: Callable[[str], None]) -> dict[str, SystemDescription]:
         """Start an empty target, and a source that holds the data set and is only ever read; return what serves."""
         engine = self._engines[block[0].cell.system]
         reach_again(self._session)
-        with blaming(self._source, self._target):
-            self._target.discard()
+        with blaming(self._source.servers, self._target.servers):
+            self._target.servers.kill()
             self._target.start(fresh=True)
             if not self._loaded or (isinstance(self._source, OwnServer) and not self._source.runs):
                 self._load(say)
@@ -111,11 +111,12 @@ class Transfer(Experiment):
         engine, levels = self._engines[trial.cell.system], trial.cell.levels
         sides, stall_s = (self._source, self._target), self.profile.transfer.stall_s
         command = engine.command(levels, self._source.endpoint, self._target.endpoint)
-        with blaming(*sides), ExitStack() as probing:
+        servers = [side.servers for side in sides]
+        with blaming(*servers), ExitStack() as probing:
             watch = watching(self._session, self._probes())
             _, watched = in_parallel(self._make_room, lambda: probing.enter_context(watch))
             with self._session.following(self.client, JOB, command) as job:
-                look = CopyWatch(engine, job, sides, stall_s, self._target.weigh, self.documents)
+                look = CopyWatch(engine, job, servers, stall_s, self._target.weigh, self.documents)
                 ended = job.wait(every_s=0.1, on_look=look)
                 moved, output = self._read(engine, job, ended)
             # The copy is over: the probes end while it is read back.
@@ -155,7 +156,7 @@ class Transfer(Experiment):
         return self._session.with_role("client")[0]
 
     def _load(self, say: Callable[[str], None]) -> None:
-        self._source.stop()
+        self._source.servers.stop()
         self._source.start(fresh=False)
         say(f"making sure that the source holds {self.documents:,} documents")
         self._tool("load", self._source, "--documents", self.documents, "--seed", self.seed)
@@ -163,7 +164,7 @@ class Transfer(Experiment):
 
     def _make_room(self) -> None:
         for server in (self._source, self._target):
-            server.check_alive()
+            server.servers.check_alive()
         if isinstance(self._target, OwnServer):
             self._target.ask({"dropDatabase": 1}, DATABASE)
         else:
