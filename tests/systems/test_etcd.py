@@ -322,7 +322,7 @@ def test_a_workload_of_a_table_is_asked_for_by_its_own_name() -> None:
     cells = QuorumKind().cells(REPORT, parameters(workloads=["range_serializable"], threads=[1]))
     assert [(cell.table, cell.levels) for cell in cells] == [("read", {"workload": "range_serializable", "threads": 1})]
     assert len(QuorumKind().cells(REPORT, parameters(workloads=["read"], threads=[1]))) == 2
-    fix = "use some of write, put_leader, put_all, read, range_linearizable, range_serializable$"
+    fix = "there are: write, put_leader, put_all, read, range_linearizable, range_serializable$"
     with pytest.raises(BadInput, match=fix):
         QuorumKind().cells(REPORT, parameters(workloads=["range"]))
 

@@ -64,10 +64,7 @@ def forecast(request: RunRequest, asked: Asked, trials: Sequence[Trial], budget_
     """
     last, experiment, cells = _last(request, asked), request.experiment(), distinct_cells(trials)
     costs, prepare_s = _costs(trials, experiment, last)
-    # The last campaign's time before its first trial holds its first system's rehearsal.
-    rehearsed = experiment.rehearsed()[1 if last else 0 :]
-    if rehearsed and capacity.reports_free_pages(request.inventory, experiment.hosts()):
-        prepare_s += len(rehearsed) * (request.profile.rehearse_s + costs.block_s)
+    prepare_s += _rehearsals_s(request, experiment, last, costs)
     # A trial of DM's also waits for the target, and takes longer than its load.
     load_s = asked.get("time_s") or max(map(experiment.expected_s, trials), default=0.0)
     spread = SPREAD_LONG if load_s >= LONG_S else SPREAD_SHORT
@@ -75,8 +72,7 @@ def forecast(request: RunRequest, asked: Asked, trials: Sequence[Trial], budget_
     repeating = asked.get("repeat") or ({} if budget_s is None else {"looks": SHARES})
     looks = int(repeating.get("looks", 1))
     known = ledger.load(request.published)
-    claims: list[ClaimForecast] = []
-    open_claims: dict[int, OpenClaim] = {}
+    claims: list[tuple[ClaimForecast, OpenClaim | None]] = []
     if known is not None:
         expected = planned(request, trials_as_published(trials, of_plan(asked)))
         busy = _busy(request, asked, cells, last)
@@ -86,23 +82,24 @@ def forecast(request: RunRequest, asked: Asked, trials: Sequence[Trial], budget_
             may = Capacity(figures, busy, of_plan(asked), planned=last is None, published_cores=cores)
             free = [replace(cell, machines=[replace(m, share=0.0) for m in cell.machines]) for cell in busy]
             idle = replace(may, busy=free) if last is None else may
-            likely = _Likely.of(known, figures, last, spread, looks)
+            compared, missing = judge.compare(known, figures)
+            answers = _answers(known, figures, compared, last, spread, looks)
             for claim in judge.judged_on(known, figures):
-                row = _says(claim, system, may, idle, likely)
-                answer = likely.answers.get(claim.id)
+                row = _says(claim, system, may, idle, missing.get(claim.id) or compared[claim.id])
+                answer, open_claim = answers.get(claim.id), None
                 if answer and row.speaks in ("both ways", "confirm only", "refute only"):
                     its = undecided.cells_of(claim, system.name, cells, request.published, may.scaling)
                     row = row.model_copy(update=_takes(answer, its, costs))
-                    ahead = _chances(answer, _repetitions_of(its, trials))
-                    open_claims[len(claims)] = OpenClaim(claim.id, tuple(its), ahead)
-                claims.append(row)
-    sources = _sources(asked, last, spread if open_claims else None, budget_s)
+                    open_claim = OpenClaim(claim.id, tuple(its), _chances(answer, _repetitions_of(its, trials)))
+                claims.append((row, open_claim))
+    sources = _sources(asked, last, spread if any(open_claim for _, open_claim in claims) else None, budget_s)
     wall_s = prepare_s + len(blocks(trials)) * costs.block_s + costs.of(trial.cell for trial in trials)
-    if budget_s is not None:
-        claims = _budgeted(claims, open_claims, costs, budget_s - wall_s)
-        most = max((claim.budgeted or 0 for claim in claims), default=0)
-        sources.append(_rule(trials, most, budget_s) if most else TOO_LONG if wall_s > budget_s else NONE_ADDED)
-    return RunForecast(claims=claims, wall_s=wall_s, sources=sources)
+    if budget_s is None:
+        return RunForecast(claims=[row for row, _ in claims], wall_s=wall_s, sources=sources)
+    within = _budgeted(claims, costs, budget_s - wall_s)
+    most = max((claim.budgeted or 0 for claim in within), default=0)
+    said = _rule(trials, most, budget_s) if most else TOO_LONG if wall_s > budget_s else NONE_ADDED
+    return RunForecast(claims=within, wall_s=wall_s, sources=[*sources, said])
 
 
 def planned(request: RunRequest, trials: Sequence[Trial]) -> Evidence:
@@ -119,37 +116,33 @@ def _systems(names: Sequence[str], asked: Asked, last: _Recorded | None) -> list
     return [replace(system, asked=asked, beside=beside) for system in known]
 
 
-@dataclass(frozen=True)
-class _Likely:
-    """The contrasts of a system's claims as two repetitions are likely to show them, and what these would answer.
-
-    `looks`: those that share the error rate.
-    """
-
-    compared: Mapping[str, Sequence[Contrast]]
-    missing: Mapping[str, NotMeasured]
-    answers: Mapping[str, Decision]
-
-    @classmethod
-    def of(cls, known: Ledger, figures: SystemFigures, last: _Recorded | None, spread: float, looks: int) -> "_Likely":
-        compared, missing = judge.compare(known, figures)
-        seen = last.compared if last else {}
-        assumed = {id: _assumed(mine, seen.get((figures.system, id)), figures, spread) for id, mine in compared.items()}
-        likely = {id: mine for id, mine in assumed.items() if mine}
-        answers = decisions.decide(list(likely.values()), alpha=known.alpha, shares=looks)
-        return cls(compared, missing, dict(zip(likely, answers, strict=True)))
+def _answers(
+    known: Ledger,
+    figures: SystemFigures,
+    compared: Mapping[str, Sequence[Contrast]],
+    last: _Recorded | None,
+    spread: float,
+    looks: int,
+) -> dict[str, Decision]:
+    """Return what two repetitions are likely to answer to a system's claims; so many `looks` share the error rate."""
+    seen = last.compared if last else {}
+    assumed = {id: _assumed(mine, seen.get((figures.system, id)), figures, spread) for id, mine in compared.items()}
+    likely = {id: mine for id, mine in assumed.items() if mine}
+    return dict(zip(likely, decisions.decide(list(likely.values()), alpha=known.alpha, shares=looks), strict=True))
 
 
-def _says(claim: Hypothesis, system: JudgedSystem, may: Capacity, idle: Capacity, likely: _Likely) -> ClaimForecast:
+def _says(
+    claim: Hypothesis, system: JudgedSystem, may: Capacity, idle: Capacity, compared: Sequence[Contrast] | NotMeasured
+) -> ClaimForecast:
     """Return what these hosts can say of a claim, with cores as busy as they `may` be, and while they are `idle`."""
-    if reason := likely.missing.get(claim.id):
+    if isinstance(compared, NotMeasured):
         return ClaimForecast(
-            claim=claim.id, system=system.name, speaks="not run", reason=str(reason), needs=reason.needs
+            claim=claim.id, system=system.name, speaks="not run", reason=str(compared), needs=compared.needs
         )
-    scope = judge.scope_of(claim, system, may, likely.compared[claim.id])
+    scope = judge.scope_of(claim, system, may, compared)
     speaks = "not run" if scope.otherwise == "not run" else scope.speaks
     said = {"claim": claim.id, "system": system.name, "speaks": speaks, "reason": scope.because, "needs": scope.needs}
-    best = judge.scope_of(claim, system, idle, likely.compared[claim.id]).speaks
+    best = judge.scope_of(claim, system, idle, compared).speaks
     return ClaimForecast.model_validate({**said, "at_best": "" if best in (scope.speaks, "nothing") else best})
 
 
@@ -247,18 +240,23 @@ def _costs(trials: Sequence[Trial], experiment: Experiment, last: _Recorded | No
     return RepetitionCost(BLOCK_S, float(np.mean([*of_cell.values()] or [0.0])), of_cell), PREPARE_S
 
 
+def _rehearsals_s(request: RunRequest, experiment: Experiment, last: _Recorded | None, costs: RepetitionCost) -> float:
+    """Seconds of the loads before the first trial; the last campaign's time before it holds its first system's."""
+    systems = experiment.rehearsed()[1 if last else 0 :]
+    if not systems or not capacity.reports_free_pages(request.inventory, experiment.hosts()):
+        return 0.0
+    return len(systems) * (request.profile.rehearse_s + costs.block_s)
+
+
 def _budgeted(
-    claims: Sequence[ClaimForecast], open_claims: Mapping[int, OpenClaim], costs: RepetitionCost, left_s: float
+    claims: Sequence[tuple[ClaimForecast, OpenClaim | None]], costs: RepetitionCost, left_s: float
 ) -> list[ClaimForecast]:
     """Return the claims with the repetitions that fit into the time: those that get some first, cheapest first.
 
     Cells are shared: repetitions that decide no more of a claim are other claims'.
     """
-    chosen = repetitions.allot(list(open_claims.values()), costs, left_s, MOST_AHEAD)
-    found = [
-        claim.model_copy(update={"budgeted": _added(open_claims[place], chosen) if place in open_claims else 0})
-        for place, claim in enumerate(claims)
-    ]
+    chosen = repetitions.allot([claim for _, claim in claims if claim], costs, left_s, MOST_AHEAD)
+    found = [row.model_copy(update={"budgeted": _added(claim, chosen) if claim else 0}) for row, claim in claims]
     return sorted(found, key=lambda claim: (not claim.budgeted, claim.minutes or 0.0))
 
 

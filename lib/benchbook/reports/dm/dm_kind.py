@@ -15,7 +15,6 @@ from benchbook.analysis.checks import Check
 from benchbook.analysis.schema import FIGURES, typed
 from benchbook.campaign.design import Cell, Levels, Trial
 from benchbook.campaign.record import Record
-from benchbook.errors import BadInput
 from benchbook.parameters import OnSystems, Words
 from benchbook.profiles import Profile
 from benchbook.published.reading import known
@@ -27,6 +26,7 @@ from benchbook.reports.driving import check_probes
 from benchbook.reports.kind import Kind, RunRequest, common
 from benchbook.systems import mysql
 from benchbook.user_input.bounds import Count, Rate, SecondsOrNone
+from benchbook.user_input.choices import one_of
 from benchbook.workloads import option_allowlist
 from benchbook.workloads.sysbench import Sysbench
 
@@ -122,11 +122,8 @@ class DmParameters(ReplicationParameters):
 
 def names(published: Published, parameters: ReplicationParameters) -> list[str]:
     """Return the published tables that are restaged. Raise BadInput for one that the report does not have."""
-    unknown = [name for name in parameters.tables if name not in published.tables]
-    if unknown:
-        raise BadInput(
-            "unknown table", key="tables", value=unknown[0], fix=f"use some of {', '.join(published.tables)}"
-        )
+    for name in parameters.tables:
+        one_of(name, published.tables, "tables", problem="unknown table")
     return [name for name in published.tables if not parameters.tables or name in parameters.tables]
 
 

@@ -152,9 +152,8 @@ class LoadKind(Kind[LoadParameters]):
         varied, designs = load_of(published).levels, _designs(published)
         # A table may have several workloads, and a workload several tables: either may be named.
         known = dict.fromkeys(name for e in designs for name in (e.table, e.workload))
-        unknown = [name for name in parameters.workloads if name not in known]
-        if unknown:
-            raise BadInput("unknown workload", key="workloads", value=unknown[0], fix=f"use some of {', '.join(known)}")
+        for name in parameters.workloads:
+            one_of(name, known, "workloads", problem="unknown workload")
         return [
             Cell(table=e.table, system=system, levels={"workload": e.workload, **levels})
             for system in parameters.names()

@@ -25,6 +25,7 @@ from benchbook.reports.transfer import ddt
 from benchbook.reports.transfer.client_python import DATABASE, environment, python
 from benchbook.systems.base import About
 from benchbook.systems.health import last_words
+from benchbook.user_input.choices import one_of
 from mongo_transfer.settings import MongoEndpoint
 
 _COUNTED = re.compile(
@@ -289,13 +290,11 @@ KNOBS = tuple(name for name, kind in ENGINES.items() if kind.has_knobs)
 
 def names(wanted: list[str], jar: str) -> list[str]:
     """Return the engines of a run: those that are wanted, or all that there are. Raise BadInput for an unknown one."""
-    known = [name for name in ENGINES if jar or name != Ddt.name]
     for name in wanted:
+        one_of(name, ENGINES, "engines", problem="unknown engine")
         if name == Ddt.name and not jar:
             raise BadInput("DDT's jar is not named", key="ddt_jar", value=jar, fix="give its path on the client host")
-        if name not in known:
-            raise BadInput("unknown engine", key="engines", value=name, fix=f"use some of {', '.join(ENGINES)}")
-    return list(dict.fromkeys(wanted)) or known
+    return list(dict.fromkeys(wanted)) or [name for name in ENGINES if jar or name != Ddt.name]
 
 
 def make(name: str, host: Host, jar: str, heap_mb: int) -> Engine:
