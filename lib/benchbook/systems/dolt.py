@@ -13,10 +13,12 @@ from benchbook.systems.statements import making_account
 
 # Dolt's own default (servercfg.DefaultMaxConnections); it is raised for more clients.
 _CONNECTIONS = 1000
-# Dolt's home is the job's folder: config_global.json there has it report its use to nobody. Without an account it would
-# make root@localhost, without a password. It prints a statement that fails, with the password in it.
+# Dolt's home is the job's folder, where it also leaves a temporary file at each start; its use is reported to nobody.
+# Without an account it would make root@localhost, without a password. It prints a statement that fails, with the
+# password in it.
 _STARTS = """\
-mkdir -p .dolt && cp config_global.json .dolt/ && export DOLT_ROOT_PATH="$PWD" &&
+export DOLT_ROOT_PATH="$PWD" TMPDIR="$PWD" DOLT_DISABLE_EVENT_FLUSH=1
+mkdir -p .dolt && cp config_global.json .dolt/ &&
 "$0" --data-dir "$1" sql --file accounts.sql || exit
 "$0" --data-dir "$1" sql --file password.sql >/dev/null 2>&1 || { echo "dolt cannot set the password" >&2; exit 1; }
 exec "$0" sql-server --config server.yaml
