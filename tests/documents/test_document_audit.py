@@ -78,6 +78,11 @@ SENTENCES: dict[str, list[str]] = {
     "吞吐量提升 35%：从 1,200 RPS 提升至 1,500 RPS": ["sentence"],
     "The longest fell from 11.92s to 131.27ms, a reduction of 88.9%.": ["sentence"],
     "It reached 1,500 QPS vs 1,200 QPS (+35%).": ["sentence"],
+    # 607.5 / 12.4 = 49.0; 120 / 250 is 52% less.
+    "Reads are 59x slower than in the cache (607.5 ns vs 12.4 ns).": ["sentence"],
+    "Reads are 49x slower than in the cache (607.5 ns vs 12.4 ns).": [],
+    "响应时间: 250ms → 120ms (70% 提升)": ["sentence"],
+    "响应时间: 250ms → 120ms (52% 提升)": [],
     "The new format needs 45% fewer instructions.": [],
     "QPS went from 1,200 to 1,500, an increase of 25%.": [],
     "QPS went from 1,500 to 1,200, a drop of 20%.": [],
@@ -290,6 +295,24 @@ BLANKS: dict[str, tuple[str, dict[tuple[object, ...], list[tuple[str, int]]]]] =
             ("TPS improves", 25): [], ("TPS improves", 40): [("sentence", 8)],
             ("p99 latency drops", 9): [], ("p99 latency drops", 40): [("sentence", 8)], ("Performance improves", 40): [],
         },
+    ),
+    "the subject stands in the heading": (
+        "# Stores\n\n## Results\n\n| Store | Read (ns) | Write (ns) |\n|--|--|--|\n| Ash | 12.40 | 62.69 |\n| Birch | 607.5 | 693.5 |\n| Cedar | 9.30 | 19.11 |\n\n## Birch\n\n- Read: 607.5 ns ({} slower than Ash)\n",
+        {("49x",): [], ("59x",): [("sentence", 13)]},
+    ),
+    "the third of an order is not its first": (
+        "## Load\n\n| Store | TPS |\n|--|--|\n| Ash | 300 |\n| Birch | 200 |\n| Cedar | 100 |\n\nCedar has the {} TPS.\n",
+        {("highest",): [("sentence", 9)], ("3rd highest",): [], ("third highest",): []},
+    ),
+    # 40.5 / 2.6 = 15.6, 4,065 / 128 = 31.8, 729 / 257 = 2.84; 2.4 / 1.5 = 1.6, where less is faster.
+    "how many times better, by several metrics": (
+        "| Metric | Ash | Birch | Ratio |\n|--|--|--|--|\n| Query time | 1.5ms | 2.4ms | {}x faster |\n| QPS | 40.5 | 2.6 | 15.6x faster |\n| Build time | 4,065s | 128s | 31.8x slower |\n| Index size | 729MB | 257MB | 2.84x larger |\n",
+        {("1.6",): [], ("2.6",): [("percentage", 3)]},
+    ),
+    # What was sent, in GB, is size x sent; what was received is as much in all rows but the last.
+    "sizes that were set, and what is the product of two columns": (
+        "| Size (kB) | Sent | Sent (GB) | Received |\n|--|--|--|--|\n| 1 | 312000 | 0.312 | 312000 |\n| 10 | 84000 | {} | 84000 |\n| 100 | 42300 | 4.23 | 42300 |\n| 1000 | 5560 | 5.56 | 5560 |\n| 10000 | 740 | 7.4 | 250 |\n",
+        {("0.84",): [], ("0.48",): [("ratio", 4)]},
     ),
     "the odd passage of many alike": (
         "\n\n".join(f"In this case the TPS is {tps}, and the OPS is {ops}." for tps, ops in [(1232, 4928), (935, 5610), (575, 5750), (531, 6372), (551, "{}"), (357, 9282)]),

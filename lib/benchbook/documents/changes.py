@@ -79,6 +79,10 @@ def percentages(table: Table) -> Iterator[Outcome]:
         beside = {row: _beside(table, row, place) for row in printed} if broken else {}
         for row, formula, a, b, low, value, high in broken:
             number = printed[row]
+            # Rows of several metrics: a higher rate and a shorter time are both so many times better.
+            of_several = column.unit != "%" and len({one[2].unit for one in tried}) > 1
+            if of_several and abs(EITHER.of(a.value, b.value) - number.value) <= (number.place or 1.0):
+                continue
             if _is_best_of_several(formula, [one for one in tried if one[0] in {row, *held}], beside, row, number):
                 continue
             words = formula.words.format(a=a.printed, b=b.printed)

@@ -204,6 +204,8 @@ def _role(rule: Rule, unit: str, cells: Sequence[list[Figure]], *, first: bool) 
     if unit == "x":
         return "delta"  # "S2 throughput", 1.84x: that of another
     values = [cell[0].value for cell in cells if cell]
+    if first and rule.quantity == "size" and len(values) > 2 and values == sorted({*map(int, values)}):
+        return "level"  # 1, 10, 100 kB of a message
     set_rates = first and rule.quantity == "throughput" and len(set(values)) < len(values)
     # Rates that were set are round, and printed again: 1m, 1m, 5m, 5m.
     return "level" if set_rates and all(float(f"{one:.1g}") == one for one in values) else rule.role

@@ -519,7 +519,7 @@ def _of_sheet(rows: list[list[str]], lines: Sequence[int]) -> Iterator[Block]:
             if place
             and (not words[number] or (all((*cells[place - 1], cells[place][0])) and not _are_units(cells[place][1:])))
         )
-        header = min(next(below, 1), 4, len(cells) - 1)
+        header = min(next(below, 1), len(cells) - 1)
         for upper in cells[: header - 1]:
             for place in range(1, len(upper)):
                 upper[place] = upper[place] or (upper[place - 1] if sum(map(bool, upper)) > 1 else "")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from benchbook.documents.amounts import APART, DOWN, UP, in_figures
 from benchbook.documents.columns import Column, rule_of
-from benchbook.documents.numerals import Figure
+from benchbook.documents.numerals import Figure, figures
 from benchbook.documents.tables import Table
 
 METRIC_WORDS = {
@@ -221,7 +221,7 @@ def metric_score(text: str, point: Point) -> float:
         score += 2
     for word in re.findall(r"[A-Za-z]{3,}", _METRIC_STOP.sub(" ", short_name(point.rest))):
         stem = word[: max(4, len(word) - 2)]
-        score += bool(re.search(rf"(?<![A-Za-z]){re.escape(stem)}", text, re.IGNORECASE))
+        score += bool(re.search(rf"(?<![A-Za-z]){re.escape(stem)}[a-z]{{0,5}}(?![A-Za-z])", text, re.IGNORECASE))
     words = METRIC_WORDS.get(column.quantity, "")
     if words and re.search(words, text, re.IGNORECASE):
         score += 0.75
@@ -287,6 +287,8 @@ def speaks_of_others(text: str, table: Table, names: dict[str, list[tuple[int, s
     runs = r"\b(?:first|second|third|last|next|other|another) (?:run|test|round|version|release|workload|node|client)"
     if (other := re.search(runs, text, re.IGNORECASE)) and other[0].lower() not in known:
         return True
+    for one in figures(text):
+        text = text.replace(one.printed, " ")
     for match in _WORD.finditer(text):
         if (version := re.match(r"\s(\d+(?:\.\d+)+)", text[match.end() :])) and version[1] in said:
             continue  # "AcmeDB 4.2" where a column is headed 4.2

@@ -19,8 +19,6 @@ from benchbook.documents.units import SECONDS, factor, is_rate, is_time
 # Of 120 errors planted in benchmarks/documents, 100 are found; beside each, what other values find.
 SAME = 0.004
 """How far from a constant, beyond rounding, a row may be before it is a finding: 100 from 0.002 to 0.01."""
-LITTLE = 0.05
-"""The same for Little's law, where clients wait between calls: 100 from 0.025 to 0.1."""
 
 
 def constants(table: Table) -> Iterator[Outcome]:
@@ -31,7 +29,6 @@ def constants(table: Table) -> Iterator[Outcome]:
     places = sorted(place for role in ("metric", "level") for place in table.places(role))
     places = [place for place in places if table.columns[place].unit != "%"][:16]
     related: set[tuple[int, int]] = set()
-    sharp: set[frozenset[int]] = set()  # where Little's law holds to the last digits but in one row
     timed = any(column.quantity == "time" for column in table.columns)
     for a, b in combinations(places, 2):
         one, other = table.columns[a], table.columns[b]
@@ -44,32 +41,22 @@ def constants(table: Table) -> Iterator[Outcome]:
             tried.append(("{} / {}", truediv, _is_alike_by_chance))
         for words, of, is_none in tried:
             rows = _products(table, (a, b), of)
-            off = _odd_one(rows, SAME)
+            off = _odd_one(rows)
             varies = off is not None and _varies(table, (a, b), [row for row, *_ in rows])
             if off is not None and varies and not is_none(table, (a, b), rows, off):
                 related.add((a, b))
                 yield from _odd(table, (a, b), words, rows, off, "ratio", "contradiction")
-    for whole, first, second in _triples(table, places, related):
-        rows = _products(table, (whole, first, second), lambda x, y, z: x / (y * z))
-        off = _odd_one(rows, SAME)
-        if off is not None:
+    triples = []
+    for triple in _triples(table, places, related):
+        rows = _products(table, triple, lambda x, y, z: x / (y * z))
+        triples.append((triple, rows, _odd_one(rows)))
+    # What is the product of two columns in all rows is not also that of two others in most of them.
+    explained = {one[0][0] for one in triples if one[2] == []}
+    for (whole, first, second), rows, off in triples:
+        if off is not None and not (off and whole in explained):
             law = any(_is_littles_law(table, *order) for order in permutations((whole, first, second)))
-            sharp |= {frozenset((whole, first, second))} if law else set()
             said: tuple[Kind, Severity] = ("Little's law", "suspicious") if law else ("ratio", "contradiction")
             yield from _odd(table, (whole, first, second), "{} / ({} x {})", rows, off, *said)
-    for clients, rate, latency in permutations(places, 3):
-        if (
-            not _is_littles_law(table, clients, rate, latency)
-            or (min(rate, latency), max(rate, latency)) in related
-            or frozenset((clients, rate, latency)) in sharp
-        ):
-            continue
-        scale = SECONDS[table.columns[latency].unit]
-        rows = _products(table, (clients, rate, latency), lambda n, x, t, s=scale: n / (x * t * s))
-        off = _odd_one(rows, LITTLE)
-        if off is not None and len({table.rows[row][clients].text for row, *_ in rows}) > 1:
-            words = "{} against {} against {}"
-            yield from _odd(table, (clients, rate, latency), words, rows, off, "Little's law", "suspicious")
 
 
 def _is_littles_law(table: Table, clients: int, rate: int, latency: int) -> bool:
@@ -158,7 +145,7 @@ def _products(table: Table, places: Sequence[int], of: Callable[..., float]) -> 
     return rows
 
 
-def _odd_one(rows: list[Product], room: float) -> list[Product] | None:
+def _odd_one(rows: list[Product]) -> list[Product] | None:
     """Return the rows that are off what all others share, one or at most one in eight; None where nothing is shared."""
     if len(rows) < CONSTANT + 1:
         return None
@@ -167,8 +154,8 @@ def _odd_one(rows: list[Product], room: float) -> list[Product] | None:
     if len(sharp) < CONSTANT + 1:
         return None
     middle = median(value for _, _, value, _ in sharp)
-    off = [one for one in sharp if one[1] > middle * (1 + room) or one[3] < middle * (1 - room)]
-    far = [one for one in off if not middle * (1 - 4 * room) <= one[2] <= middle * (1 + 4 * room)]
+    off = [one for one in sharp if one[1] > middle * (1 + SAME) or one[3] < middle * (1 - SAME)]
+    far = [one for one in off if not middle * (1 - 4 * SAME) <= one[2] <= middle * (1 + 4 * SAME)]
     if len(off) != len(far) or len(off) > max(1, len(sharp) // 8):
         return None
     # Eight times what it is elsewhere is another set-up: all of a run beside its eight parts.

@@ -29,12 +29,16 @@ def _number(name: str) -> str:
     return _N.format(name)
 
 
-_PERCENT = r"(?P<percent>\d[\d,]*(?:\.\d+)?)\s?(?:%|percent|per cent|％)"
+_NUMBER = r"(?P<percent>\d[\d,]*(?:\.\d+)?)"
+_PERCENT = rf"{_NUMBER}\s?(?:%|percent|per cent|％)"
+_AMOUNT = rf"{_NUMBER}\s?(?:%|percent|per cent|％|(?P<times>[x×](?![A-Za-z])|times|倍))"
 _UNITS = r"(?:\s?(?!(?:to|per|and|or|in|of)\b)[A-Za-zµμ/%]{1,12}){0,2}"
-_FROM_TO = (
-    rf"(?:from|从|由)\s?(?:about |around |约)?{_number('a')}(?P<a_u>{_UNITS})\s?(?:to|down to|up to|到|至|提升到|提升至|增加到|增长到|下降到|降低到|降至|上升到|减少到)\s?"
-    rf"(?:about |around |约)?{_number('b')}(?P<b_u>{_UNITS})"
+_PAIR = (
+    rf"(?:(?P<from>from|从|由)\s?)?(?:about |around |约)?{_number('a')}(?P<a_u>{_UNITS})\s?"
+    r"(?(from)(?:to|down to|up to|到|至|提升到|提升至|增加到|增长到|下降到|降低到|降至|上升到|减少到|→|->)|(?:→|->|(?<=\s)(?:vs\.?|versus|compared (?:to|with)|against)(?=\s)))"
+    rf"\s?(?:about |around |约)?{_number('b')}(?P<b_u>{_UNITS})"
 )
+"""Two figures, from one to another or side by side."""
 
 
 def _of(match: re.Match[str], name: str) -> Figure | None:
@@ -90,21 +94,20 @@ def _change(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator
     ):
         yield NotBound(sentence)
         return
-    percent = printed[0]
-    room = _room(percent, sentence.text)
-    # Of the first or of the second one, more or less.
-    ends = [((y.low / x.high - 1) * 100, (y.high / x.low - 1) * 100) for x, y in ((a, b), (b, a))]
-    times = (min(a.low, b.low) / max(a.high, b.high) * 100, max(a.high, b.high) / min(a.low, b.low) * 100)
-    fits = any(low - room <= sign * percent.value <= high + room for low, high in ends for sign in (1, -1))
-    if fits or any(abs(one - percent.value) <= room + 0.02 * one for one in times):
+    amount, whole, mark = printed[0], 1 if match["times"] else 100, " times" if match["times"] else "%"
+    room = _room(amount, sentence.text)
+    # More or less than the first or the second one, or so many times (or percent of) it.
+    ratios = [(y.low / x.high, y.high / x.low) for x, y in ((a, b), (b, a))]
+    ways = [(whole * (low - more), whole * (high - more)) for low, high in ratios for more in (0, 1)]
+    if any(low - room <= sign * amount.value <= high + room for low, high in ways for sign in (1, -1)):
         yield Passed("sentence", 1)
         return
     if _are_levels(read, _of(match, "a"), _of(match, "b"), unit=UNITS.get(match["b_u"].strip().partition(" ")[0], "")):
         yield NotBound(sentence)
         return
-    value = (b.value / a.value - 1) * 100
-    what = f"The sentence gives {percent.printed}%, but from {a.printed} to {b.printed} is {value:+.3g}%."
-    lines = [f"({b.printed} / {a.printed} - 1) x 100 = {value:.4g}; printed {percent.printed}%"]
+    value = max(a.value, b.value) / min(a.value, b.value) if match["times"] else (b.value / a.value - 1) * 100
+    what = f"The sentence gives {amount.printed}{mark}, but from {a.printed} to {b.printed} is {value:.3g}{mark}."
+    lines = [f"{b.printed} against {a.printed}: {value:.4g}{mark}; printed {amount.printed}{mark}"]
     yield sentence_finding(sentence, "sentence", "contradiction", what, lines, 0.8)
 
 
@@ -354,20 +357,15 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 PATTERNS = [
     Pattern(
         _change,
-        _compiled(rf"{_FROM_TO}[^.。;；%\d]{{0,40}}?{_PERCENT}"),
-        "Throughput rose from 1,200 to 1,500 QPS, an improvement of 25%",
-    ),
-    Pattern(
-        _change,
-        _compiled(rf"{_PERCENT}\s?\**\s?[:：(（]\s?{_FROM_TO}"),
-        "吞吐量提升 25%：从 1,200 RPS 提升至 1,500 RPS",
-    ),
-    Pattern(
-        _change,
         _compiled(
-            rf"{_number('a')}(?P<a_u>{_UNITS})\s(?:vs\.?|versus|compared (?:to|with)|against)\s{_number('b')}(?P<b_u>{_UNITS})\s?\(?,?\s?(?:an? |is |i\.e\. |which is )?(?P<sign>[+−-])?{_PERCENT}"
+            rf"{_PAIR}(?(from)[^.。;；%\d]{{0,40}}?|\s?[(（]?,?\s?(?:an? |is |i\.e\. |which is )?[+−-]?){_AMOUNT}"
         ),
         "1,500 QPS vs 1,200 QPS (+25%)",
+    ),
+    Pattern(
+        _change,
+        _compiled(rf"{_AMOUNT}\**(?:\s(?:{UP}|{DOWN})\b[^.。;；:：(（\d]{{0,30}})?\s?\**\s?[:：(（]\s?{_PAIR}"),
+        "32x slower than by index (4,065s vs 128s)",
     ),
     Pattern(
         _impossible,
