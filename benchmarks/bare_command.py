@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 import subprocess
@@ -14,7 +15,7 @@ from benchbook.errors import BenchbookError
 from benchbook.paths import resolve
 from benchbook.reports.load.load_kind import LoadParameters
 from benchbook.reports.load.load_trials import LoadTrials
-from benchbook.stats.estimates import ratio_interval
+from benchbook.stats.estimates import mean_interval
 from benchbook.workloads import sysbench_output
 from benchmarks import lab
 
@@ -49,8 +50,13 @@ def measure(console: Console) -> dict[str, Any]:
 
 def ratios(pairs: list[dict[str, dict[str, float]]]) -> dict[str, dict[str, Any]]:
     """Return kit / ssh per metric: the geometric mean with its 95% interval (Student's, of the logarithms)."""
-    found = {name: ratio_interval(*([pair[way][name] for pair in pairs] for way in ("kit", "ssh"))) for name in METRICS}
-    return {name: {"ratio": one.value, "low": one.low, "high": one.high, "pairs": one.n} for name, one in found.items()}
+    logs = {
+        name: mean_interval([math.log(pair["kit"][name] / pair["ssh"][name]) for pair in pairs]) for name in METRICS
+    }
+    return {
+        name: {"ratio": math.exp(one.value), "low": math.exp(one.low), "high": math.exp(one.high), "pairs": one.n}
+        for name, one in logs.items()
+    }
 
 
 def by_kit(experiment: LoadTrials, trial: Trial) -> dict[str, float]:

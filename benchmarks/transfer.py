@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from benchbook.reports.kind import RunRequest
 from benchbook.reports.transfer import transfer_kind
 from benchbook.reports.transfer.copying import Transfer
 from benchbook.reports.transfer.transfer_kind import PEER_LEVELS, PEER_TABLE, TransferParameters
-from benchbook.stats.estimates import mean_interval, ratio_interval
+from benchbook.stats.estimates import mean_interval
 from mongo_transfer.settings import cores
 
 REPORT = "ddt_full_scale"
@@ -89,8 +90,8 @@ def _ratio(pairs: list[tuple[Summary, Summary]], metric: str) -> dict[str, float
 
 
 def _told(pairs: list[tuple[float, float]]) -> dict[str, float]:
-    found = ratio_interval(*zip(*pairs, strict=True))
-    return {"ratio": found.value, "low": found.low, "high": found.high}
+    found = mean_interval([math.log(ours / theirs) for ours, theirs in pairs])
+    return {"ratio": math.exp(found.value), "low": math.exp(found.low), "high": math.exp(found.high)}
 
 
 def _pair(experiment: Transfer, trials: tuple[Trial, Trial], console: Console, number: int) -> tuple[Summary, Summary]:

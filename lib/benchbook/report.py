@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import pandas as pd
 from IPython.display import HTML, display
@@ -228,7 +229,8 @@ class Report(Recorded):
         ]
         parts = [show.table(rows, counts) if rows else show.paragraph(counts)]
         if disturbed:
-            parts.append(show.table(summary.of_disturbed(disturbed), summary.DISTURBED_CAPTION))
+            kept: list[Any] = self.disturbances()[["trial", "try", "why"]].to_dict("records")
+            parts.append(show.table(kept, "Disturbed measurements: kept, not counted"))
         if said := summary.first_tries_in_words(self.records, disturbed):
             parts.append(show.paragraph(said))
         return show.stack(parts)

@@ -18,7 +18,7 @@ from in_memory import ASKED, CELLS, InMemory, begun, run
 from kit import Home
 from rendered import Rendered
 
-from benchbook.analysis import summary
+from benchbook.analysis import samples
 from benchbook.campaign import run as campaign_run
 from benchbook.campaign import store as campaigns
 from benchbook.campaign.design import Cell, Trial, another_block, blocks, plan
@@ -660,8 +660,8 @@ def test_every_attempt_is_kept_whatever_a_level_is_called_and_the_last_one_is_sh
 def test_what_was_disturbed_stands_nowhere_but_in_its_own_table(home: Home) -> None:
     made = begun()
     run(made, Disturbed(STOPPED))
-    rows = summary.of_disturbed(made.disturbed())
+    rows = samples.disturbances(made)
     assert len(rows) == 8
-    assert {row["trial"] for row in rows} == {trial.id for trial in made.trials}
-    assert {(row["try"], row["why"]) for row in rows} == {("1", WHY)}
+    assert {*rows.trial} == {trial.id for trial in made.trials}
+    assert {*zip(rows["try"], rows.why, strict=True)} == {(1, WHY)}
     assert {record.status for record in made.records()} == {"done"}

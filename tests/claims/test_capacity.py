@@ -10,10 +10,12 @@ import pytest
 from toy_report import evidence, ledger
 
 from benchbook.analysis.cpu_use import BusyCell, Machine
+from benchbook.analysis.results import JudgedClaim
 from benchbook.campaign.environment import IMPORTED, UNKNOWN
 from benchbook.campaign.scaled_levels import LevelScaling
 from benchbook.claims import judge
 from benchbook.claims.capacity import Capacity
+from benchbook.claims.evidence import Evidence
 from benchbook.claims.figures import Term, time_power
 from benchbook.claims.hypothesis import SystemFigures
 from benchbook.published.tables import Field, Published
@@ -22,6 +24,7 @@ from benchbook.published.tables import Field, Published
 FLAT, RISE = [100.0] * 4, [100.0, 160, 240, 350]
 ALONG = {"table": "threads", "metric": "y", "factor": "threads"}
 RISES = {"hypothesis": "increases", "at_least": 1.2, **ALONG}
+RANKS = {"hypothesis": "correlates", "tables": ["a"], "x": "y", "y": "z"}
 
 
 @pytest.fixture
@@ -47,6 +50,11 @@ def busy(*shares: float, cores: int = 2, client: bool = False) -> list[BusyCell]
         BusyCell("threads", "s", {"threads": n}, [replace(machine, share=share)], ran={"threads": n})
         for n, share in zip((1, 2, 4, 8), shares, strict=True)
     ]
+
+
+def judged(claim: dict[str, Any], report: Published, found: Evidence, **how: Any) -> JudgedClaim:
+    (one,) = judge.judge(ledger(claim), report, found, judge.JudgedSystem("s"), **how)
+    return one
 
 
 def at(threads: int) -> Term:
@@ -83,8 +91,7 @@ def test_a_core_that_client_and_servers_share_says_nothing_of_several(
     of_threads: Published, cores: int, client: bool, published: int | None, speaks: str, truth: list[float]
 ) -> None:
     cells = busy(0.5, 0.6, 0.7, 0.8, cores=cores, client=client)
-    how: dict[str, Any] = {"busy": cells, "published_cores": published}
-    (found,) = judge.judge(ledger(RISES), of_threads, measured(truth), judge.JudgedSystem("s"), **how)
+    found = judged(RISES, of_threads, measured(truth), busy=cells, published_cores=published)
     assert found.speaks == speaks
     if speaks == "nothing":
         assert found.reason == "client and servers share one core: what it costs to wake another core is not seen"
@@ -127,7 +134,7 @@ def test_what_it_says_of_the_report_is_the_same_whatever_comes_out(
     of_threads: Published, claim: dict[str, Any], shares: tuple[float, ...], speaks: str, truth: list[float]
 ) -> None:
     cells = busy(*shares[:4], cores=int((*shares, 2)[4]))
-    (found,) = judge.judge(ledger(claim), of_threads, measured(truth), judge.JudgedSystem("s"), busy=cells)
+    found = judged(claim, of_threads, measured(truth), busy=cells)
     assert found.speaks == speaks
     assert (found.reason == "") is (speaks == "both ways")
 
@@ -145,7 +152,7 @@ def test_an_answer_here_is_a_verdict_where_it_speaks_of_the_report(
     of_threads: Published, truth: list[float], share: float, here: str, verdict: str
 ) -> None:
     cells = busy(0.5, 0.5, 0.5, share)
-    (found,) = judge.judge(ledger(RISES), of_threads, measured(truth), judge.JudgedSystem("s"), busy=cells)
+    found = judged(RISES, of_threads, measured(truth), busy=cells)
     assert (found.here, found.verdict) == (here, verdict)
     if share > 0.9:
         full = "97% of a server's 2 cores were busy at 8 threads"
@@ -162,8 +169,7 @@ def test_cores_that_are_enough_are_so_for_all_that_a_claim_compares(of_threads: 
     cells = [replace(cell, machines=[*cell.machines, Machine(0.2, 14, False, True, "two")]) for cell in cells]
 
     def needs(published: int) -> str:
-        system = judge.JudgedSystem("s")
-        (found,) = judge.judge(ledger(claim), of_threads, measured(RISE), system, busy=cells, published_cores=published)
+        found = judged(claim, of_threads, measured(RISE), busy=cells, published_cores=published)
         assert found.reason == "97% of a server's 2 cores were busy at 4 threads"
         return found.decide
 
@@ -180,7 +186,7 @@ def test_why_figures_that_fail_here_do_not_refute_where_others_could_is_said(
     """From 4 to 8 threads 1.46x, which more cores raise further out of 0.83 to 1.2; or 0.63x, raised into it."""
     claim = {"hypothesis": "flat", "tolerance": 0.2, **ALONG, "levels": [4, 8]}
     cells = busy(0.5, 0.6, 0.7, 0.95)
-    (found,) = judge.judge(ledger(claim), of_threads, measured(truth), judge.JudgedSystem("s"), busy=cells)
+    found = judged(claim, of_threads, measured(truth), busy=cells)
     assert (found.here, found.speaks, found.verdict) == ("fails", "refute only", verdict)
     said = (
         "; these figures do not, for other cores may show them inside that range: 95% of a server's 2 cores were busy"
@@ -193,7 +199,7 @@ def test_what_would_help_is_said_where_figures_are_too_near_though_others_could_
 ) -> None:
     """Level here; 90% of 16 cores may withhold 1 / (1 - 0.9^16) = 1.23, more than the 1.2 that a rise needs."""
     cells = busy(0.5, 0.6, 0.7, 0.9, cores=16)
-    (found,) = judge.judge(ledger(RISES), of_threads, measured(FLAT), judge.JudgedSystem("s"), busy=cells)
+    found = judged(RISES, of_threads, measured(FLAT), busy=cells)
     assert (found.here, found.speaks, found.verdict) == ("fails", "both ways", "needs a bigger machine")
     assert found.sentence.endswith(
         "may show them inside that range: 90% of a server's 16 cores were busy at 8 threads."
@@ -205,10 +211,10 @@ def test_figures_that_are_printed_alike_and_had_room_speak_both_ways(of_threads:
     """0 is no rise, and lies on the bound: as far inside as outside. That is no reason to look for a full core."""
     table = of_threads.tables["threads"]
     alike = replace(of_threads, tables={"threads": replace(table, frame=table.frame.assign(y=100.0))})
-    claim = ledger({"hypothesis": "increases", **ALONG})
+    claim = {"hypothesis": "increases", **ALONG}
     for share, speaks in ((0.5, "both ways"), (0.97, "nothing")):
         cells = busy(0.5, 0.5, 0.5, share)
-        (found,) = judge.judge(claim, alike, measured(RISE), judge.JudgedSystem("s"), busy=cells)
+        found = judged(claim, alike, measured(RISE), busy=cells)
         assert found.speaks == speaks
 
 
@@ -220,13 +226,8 @@ def test_more_cores_in_use_than_the_report_had_cannot_confirm_a_rise(
     of_threads: Published, published: int | None, speaks: str, truth: list[float]
 ) -> None:
     # 40% of 32 cores are 12.8 in use: all of 12. Of 14 they are 91%, where 1 / (1 - 0.91^14) = 1.4 is no reason.
-    (found,) = judge.judge(
-        ledger(RISES),
-        of_threads,
-        measured(truth),
-        judge.JudgedSystem("s"),
-        busy=busy(0.1, 0.2, 0.3, 0.4, cores=32),
-        published_cores=published,
+    found = judged(
+        RISES, of_threads, measured(truth), busy=busy(0.1, 0.2, 0.3, 0.4, cores=32), published_cores=published
     )
     assert found.here == ("holds" if truth is RISE else "fails")
     assert found.speaks == speaks
@@ -245,7 +246,7 @@ def test_cells_that_a_figure_stands_for_are_held_to_the_published_cores_one_by_o
 
 
 def test_what_nobody_saw_says_nothing_and_leaves_it_open(of_threads: Published) -> None:
-    (found,) = judge.judge(ledger(RISES), of_threads, measured(RISE), judge.JudgedSystem("s"))
+    found = judged(RISES, of_threads, measured(RISE))
     assert (found.here, found.speaks, found.verdict) == ("holds", "nothing", "open")
     assert found.reason == "how busy the servers' CPU was at 8 threads is not known"
 
@@ -264,14 +265,7 @@ def test_levels_that_ran_as_others_say_nothing_of_the_report_whatever_came_out(
     of_threads: Published, truth: list[float], here: str, ran: dict[str, int], speaks: str
 ) -> None:
     scaling = LevelScaling(cores_here=2, cores_published=8, levels={"threads": {"threads": ran}})
-    (found,) = judge.judge(
-        ledger(RISES),
-        of_threads,
-        measured(truth),
-        judge.JudgedSystem("s"),
-        busy=busy(0.5, 0.5, 0.5, 0.5),
-        scaling=scaling,
-    )
+    found = judged(RISES, of_threads, measured(truth), busy=busy(0.5, 0.5, 0.5, 0.5), scaling=scaling)
     assert (found.here, found.speaks) == (here, speaks)
     if speaks == "nothing":
         assert found.reason == "threads were scaled to the cores here: 2 for 8"
@@ -281,70 +275,60 @@ def test_levels_that_ran_as_others_say_nothing_of_the_report_whatever_came_out(
 def test_levels_that_stand_for_different_ones_are_told(toy: Published) -> None:
     levels = {"a": {"x": {"8": 3}}, "b": {"x": {"8": 4}}}
     claim = {"hypothesis": "order", "figures": [{"table": t, "metric": "y", "rows": {"x": 8}} for t in ("a", "b")]}
-    (found,) = judge.judge(
-        ledger(claim), toy, evidence({"a": {"y": RISE}, "b": {"y": FLAT}}), judge.JudgedSystem("s"),
+    found = judged(
+        claim,
+        toy,
+        evidence({"a": {"y": RISE}, "b": {"y": FLAT}}),
         scaling=LevelScaling(cores_here=2, cores_published=8, levels=levels),
-    )  # fmt: skip
+    )
     assert (found.here, found.speaks) == ("holds", "nothing")
     assert found.reason == "x were scaled to the cores here: 3 for 8 and 4 for 8"
 
 
 def test_ranks_over_scaled_levels_say_nothing(toy: Published) -> None:
-    claim = {"hypothesis": "correlates", "tables": ["a"], "x": "y", "y": "z"}
     cells = [BusyCell("a", "s", {"x": x}, [Machine(0.5, 2, True, True)]) for x in (1, 2, 4, 8)]
-    (found,) = judge.judge(
-        ledger(claim), toy, evidence({"a": {"y": RISE, "z": RISE}}), judge.JudgedSystem("s"), busy=cells,
+    found = judged(
+        RANKS,
+        toy,
+        evidence({"a": {"y": RISE, "z": RISE}}),
+        busy=cells,
         scaling=LevelScaling(cores_here=2, cores_published=8, levels={"a": {"x": {"4": 1, "8": 2}}}),
-    )  # fmt: skip
+    )
     assert (found.here, found.speaks, found.reason) == (
         "holds", "nothing", "x were scaled to the cores here: 1 for 4 and 2 for 8",
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("share", "speaks"), [(0.7, "both ways"), (0.95, "nothing")])
-def test_ranks_of_cells_on_full_cores_say_nothing(toy: Published, share: float, speaks: str) -> None:
-    claim = {"hypothesis": "correlates", "tables": ["a"], "x": "y", "y": "z"}
-    cells = [BusyCell("a", "s", {"x": x}, [Machine(share, 2, True, True)]) for x in (1, 2, 4, 8)]
-    truth = {"a": {"y": RISE, "z": RISE}}
-    (found,) = judge.judge(ledger(claim), toy, evidence(truth), judge.JudgedSystem("s"), busy=cells)
-    assert (found.here, found.speaks) == ("holds", speaks)
+@pytest.mark.parametrize(
+    ("share", "cores", "published", "speaks"),
+    [
+        (0.7, 2, None, "both ways"), (0.95, 2, None, "nothing"),
+        # Client and servers share one core.
+        (0.5, 1, 64, "nothing"), (0.5, 1, None, "nothing"), (0.5, 1, 1, "both ways"),
+        # 60% of 32 are 19.2: 96% of 20, 64% of 30.
+        (0.6, 32, 20, "nothing"), (0.6, 32, 30, "both ways"),
+    ],
+)  # fmt: skip
+def test_ranks_of_cells_say_nothing_where_cores_were_full_or_shared_or_more_than_the_report_had(
+    toy: Published, share: float, cores: int, published: int | None, speaks: str
+) -> None:
+    cells = [BusyCell("a", "s", {"x": x}, [Machine(share, cores, True, True)]) for x in (1, 2, 4, 8)]
+    found = evidence({"a": {"y": RISE, "z": RISE}})
+    came = judged(RANKS, toy, found, busy=cells, published_cores=published)
+    assert (came.here, came.speaks) == ("holds", speaks)
+    if published == 20:
+        assert came.reason.startswith("96% of the 20 cores that the report's servers had were in use")
 
 
 def test_what_another_system_filled_alone_is_no_matter_of_a_systems_ranks(toy: Published) -> None:
-    claim = {"hypothesis": "correlates", "tables": ["a", "b"], "x": "y", "y": "z"}
     cells = [
         BusyCell(table, system, {"x": x}, [Machine(share, 2, True, True)])
         for table, system, share in (("a", "s", 0.7), ("b", "other", 0.95))
         for x in (1, 2, 4, 8)
     ]
     truth = {"a": {"y": RISE, "z": RISE}}
-    (found,) = judge.judge(ledger(claim), toy, evidence(truth), judge.JudgedSystem("s"), busy=cells)
+    found = judged(RANKS | {"tables": ["a", "b"]}, toy, evidence(truth), busy=cells)
     assert (found.here, found.speaks) == ("holds", "both ways")
-
-
-@pytest.mark.parametrize(("published", "speaks"), [(64, "nothing"), (None, "nothing"), (1, "both ways")])
-def test_ranks_of_cells_on_one_shared_core_say_nothing_of_several(
-    toy: Published, published: int | None, speaks: str
-) -> None:
-    claim = {"hypothesis": "correlates", "tables": ["a"], "x": "y", "y": "z"}
-    cells = [BusyCell("a", "s", {"x": x}, [Machine(0.5, 1, True, True)]) for x in (1, 2, 4, 8)]
-    found = evidence({"a": {"y": RISE, "z": RISE}})
-    (came,) = judge.judge(ledger(claim), toy, found, judge.JudgedSystem("s"), busy=cells, published_cores=published)
-    assert (came.here, came.speaks) == ("holds", speaks)
-
-
-@pytest.mark.parametrize(("published", "speaks"), [(20, "nothing"), (30, "both ways")])
-def test_ranks_of_cells_in_which_more_cores_worked_than_the_report_had_say_nothing(
-    toy: Published, published: int, speaks: str
-) -> None:
-    claim = {"hypothesis": "correlates", "tables": ["a"], "x": "y", "y": "z"}
-    cells = [BusyCell("a", "s", {"x": x}, [Machine(0.6, 32, True, True)]) for x in (1, 2, 4, 8)]
-    found = evidence({"a": {"y": RISE, "z": RISE}})
-    (came,) = judge.judge(ledger(claim), toy, found, judge.JudgedSystem("s"), busy=cells, published_cores=published)
-    # 60% of 32 are 19.2: 96% of 20, 64% of 30.
-    assert came.speaks == speaks
-    if speaks == "nothing":
-        assert came.reason.startswith("96% of the 20 cores that the report's servers had were in use")
 
 
 @pytest.mark.parametrize(

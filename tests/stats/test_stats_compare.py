@@ -9,7 +9,7 @@ from scipy import stats
 
 from benchbook.errors import BadInput
 from benchbook.stats.cellwise import compare_cells, repetitions_needed
-from benchbook.stats.estimates import holm, ratio_interval
+from benchbook.stats.estimates import holm
 
 
 def _pair(new, base):
@@ -22,33 +22,7 @@ def _pair(new, base):
 A, B = [90.0, 100.0, 110.0], [198.0, 200.0, 202.0]
 
 
-def test_the_ratio_of_pairs_by_hand():
-    # Logs of the ratios ln 2 - 0.1, ln 2, ln 2 + 0.1: s = 0.1, t(0.975, 2) = 4.3027, half width 4.3027 * 0.1 / sqrt(3).
-    found = ratio_interval([2 * math.exp(-0.1), 4.0, 6 * math.exp(0.1)], [1, 2, 3])
-    assert found.value == pytest.approx(2)
-    assert math.log(found.high / 2) == pytest.approx(0.24842, rel=1e-4)
-    assert math.log(2 / found.low) == pytest.approx(0.24842, rel=1e-4)
-
-
-def test_a_paired_ratio_takes_out_what_a_block_shares():
-    base = np.array([100.0, 150.0, 90.0, 210.0])
-    found = ratio_interval(1.2 * base * np.array([1.001, 0.999, 1.002, 0.998]), base)
-    assert 1.195 < found.low < 1.2 < found.high < 1.205
-    with pytest.raises(BadInput, match="pairs"):
-        ratio_interval([1, 2], [1, 2, 3])
-
-
-@pytest.mark.parametrize("n", [3, 5])
-def test_coverage_of_the_ratio(n):
-    rng = np.random.default_rng(n)
-    shared = np.exp(0.2 * rng.standard_normal((2000, n)))
-    a, b = shared * 900 * np.exp(0.05 * rng.standard_normal((2, 2000, n)))
-    found = [ratio_interval(1.5 * x, y) for x, y in zip(a, b, strict=True)]
-    assert 0.93 <= np.mean([one.low <= 1.5 <= one.high for one in found]) <= 0.97
-
-
 def test_single_repetitions_compare_to_nothing_known():
-    assert math.isnan(ratio_interval([100], [90]).low)
     found = _pair([100], [90])
     assert found["ratio"] == pytest.approx(100 / 90)
     assert math.isnan(found["p_value"])

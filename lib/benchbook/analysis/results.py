@@ -82,16 +82,6 @@ class Trials(_Strict):
 Bounds = tuple[float | None, float | None]
 
 
-class ClaimPart(_Open):
-    """One comparison of a claim: its effect, the region that the claim puts it in, and what was published."""
-
-    what: str
-    effect: float | None = None
-    region: Bounds
-    published: float | None = None
-    n: int = 0
-
-
 class JudgedClaim(_Open):
     """One checkable statement and what came of it on one system.
 
@@ -114,9 +104,9 @@ class JudgedClaim(_Open):
     speaks: Speaks | None = None
     system: str = ""
     where: str = ""
-    hypothesis: str | None = None
+    hypothesis: str = ""
     what: str = ""
-    effect: float | str | None = None
+    effect: float | None = None
     unit: str = ""
     interval: Bounds | None = None
     confidence: float | None = None
@@ -131,7 +121,6 @@ class JudgedClaim(_Open):
     chances: tuple[float, ...] = Field(default=(), exclude=True)
     reason: str = ""
     sentence: str = ""
-    parts: list[ClaimPart] = []
 
     def __repr__(self) -> str:
         return f"<JudgedClaim {self.id} on {self.system}: {self.verdict}, n {self.n}>"
@@ -249,18 +238,12 @@ def _claim(one: JudgedClaim) -> dict[str, object]:
     low, high = one.interval or (math.nan, math.nan)
     region_low, region_high = one.region or (None, None)
     return {
-        **one.model_dump(
-            include={"system", "verdict", "here", "speaks", "unit", "published", "n", "p_value", "leaning", "needed"}
-        ),
+        **one.model_dump(),
         "claim": one.id,
-        "hypothesis": one.hypothesis or "",
-        "effect": one.effect if isinstance(one.effect, float) else None,
         "low": -math.inf if low is None else low,
         "high": math.inf if high is None else high,
         "region_low": region_low,
         "region_high": region_high,
-        "statement": one.statement,
-        "sentence": one.sentence,
     }
 
 

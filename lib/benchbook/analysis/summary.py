@@ -226,15 +226,6 @@ def _brief(text: str | None) -> str:
     return (text or "").split(",")[0]
 
 
-DISTURBED_CAPTION = "Disturbed measurements: kept, not counted"
-
-
-def of_disturbed(records: Sequence[Record]) -> list[dict[str, str]]:
-    """Return a row per disturbed measurement: the trial, which try, and what interfered."""
-    split = [(record.id.rpartition("."), record) for record in records]
-    return [{"trial": trial, "try": number, "why": "; ".join(record.disturbed)} for (trial, _, number), record in split]
-
-
 def first_tries_in_words(records: Sequence[Record], disturbed: Sequence[Record]) -> str:
     """Return how what counts differs from first tries from which others took something; "" where none was run again.
 

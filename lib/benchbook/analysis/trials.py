@@ -19,6 +19,7 @@ import pandas as pd
 from scipy import stats
 
 from benchbook.analysis import cpu_use
+from benchbook.analysis.samples import cell
 from benchbook.analysis.schema import CELLS, FIGURES, TRIALS, as_level, typed
 from benchbook.campaign.record import Record
 from benchbook.campaign.scaled_levels import LevelScaling, published_levels
@@ -116,12 +117,8 @@ def of_records(
         row = {
             "report": record.report,
             "campaign": record.campaign,
-            "trial": record.id,
-            "table": record.table,
-            "system": record.system,
-            **{as_level(name): value for name, value in record.levels.items()},
+            **cell(record),
             **{stands[name]: value for name, value in published.items() if name in stands},
-            "repetition": record.repetition,
             "order": record.order,
             "started": pd.Timestamp(record.started, unit="s", tz="UTC"),
             "duration_s": record.lasted_s,

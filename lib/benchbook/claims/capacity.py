@@ -1,21 +1,10 @@
 """What the cores may have withheld, and what a campaign can therefore say of the report, whatever comes out.
 
-A machine whose cores are full measures a bound: an unlimited one would show a rate between X and X * W, a time between
-R / W and R (partial identification: Manski 2003, *Partial Identification of Probability Distributions*). W follows from
-how busy the cores were and from asymptotic bounds, by one rule for every claim, and widens each contrast both ways.
-What the machine can say is then asked of the published figures alone: would these, seen here, confirm the claim? Would
-figures as far beyond its bound refute it? So the answer cannot depend on what was measured.
-
-The published cores are held to the same rule. Where a machine with more of them used as many as the report's servers
-had, the published figures are the bound: these would show a rate between X / W and X, U their share that was used here.
-
-    W(N) = 1                                                               below FULL
-    W(N) = min(1 / (1 - U^m), N max over k < N of X(k) W(k) / k / X(N))    of a rate with N clients on m cores
-    W(N) = min(1 / (1 - U^m), R(N) / min over k < N of R(k) / W(k))        of a time
-
-More cores may also be slower, where one wakes another: two processes handed a byte to and fro 73,000 times a second on
-one virtual core, and 1,300 times on two (`benchmarks/fewer_cores.py`). So a core that client and servers share bounds
-nothing.
+docs/how-a-verdict-is-reached.md has the rule: W, how much more a figure may be on more cores, follows from how busy
+these were and from asymptotic bounds, and widens each contrast both ways (partial identification: Manski 2003, *Partial
+Identification of Probability Distributions*). What the machine can say is asked of the published figures alone, so that
+it cannot depend on what was measured. The published cores are held to the same rule: where more than these were used,
+the published machine would show a rate between X / W and X.
 """
 
 import math

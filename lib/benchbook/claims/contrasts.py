@@ -23,7 +23,8 @@ from benchbook.claims.figures import Term
 from benchbook.grouping import grouped
 from benchbook.stats.estimates import Array
 
-Scale = Literal["ratio", "tau"]
+# Of an effect: how many times as much, or a rank correlation.
+Unit = Literal["times", "tau"]
 K = TypeVar("K", bound=Hashable)
 # Fewer cells than this know nothing of each other.
 LEAST_CELLS = 3
@@ -49,7 +50,7 @@ class Contrast:
     low: float = -math.inf
     high: float = math.inf
     published: float = math.nan
-    scale: Scale = "ratio"
+    unit: Unit = "times"
     terms: tuple[Term, ...] = ()
     weights: tuple[float, ...] = ()
     rounding: float = 0.0
@@ -86,7 +87,7 @@ class Contrast:
     @property
     def _every_time(self) -> float:
         # Rounding is the same each time: it does not average out. What one pair of ranks moves a tau by is not.
-        return self.rounding if self.scale == "ratio" else 0.0
+        return self.rounding if self.unit == "times" else 0.0
 
     def half_widths(self, alpha: float, counts: Array) -> Array:
         """Return those of the interval at confidence 1 - alpha with so many repetitions each, at the spread seen."""
@@ -129,7 +130,7 @@ class Contrast:
 
     def shown(self, effect: float) -> float:
         """Return an effect on the scale that people read: a ratio, or tau from -1 to 1."""
-        return math.exp(min(effect, _LARGEST)) if self.scale == "ratio" else max(-1.0, min(1.0, effect))
+        return math.exp(min(effect, _LARGEST)) if self.unit == "times" else max(-1.0, min(1.0, effect))
 
     def _p_above(self, bound: float) -> float:
         """Against "the effect is at most `bound`"."""

@@ -40,7 +40,7 @@ class Correlates(Hypothesis):
         what = f"{fields[self.x].title} and {fields[self.y].title.lower()}"
         # One pair of points that swaps its ranks moves tau by so much: taus that are equal may differ within a step.
         step = 2 / math.comb(points["point"].nunique(), 2)
-        return [Contrast(what, taus, self.at_least, np.inf, scale="tau", rounding=step**2 / 12)]
+        return [Contrast(what, taus, self.at_least, np.inf, unit="tau", rounding=step**2 / 12)]
 
     def speaks_of(self, published: Published) -> list[tuple[str, Term]]:
         return []

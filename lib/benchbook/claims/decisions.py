@@ -8,15 +8,14 @@ a ledger is wrong stays at `alpha`. Nothing else is looked at: no excuse, and no
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from scipy import stats
 
+from benchbook.analysis.results import Here
 from benchbook.claims.contrasts import Contrast
 from benchbook.stats.estimates import Array, holm
 
-Here = Literal["holds", "fails", "open"]
 # More repetitions than this are no answer to "how many would decide it".
 MOST_REPETITIONS = 100
 # Chances are worked out for so many further repetitions.

@@ -250,7 +250,7 @@ def _judged(
         reason=scope.because,
         what=shown.what,
         effect=shown.shown(shown.mean),
-        unit=verdict_text.UNITS[shown.scale],
+        unit=shown.unit,
         interval=(_finite(shown.shown(interval[0])), _finite(shown.shown(interval[1]))) if shown.n > 1 else None,
         confidence=1 - decision.alpha if shown.n > 1 else None,
         region=_region(shown),
@@ -262,7 +262,6 @@ def _judged(
         leaning=_finite(decision.probability),
         chances=decision.chances if verdict == "open" else (),
         sentence=" ".join(filter(None, said)),
-        parts=[_part(contrast) for contrast in compared],
     )
 
 
@@ -315,16 +314,6 @@ def _head(claim: Hypothesis, system: JudgedSystem, known: Ledger) -> dict[str, A
         "hypothesis": claim.tested_as(),
         "alpha": known.alpha,
     }
-
-
-def _part(contrast: Contrast) -> results.ClaimPart:
-    return results.ClaimPart(
-        what=contrast.what,
-        effect=_finite(contrast.shown(contrast.mean)),
-        region=_region(contrast),
-        n=contrast.n,
-        published=_finite(contrast.shown(contrast.published)),
-    )
 
 
 def _region(contrast: Contrast) -> results.Bounds:

@@ -148,7 +148,7 @@ def _figure(value: float | None) -> str:
 
 
 def _effect(c: JudgedClaim) -> str:
-    if not isinstance(c.effect, float):
+    if c.effect is None:
         return "–"
     return f"tau {_figure(c.effect)}" if c.unit == "tau" else f"{_figure(c.effect)}x"
 

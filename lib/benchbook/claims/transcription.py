@@ -204,7 +204,7 @@ def _held(claim: Hypothesis, terms: Sequence[Term], published: Published) -> Ite
             yield from _leaves([value for name, value in fact.values.items() if name not in levels])
     for contrast in ledger.as_printed(claim, published):
         shown = contrast.shown(contrast.mean)
-        yield from (shown, 1 / shown if shown else shown) if contrast.scale == "ratio" else (shown,)
+        yield from (shown, 1 / shown if shown else shown) if contrast.unit == "times" else (shown,)
 
 
 def _leaves(found: Any) -> Iterator[float]:

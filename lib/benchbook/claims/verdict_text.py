@@ -2,10 +2,10 @@
 
 import math
 
+from benchbook.analysis.results import Here
 from benchbook.claims.contrasts import Contrast
-from benchbook.claims.decisions import MOST_REPETITIONS, Decision, Here
+from benchbook.claims.decisions import MOST_REPETITIONS, Decision
 
-UNITS = {"ratio": "times", "tau": "tau"}
 _SPEAKS = {
     "both ways": "It speaks for or against the report",
     "confirm only": "It can confirm the report and not refute it",
@@ -41,10 +41,10 @@ def for_report(speaks: str, because: str, too_near: Here | None = None) -> str:
 def measured(decision: Decision) -> str:
     """Return the effect with its interval, and over how many repetitions."""
     shown = decision.shown
-    said = f"{shown.what}, {effect(shown.shown(shown.mean), UNITS[shown.scale])}"
+    said = f"{shown.what}, {effect(shown.shown(shown.mean), shown.unit)}"
     if shown.n < 2:
         # Ranks of one repetition are held against the next one's: two of them make one figure.
-        few = "in one repetition" if shown.scale == "ratio" else "in fewer than three repetitions"
+        few = "in one repetition" if shown.unit == "times" else "in fewer than three repetitions"
         return f"{said} {few}, which cannot judge"
     low, high = (_bound(shown, limit) for limit in shown.interval(decision.alpha))
     return f"{said}, {confidence(decision.alpha)} interval {low} to {high} over {shown.n} repetitions"
@@ -55,7 +55,7 @@ def decides(decision: Decision) -> str:
     if decision.here != "open":
         return ""
     if decision.shown.n < 2:
-        least = "two" if decision.shown.scale == "ratio" else "three"
+        least = "two" if decision.shown.unit == "times" else "three"
         return f"more repetitions: {least} are the least, the lab profile takes five"
     if decision.needed is None:
         return f"more than {MOST_REPETITIONS} repetitions, if they vary as these did"
@@ -83,7 +83,7 @@ def effect(value: float, unit: str) -> str:
 
 
 def _bound(contrast: Contrast, limit: float) -> str:
-    return number(contrast.shown(limit)) + ("x" if contrast.scale == "ratio" else "")
+    return number(contrast.shown(limit)) + ("x" if contrast.unit == "times" else "")
 
 
 def published(contrast: Contrast) -> str:

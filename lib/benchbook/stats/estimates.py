@@ -69,18 +69,6 @@ def mean_interval(values: Values, *, confidence: float = 0.95) -> Interval:
     return Interval(centre, centre - half, centre + half, found.size)
 
 
-def ratio_interval(a: Values, b: Values) -> Interval:
-    """95% interval of the geometric mean of a[i] / b[i]: each pair one block. A single pair gives no interval.
-
-    Raise BadInput for values that are not positive, and where a side has more values than the other.
-    """
-    x, y = positive_vector(a, key="a"), positive_vector(b, key="b")
-    if x.size != y.size:
-        raise BadInput("pairs need as many values on both sides", value=(x.size, y.size), fix="pass whole pairs")
-    logs = mean_interval(np.log(x / y))
-    return Interval(math.exp(logs.value), math.exp(logs.low), math.exp(logs.high), logs.n)
-
-
 def holm(p_values: Sequence[float] | Array) -> Array:
     """Holm-adjusted p values of one family, in the order given; NaN (not tested) stays NaN and does not count."""
     found = np.array(p_values, dtype=float)
