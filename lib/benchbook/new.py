@@ -166,15 +166,10 @@ def _of_a_run(name: str, values: dict[str, Any]) -> dict[Path, str]:
 
 def _values(name: str, kind: str, load: str, system: str) -> dict[str, Any]:
     """Return what the templates name. Raise BadInput for a load generator that is unknown, or cannot drive the system."""
-    of_sysbench, generator = load == "sysbench", workloads.generator(load)
-    speaking = (
-        name
-        for name in plugins.names(systems.GROUP)
-        if getattr(plugins.load(systems.GROUP, name, key="--system"), "protocol", "") in generator.protocols
-    )
-    system = system or _DRIVES.get(load) or next(speaking, "")
-    server = plugins.load(systems.GROUP, system.partition(":")[0], key="--system")
-    if getattr(server, "protocol", "") not in generator.protocols:
+    of_sysbench, generator, driven = load == "sysbench", workloads.generator(load), _driven_by(load)
+    system = system or _DRIVES.get(load) or next(iter(driven), "")
+    server = plugins.load(systems.GROUP, base := system.partition(":")[0], key="--system")
+    if base not in driven:
         fix = f"name one that speaks {' or '.join(generator.protocols)}, or another --load"
         raise BadInput(f"{load} cannot drive it", key="--system", value=system, fix=fix)
     return {
@@ -196,6 +191,13 @@ def _values(name: str, kind: str, load: str, system: str) -> dict[str, Any]:
     }
 
 
+def _driven_by(load: str) -> list[str]:
+    """Return the systems that speak a protocol of this load generator."""
+    protocols = workloads.generator(load).protocols
+    found = {name: plugins.load(systems.GROUP, name, key="--system") for name in plugins.names(systems.GROUP)}
+    return [name for name, server in found.items() if getattr(server, "protocol", "") in protocols]
+
+
 def _rendered(layout: str, template: str, values: dict[str, Any]) -> str:
     environment = Environment(
         loader=FileSystemLoader([TEMPLATES / layout, TEMPLATES / "new"]),
@@ -206,7 +208,7 @@ def _rendered(layout: str, template: str, values: dict[str, Any]) -> str:
     return environment.get_template(template).render(values)
 
 
-# The system that a load generator drives in a drafted report, unless sysbench drives the TiDB of the document.
+# The system that a load generator drives in a drafted report, unless it can drive the product of the document.
 _DRIVES = {"sysbench": "mariadb", "pgbench": "postgresql", "go_tpc": "tidb"}
 # Those that can take the places of the versions that stand side by side, by load generator.
 _SIDE_BY_SIDE = {
@@ -226,15 +228,16 @@ def _drafted(name: str, source: str) -> dict[Path, str]:
         raise BadInput("no table of measurements was found in it", file=source, fix=fix)
     published = paths.published_dir(name)
     product = str(made.report["document"]["product"])
-    system = "tidb" if made.load == "sysbench" and product == "TiDB" else _DRIVES.get(made.load, "")
+    ours = next((name for name, called in _PRODUCTS.items() if called == product), "")
+    system = ours if made.load and ours in _driven_by(made.load) else _DRIVES.get(made.load, "")
     stand_in = ""
-    if system and product not in {"not printed", _PRODUCTS[system]}:
+    if system not in {"", ours} and product != "not printed":
         stand_in = f" {_PRODUCTS[system]} stands in for {product}."
         line = read.text.count("\n", 0, max(read.text.find(product), 0)) + 1
         made.guesses.append(
             Guess(file=f"notebooks/{name}.ipynb", key=SYSTEM, guess=system, line=line, sure=0.3, printed=product)
         )
-    beside = _SIDE_BY_SIDE.get(made.load, [])[: made.versions]
+    beside = _SIDE_BY_SIDE.get("pgbench" if system == "postgresql" else made.load, [])[: made.versions]
     runs = bool(made.load) and len(beside) == made.versions
     if made.load and not runs:
         words = f"not run: it compares {made.versions}; {', '.join(beside)} could take their places, and no other"

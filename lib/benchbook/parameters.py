@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, TypeVar, get_origin
@@ -76,6 +77,25 @@ def defaults(report: str) -> dict[str, object]:
         fix = "tag the cell that holds the parameters, and write NAME = VALUE lines into it"
         raise BadInput("no cell is tagged `parameters`", file=notebook, key="cells", fix=fix)
     return {name: _literal(name, str(each["default"]), notebook) for name, each in found.items()}
+
+
+def check_read(report: str) -> None:
+    """Raise BadInput for a parameter that no other cell of the report's notebook reads: to set it would do nothing."""
+    notebook = paths.notebook(report)
+    cells = notebook_file.read(notebook, fix="restore it, or save it from Jupyter").cells
+    others = [c for c in cells if c.cell_type == "code" and "parameters" not in c.metadata.get("tags", [])]
+    read = set[str]().union(*(_names(cell.source) for cell in others))
+    for name in defaults(report):
+        if name not in read:
+            fix = f"write {name}={name} into open_report(...), or take it out"
+            raise BadInput("no cell reads this parameter", file=notebook, key=name, fix=fix)
+
+
+def _names(source: str) -> set[str]:
+    try:
+        return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    except SyntaxError:  # IPython has words of its own
+        return {*re.findall(r"\w+", source)}
 
 
 def _literal(name: str, text: str, notebook: Path) -> object:

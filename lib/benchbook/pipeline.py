@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from benchbook import notebook_run, paths, published
+from benchbook import notebook_run, parameters, paths, published
 from benchbook.analysis import results
 from benchbook.build import artefacts
 from benchbook.campaign import store
@@ -95,6 +95,7 @@ def check_asked(report: str, overrides: Mapping[str, object]) -> int:
 def check_run(request: RunRequest) -> list[str]:
     """Return the hosts that a run takes, touching none of them. Raise BadInput for what would stop it later."""
     notebook_run.check_temporary_path()
+    parameters.check_read(request.published.report.name)
     known = ledger.load(request.published)
     request.kind.cells(request.published, request.parameters)
     hosts = request.experiment().hosts()

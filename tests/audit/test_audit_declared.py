@@ -266,7 +266,7 @@ BAD = [
     ({"identities": [{**IDENTITY, "relation": "<=", "tolerance": 0.1}]}, "t.six: a tolerance belongs to an equality"),
     ({"identities": [{**IDENTITY, "becuase": "x"}]}, "resources.0.identities.0.becuase"),
     ({"identities": [{**IDENTITY, "severity": "bad"}]}, "resources.0.identities.0.severity"),
-    ({"identities": [IDENTITY, IDENTITY]}, "t: two checks of one name (got 'six')"),
+    ({"identities": [IDENTITY, IDENTITY]}, "t: two of one name (got 'six')"),
     *(({"identities": [{**IDENTITY, "right": right}]}, "t.six: it is no function over rows") for right in
       ("median(tps)", "sum()", "sum(tps, by=threads)", "sum(tps, threads < 3)", "sum(max(tps))", "sum(tps == 1)")),
     ({"identities": [{**IDENTITY, "right": "sum(tpss, threads)"}]}, "or one that is no number (got 'tpss')"),

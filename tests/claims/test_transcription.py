@@ -20,6 +20,32 @@ SLIPS = {
         "hosts.TiKV nodes.runs: TiVK is none of the systems; did you mean TiKV? there are: TiDB, TiKV, sysbench",
     ),
     "a unit of memory": ("report.yaml", "memory: 32 GiB", "memory: 32 GiBB", "memory: GiBB is no unit; GiB?"),
+    "nodes that no hosts run": (
+        "report.yaml", "count: 3, cpu: 16 vCPU, memory: 64", "count: 2, cpu: 16 vCPU, memory: 64",
+        "report.yaml: systems.TiKV.nodes: 3; 2 hosts run it",
+    ),
+    "a version that the document does not have": (
+        "report.yaml", "product: TiDB Dedicated (TiDB Cloud)\n  version: v7.1.3", "product: TiDB\n  version: v7.3.1",
+        "report.yaml: systems.TiDB.version: v7.1.3; document.version: v7.3.1",
+    ),
+    "a row that was left out": (
+        "oltp_insert.csv", "200,25078,11.0\n", "",
+        "oltp_insert.csv: no row has threads 200 between its others",
+    ),
+    "a load generator in other letters": (
+        "report.yaml", "- name: sysbench\n", "- name: sysbnech\n",
+        "report.yaml: systems: no host runs sysbnech; sysbench?",
+    ),
+    "a unit of memory with its letters exchanged": (
+        "report.yaml", "memory: 32 GiB", "memory: 32 BG", "memory: BG is no unit; GB?",
+    ),
+    "a host on which nothing ran": (
+        "report.yaml", "runs: [sysbench]", "runs: []", "hosts.benchmark executor.runs: nothing; name what ran there",
+    ),
+    "the words of another table": (
+        "claims.yaml", "Inserts: throughput rises", "Point select: throughput rises",
+        "rises-insert.statement: it names oltp_point_select, the claim is about oltp_insert",
+    ),
     "a letter for a digit": ("report.yaml", "1.0.20", "1.0.2O", "1.0.2O has a letter between its digits"),
     "a design that was left out": (
         "report.yaml", "    table: oltp_insert\n", "    table: oltp_update_index\n",

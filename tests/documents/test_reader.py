@@ -134,9 +134,13 @@ def test_who_printed_requests_per_second(tool: str, lines: str) -> None:
 
 @pytest.mark.parametrize(
     ("heading", "quantity"),
-    [("Response Time (ms) / Min", "min"), ("Latency / max", "max"), ("Duration / min", "time"), ("Run time / min", "time"), ("TPS¹", "throughput")],
+    [
+        ("Response Time (ms) / Min", "min"), ("Latency / max", "max"), ("Duration / min", "time"),
+        ("Run time / min", "time"), ("TPS¹", "throughput"), ("监控样本数", "count"), ("# Samples", "count"),
+        ("失败请求", "errors"), ("Timeouts", "errors"),
+    ],
 )  # fmt: skip
-def test_minutes_are_no_minimum_and_the_sign_of_a_note_no_part_of_a_heading(heading: str, quantity: str) -> None:
+def test_which_quantity_a_heading_names(heading: str, quantity: str) -> None:
     rule = rule_of(heading)
     assert rule is not None
     assert rule.quantity == quantity
@@ -308,7 +312,7 @@ COLUMNS = {
     "statistics beside a rate": ("| API | avg ms | QPS | max |\n|--|--|--|--|\n| get | 0.82 | 1200 | 1900 |\n", ["level", "metric mean ms", "metric throughput 1/s", "metric max"], "max"),
     "rows with units below statistics": ("| Metric | avg | p50 | p99 |\n|--|--|--|--|\n| CPU (%) | 46.2 | 45.8 | 74.4 |\n| Disk read (MiB/s) | 14.9 | 14.2 | 27.1 |\n", ["level", "metric usage %", "metric throughput MiB/s"], "CPU (%)"),
     "seconds of all data": ("The data in the table is the time of a load, in seconds.\n\n| Store | a | b |\n|--|--|--|\n| x | 0.629 | 5.711 |\n| y | 10.150 | 108.569 |\n", ["level", "metric  s", "metric  s"], "a"),
-    "milliseconds of all times": ("## Words\n\n注：时间的单位均为ms\n\n## Load\n\n| Label | Samples | Average | Median |\n|--|--|--|--|\n| a | 331000 | 1 | 2 |\n", ["level", "metric", "metric mean ms", "metric percentile ms"], "Average"),
+    "milliseconds of all times": ("## Words\n\n注：时间的单位均为ms\n\n## Load\n\n| Label | Samples | Average | Median |\n|--|--|--|--|\n| a | 331000 | 1 | 2 |\n", ["level", "metric count 1", "metric mean ms", "metric percentile ms"], "Average"),
     "seconds of another section": ("## Load\n\nAll values are in seconds.\n\n## Loading twice\n\n| Store | a | b |\n|--|--|--|\n| x | 0.629 | 5.711 |\n| y | 10.150 | 108.569 |\n", ["level", "metric", "metric"], "a"),
     "parts of a rate below a heading": ("## Throughput\n\n| sec | ops/s | success | timeout | received |\n|--|--|--|--|--|\n| 1 | 92529 | 92529 | 0 | 92529 |\n| 2 | 100804 | 193333 | 0 | 193333 |\n", ["metric  s", "metric throughput 1/s", "metric", "metric", "metric"], "received"),
     "a size that is spoken of by the way": ("The size of the data sets is given.\n\n| Name | Number of edges | Rank |\n|--|--|--|\n| a | 367 | 3.5 |\n| b | 298 | 2.5 |\n", ["level", "metric count 1", "metric"], "Rank"),

@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import product
 from typing import Any
 
 from benchbook.claims import ledger
@@ -14,7 +15,8 @@ from benchbook.documents.amounts import COUNTS, DOWN, UP
 from benchbook.documents.numerals import NO_FIGURE, UNITS, Figure, figures
 from benchbook.documents.units import SECONDS, is_rate, is_time
 from benchbook.published.arithmetic import names
-from benchbook.published.tables import Published
+from benchbook.published.report_file import HostFact
+from benchbook.published.tables import Published, PublishedTable
 from benchbook.user_input.choices import did_you_mean, typo_of
 
 _SIZES = (1.0, 1e3, 1e6, 1e9, 2.0**10, 2.0**20, 2.0**30)
@@ -44,6 +46,7 @@ def slips(published: Published, known: "ledger.Ledger | None") -> list[str]:
 def _tables(published: Published) -> Iterator[str]:
     run, own = {design.table for design in published.report.design}, published.report.units
     run |= {name for table in published.tables.values() if table.id in run for name in table.meta.restates}
+    yield from _left_out([table for table in published.tables.values() if table.id in run])
     for table in published.tables.values():
         if run and table.id not in run:
             yield f"report.yaml: design: none runs table {table.id}"
@@ -63,6 +66,22 @@ def _tables(published: Published) -> Iterator[str]:
                 yield f"datapackage.json: {table.id}.{name}: its unit is {field.unit}, its name ends in {parts[-1]}"
     used = {field.unit for table in published.tables.values() for field in table.fields.values()}
     yield from (f"report.yaml: units: no column is in {unit}" for unit in own if unit not in used)
+
+
+def _left_out(tables: Sequence[PublishedTable]) -> Iterator[str]:
+    """Yield each level between those of some rows that all other rows have, as threads 32 of 16 and 64."""
+    ladders: list[tuple[str, str, set[float]]] = []
+    for table in tables:
+        keys = table.meta.table_schema.primary_key
+        for level in set(keys) & set(table.numeric):
+            others = [key for key in keys if key != level]
+            groups = table.frame.groupby(others, dropna=False)[level] if others else [((), table.frame[level])]
+            ladders += [(table.id, level, set(rows)) for _, rows in groups]
+    for id, level, found in ladders:
+        all_others = [other for _, name, other in ladders if name == level and other is not found]
+        for missing in sorted(set.intersection(*all_others) - found if all_others else ()):
+            if min(found) < missing < max(found):
+                yield f"{id}.csv: no row has {level} {missing:g} between its others; all other rows have"
 
 
 def _facts(published: Published) -> Iterator[str]:
@@ -97,30 +116,42 @@ def _numbers(words: str) -> Iterator[float]:
 
 
 def _hosts(published: Published) -> Iterator[str]:
-    report = published.report
+    report, about = published.report, published.report.document
     systems = [system.name for system in report.systems]
     loads = {design.load for design in report.design}
     ran = {name for host in report.hosts for name in host.runs}
+    for year in re.findall(r"\b2\d{3}\b", report.published):
+        if int(year) > datetime.now(UTC).year:
+            yield f"report.yaml: published: {year} is yet to come"
+    yield from _units(report.hosts)
     for host in report.hosts:
+        if not host.runs:
+            yield f"report.yaml: hosts.{host.name or host.address}.runs: nothing; name what ran there"
         for name in host.runs:
             if name not in {*systems, *loads}:
                 there = did_you_mean(name, systems) + f"there are: {', '.join([*systems, *loads])}"
                 yield f"report.yaml: hosts.{host.name or host.address}.runs: {name} is none of the systems; {there}"
-        for key in ("cpu", "memory", "disk"):
-            for unit in _AMOUNT.findall(getattr(host, key) or ""):
-                known = _SIZE.fullmatch(unit) or unit in _AMOUNTS or unit.lower() in _AMOUNTS
-                close = difflib.get_close_matches(unit, _AMOUNTS, n=1, cutoff=0.8)
-                if close and not known:
-                    yield f"report.yaml: hosts.{host.name or host.address}.{key}: {unit} is no unit; {close[0]}?"
     for system in report.systems:
+        printed, said = (set(re.findall(r"\d[\w.]*", one or "")) for one in (about.version, system.version))
+        if system.name == about.product and printed and said - printed:
+            yield f"report.yaml: systems.{system.name}.version: {system.version}; document.version: {about.version}"
+        hosts = sum(host.count for host in report.hosts if system.name in host.runs)
+        if hosts and "nodes" in system.model_fields_set and hosts != system.nodes:
+            yield f"report.yaml: systems.{system.name}.nodes: {system.nodes}; {hosts} hosts run it"
         if _LETTER_FOR_DIGIT.search(system.version or ""):
             yield f"report.yaml: systems.{system.name}.version: {system.version} has a letter between its digits"
-    for year in re.findall(r"\b2\d{3}\b", report.published):
-        if int(year) > datetime.now(UTC).year:
-            yield f"report.yaml: published: {year} is yet to come"
-    for name in systems:
-        if (near := typo_of(name, ran)) and near not in loads:
-            yield f"report.yaml: systems: no host runs {name}; {near}?"
+        if (near := typo_of(system.name, ran)) and near != system.name.replace("-", "_"):
+            yield f"report.yaml: systems: no host runs {system.name}; {near}?"
+
+
+def _units(hosts: Iterable[HostFact]) -> Iterator[str]:
+    for host, key in product(hosts, ("cpu", "memory", "disk")):
+        for unit in _AMOUNT.findall(getattr(host, key) or ""):
+            known = _SIZE.fullmatch(unit) or unit in _AMOUNTS or unit.lower() in _AMOUNTS
+            close = difflib.get_close_matches(unit, _AMOUNTS, n=1, cutoff=0.8)
+            close = close or [one for one in _AMOUNTS if sorted(one) == sorted(unit)]
+            if close and not known:
+                yield f"report.yaml: hosts.{host.name or host.address}.{key}: {unit} is no unit; {close[0]}?"
 
 
 def _claims(published: Published, known: "ledger.Ledger | None") -> Iterator[str]:
@@ -137,7 +168,17 @@ def _claims(published: Published, known: "ledger.Ledger | None") -> Iterator[str
             yield f"claims.yaml: {claim.id}.where: that is table {other}, the claim is about {about}"
         elif other is None and (near := _near(claim.where, places)):
             yield f"claims.yaml: {claim.id}.where: “{claim.where}” is no table's section; {near}?"
-        yield from (f"claims.yaml: {claim.id}.statement: {odd}" for odd in _statement(claim, terms, published))
+        odd = [*_statement(claim, terms, published), *_another_table(claim.statement, tables, published)]
+        yield from (f"claims.yaml: {claim.id}.statement: {one}" for one in odd)
+
+
+def _another_table(said: str, tables: set[str], published: Published) -> Iterator[str]:
+    """Yield the table that a statement names, as "read-only" names oltp_read_only, where it is none of the claim's."""
+    words = {id: re.sub(r"[\W_]+", " ", id.lower().removeprefix("oltp_")) for id in published.tables}
+    plain = re.sub(r"[\W_]+", " ", said.lower())
+    named = [id for id, own in words.items() if not re.search(r"\d", own) and re.search(rf"\b{own}\b", plain)]
+    if named and tables and not any(words[one] in words[mine] for one in named for mine in tables):
+        yield f"it names {', '.join(named)}, the claim is about {', '.join(sorted(tables))}"
 
 
 def _near(where: str, places: Iterable[str]) -> str:

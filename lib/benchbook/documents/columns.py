@@ -96,7 +96,7 @@ RULES = [
         "CPU Usage",
         better="less",
     ),
-    Rule(r"\berrors?\b|\bfails?\b|failed|failures|错误", "errors", "Errors", better="less"),
+    Rule(r"\berrors?\b|\bfails?\b|failed|failures|timeouts|错误|失败|超时", "errors", "Errors", better="less"),
     Rule(
         r"(?:thread|client|producers|consumers|connection|worker|concurren|线程|并发|连接|parallelism|goroutine|\bvus?\b|\busers\b|(?<!-)sessions?\b|terminals).{0,20}",
         "concurrency",
@@ -126,7 +126,7 @@ RULES = [
     Rule(r"\bcost|\bprice|\$|价格|成本|费用", "cost", "Cost", better="less"),
     Rule(r"\b(?:average|mean|avg)\b|平均", "mean", "Average"),
     Rule(
-        r"\b(?:total|sum|count|iterations|requests|transactions|rows|events|ops|score|records|queries)\b|^\W*(?:number|no\.?) of\b|总",
+        r"\b(?:total|sum|count|iterations|requests|transactions|rows|events|ops|score|records|queries|samples(?!\s?/)|measurements)\b|^\W*(?:number|no\.?) of\b|总|样本数|次数",
         "count",
         "Total requests",
         unit="1",

@@ -31,9 +31,10 @@ def check_declarations(package: PackageMeta, report: Report, folder: Path) -> No
                 raise BadInput("only a metric counts statements", file=path, key=key, value=field.role, fix=fix)
         checks: list[Identity | Constant | Trend | Companion | Buckets]
         checks = [*resource.identities, *resource.constants, *resource.trends, *resource.companions, *resource.buckets]
-        _unique(checks, resource.name, path)
+        _unique((one.id for one in checks), resource.name, path)
     path = folder / "report.yaml"
-    _unique(report.identities, "identities", path)
+    _unique((one.id for one in report.identities), "identities", path)
+    _unique((one.id for one in report.text_facts), "text_facts", path)
     for identity in report.identities:
         key = f"identities.{identity.id}"
         _identity(identity, facts, [], key, path)
@@ -121,7 +122,7 @@ def _names_used(resource: ResourceMeta, package: PackageMeta) -> Iterator[tuple[
         yield "restates", name, others, "a table restates an unknown one"
 
 
-def _unique(checks: Iterable[Identity | Constant | Trend | Companion | Buckets], key: str, path: Path) -> None:
-    for id, count in Counter(check.id for check in checks).items():
+def _unique(ids: Iterable[str], key: str, path: Path) -> None:
+    for id, count in Counter(ids).items():
         if count > 1:
-            raise BadInput("two checks of one name", file=path, key=key, value=id, fix="give each an id of its own")
+            raise BadInput("two of one name", file=path, key=key, value=id, fix="give each an id of its own")

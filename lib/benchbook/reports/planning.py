@@ -109,8 +109,8 @@ def trials(request: RunRequest, found: Design) -> list[Trial]:
 def check(published: Published, ledger: Ledger | None) -> None:
     """Raise BadInput for a kind, a workload or an option that nobody knows, and for a design without its cells.
 
-    So it does for a claim that names a figure nobody records. A report that names no kind (`restaged_by`) is there to
-    be read; one without a notebook allows nothing.
+    So it does for a claim that names a figure nobody records, and for a parameter of the notebook that no cell reads. A
+    report that names no kind (`restaged_by`) is there to be read; one without a notebook allows nothing.
     """
     name = published.report.name
     if published.report.restaged_by is None:
@@ -120,6 +120,7 @@ def check(published: Published, ledger: Ledger | None) -> None:
     if not user_file.is_there(paths.notebook(name)):
         kind.check_load(published, [])
         return
+    parameters.check_read(name)
     kind.check_load(published, asked_of(name, {}).allow)
 
 

@@ -16,7 +16,7 @@ from benchbook import paths
 from benchbook.errors import BadInput
 from benchbook.published.report_file import TableDesign
 from benchbook.published.tables import Published
-from benchbook.user_input.choices import one_of
+from benchbook.user_input.choices import did_you_mean, typo_of
 from benchbook.workloads.base import LoadGenerator
 
 # `--name` or `--name=value` with a value that is no path, no list of words and no place to be filled in.
@@ -28,10 +28,16 @@ _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:+-]*")
 
 def check(load: type[LoadGenerator[Any]], design: Iterable[TableDesign], allow: Sequence[str], file: Path) -> None:
     """Raise BadInput for a workload or an option that `load` does not know and `allow` does not name."""
-    for experiment in design:
+    designs = list(design)
+    for experiment in designs:
         if experiment.workload not in {*load.workloads, *allow}:
             known = f"use one of {', '.join(sorted(load.workloads)) or 'none'}"
             raise _refused("workload", experiment.workload, load, file, f"design.{experiment.name}.workload", known)
+        of_table = {each.workload for each in designs if each.table == experiment.table}
+        if experiment.table in load.workloads - of_table and of_table <= load.workloads:
+            said = f"table {experiment.table} has the name of another workload"
+            key, fix = f"design.{experiment.name}.workload", "correct the workload, or the name"
+            raise BadInput(said, file=file, key=key, value=experiment.workload, fix=fix)
         check_options(load, experiment, experiment.options, allow, file)
 
 
@@ -45,8 +51,10 @@ def check_options(
             continue
         if not plain or plain["name"] not in load.known_options:
             raise _refused("option", option, load, file, key, "take it out")
-        if (value := plain["value"]) and (values := load.option_values.get(plain["name"])):
-            one_of(value, values, "value", problem=f"no value of --{plain['name']}", file=file, key=key)
+        value, values = plain["value"], load.option_values.get(plain["name"], ())
+        if value and values and value not in values:
+            known = f"{did_you_mean(value, values)}use one of {', '.join(values)}"
+            raise _refused(f"value of --{plain['name']}", option, load, file, key, known)
 
 
 def check_levels(
@@ -71,8 +79,13 @@ def check_levels(
         for level in load.levels & {*table.levels}:
             for row in table.cells:
                 _check_word(row[level], file, f"column {level}")
-        for name in load.levels & experiment.fixed.keys():
-            _check_word(experiment.fixed[name], folder / "report.yaml", f"design.{experiment.name}.fixed.{name}")
+        for name, value in experiment.fixed.items():
+            key = f"design.{experiment.name}.fixed.{name}"
+            if like := typo_of(name, {*known, *load.Size.model_fields}):
+                said = f"{load.name} has no setting of this name"
+                raise BadInput(said, file=folder / "report.yaml", key=key, value=value, fix=f"write {like}")
+            if name in load.levels:
+                _check_word(value, folder / "report.yaml", key)
 
 
 def _check_word(level: object, file: Path, key: str) -> None:

@@ -188,7 +188,7 @@ CHOICES = [
     Row(
         "a misspelt value of an option",
         changed("report.yaml", OPTIONS, '    options: ["--rand-type=unifrom", '),
-        ("design.oltp_point_select.options: no value of --rand-type", "did you mean uniform?"),
+        ("does not know this value of --rand-type", "did you mean uniform?", "add --allow --rand-type=unifrom"),
     ),
 ]
 FACTS = [
@@ -201,6 +201,19 @@ FACTS = [
         f"{FIRST}    load: nobody\n",
         ("no such load generator", "nobody", "there are: db_bench, etcd_benchmark"),
     ),
+    (
+        "a workload of another table",
+        FIRST,
+        "    workload: oltp_insert\n",
+        ("design.oltp_point_select.workload: table oltp_point_select has the name of another workload",),
+    ),
+    (
+        "a slip in a setting",
+        "fixed: {tables: 32, table_size: 1",
+        "fixed: {tables: 32, tabel_size: 1",
+        (".fixed.tabel_size: sysbench has no setting of this name (got 10000000). Fix: write table_size",),
+    ),
+    ("a fact twice", "- id: run_command", "- id: data", ("text_facts: two of one name (got 'data')",)),
     ("a workload with a newline", FIRST, '    workload: "a\\nb"\n', ("design.0.workload: ",)),
     ("an unknown table", "table: oltp_point_select", "table: gone", ("design.oltp_point_select: ", "(got 'gone')")),
     ("a table that is a path", "table: oltp_point_select", "table: ../x", ("design.0.table: ", "(got '../x')")),
@@ -210,6 +223,12 @@ REPORTS = [
     Row(f"report.yaml with {n}", changed("report.yaml", a, b), ("report.yaml", *said, "Fix: "))
     for n, a, b, said in FACTS
 ]
+
+UNREAD = Row(
+    "a parameter that no cell reads",
+    changed("notebook", "time_s=time_s", "time_s=0"),
+    ("tidb_v7_1_3_sysbench.ipynb: time_s: no cell reads this parameter. Fix: write time_s=time_s into",),
+)
 
 PACKAGE = [
     ("a path outside", '"path": "oltp_insert.csv"', '"path": "../../../etc/passwd"', ("resources.4.path: ",)),
@@ -325,6 +344,7 @@ ROWS = [
     *PROFILES,
     *CHOICES,
     *REPORTS,
+    UNREAD,
     *PACKAGES,
     *CLAIMS,
     *OTHER_KINDS,
