@@ -834,3 +834,5 @@ def test_a_socket_leads_through_a_host_from_however_long_a_temporary_folder(
         client.connect(path)
         assert client.recv(4) == b"SSH-"
     assert list(deep.iterdir()) == []
+    held = [fd for fd in Path("/proc/self/fd").iterdir() if fd.is_symlink() and str(deep) in str(fd.readlink())]
+    assert held == []

@@ -10,7 +10,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -509,9 +509,10 @@ class Host:
                     else:
                         Tunnel(channel=channel, sock=client, finished=over).start()
 
-        with locked_folder() as folder, socket.socket(socket.AF_UNIX) as listener:
+        with locked_folder() as folder, ExitStack() as closing, socket.socket(socket.AF_UNIX) as listener:
             # By its number, for a socket's path may have 107 bytes (unix(7)), which TMPDIR's may be alone.
             held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            closing.callback(os.close, held)
             path = f"/proc/self/fd/{held}/to.sock"
             listener.bind(path)
             listener.listen()
