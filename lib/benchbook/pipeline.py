@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -135,7 +135,9 @@ def _check_program(request: RunRequest) -> None:
     generator, inventory = getattr(request.experiment(), "generator", None), request.inventory
     is_to_be = inventory.lab and not any(host.pid for host in lab.lab_hosts(inventory))
     if is_to_be and generator and not generator.builds_for(inventory):
-        generator.find(lab.HostToBe(inventory, inventory.require("client")[0]))
+        # One that copies its program to the host does so once that runs.
+        with suppress(lab.NotUpYet):
+            generator.find(lab.HostToBe(inventory, inventory.require("client")[0]))
 
 
 @contextmanager

@@ -1,13 +1,20 @@
-"""How a lab's stop takes signals; labs themselves: `test_lab_drivers_real.py`."""
+"""How a lab's stop takes signals, and what its hosts are before they run; labs: `test_lab_drivers_real.py`."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from kit import INVENTORY, Home, processes_of
 
+from benchbook import pipeline
+from benchbook.errors import RemoteFailed
 from benchbook.hosts import lab
+from benchbook.hosts.inventory import load_inventory
 
 
 @pytest.fixture(autouse=True)
@@ -38,3 +45,23 @@ def test_a_run_that_stays_when_its_terminal_goes_does_so_while_the_lab_is_stoppe
     with lab._uninterrupted():
         signal.raise_signal(signal.SIGHUP)
     assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+
+
+def test_a_host_that_does_not_run_yet_ends_a_command_in_time_and_takes_no_files(home: Home) -> None:
+    inventory = load_inventory(INVENTORY)
+    host = lab.HostToBe(inventory, "executor")
+    assert host.run(["printf", "%s", "a b"]).stdout == "a b"
+    with pytest.raises(RemoteFailed, match=r"sleep 61.*no end within 0\.2 s"):
+        host.run(["sleep", "61.25"], timeout=0.2)
+    assert processes_of(lambda line: "61.25" in line) == []
+
+    def find(client: Any) -> str:
+        """As that of a generator which brings its own program."""
+        asked.append(client.run(["true"]).exited)
+        return str(client.push(Path("/bin/true"), executable=True))
+
+    asked = list[int]()
+    generator = SimpleNamespace(find=find, builds_for=lambda inventory: ())
+    experiment = SimpleNamespace(generator=generator)
+    pipeline._check_program(cast(Any, SimpleNamespace(experiment=lambda: experiment, inventory=inventory)))
+    assert asked == [0]

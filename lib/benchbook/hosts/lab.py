@@ -21,13 +21,14 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import NoReturn
 
 import psutil
 from invoke.runners import Result
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from benchbook import paths
-from benchbook.errors import BadInput, BenchbookError, HostReserved, HostUnusable, writing
+from benchbook.errors import BadInput, BenchbookError, HostReserved, HostUnusable, RemoteFailed, writing
 from benchbook.hosts import taken_port
 from benchbook.hosts.command_line import login_line, own_output, quote
 from benchbook.hosts.host import Host
@@ -257,24 +258,38 @@ def _up(inventory: Inventory, *, by_hand: bool, own_network: bool) -> list[LabHo
     return hosts
 
 
+class NotUpYet(BenchbookError):
+    """A host of a lab that does not run yet takes no files and no connections."""
+
+
 class HostToBe(Host):
     """A host of a lab that does not run yet: this machine, by the account that will log in. It runs commands alone."""
+
+    def connect(self) -> NoReturn:
+        raise NotUpYet(f"lab host {self.name} does not run yet")
 
     def run(self, command: Sequence[object] | str, *, timeout: float = COMMAND_S, check: bool = True) -> Result:
         line = command if isinstance(command, str) else quote(command)
         login = pwd.getpwnam(ACCOUNT) if has_account() else pwd.getpwuid(os.geteuid())
-        ran = subprocess.run(
+        with subprocess.Popen(
             ["sh", "-c", login_line(line)],
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            timeout=timeout,
-            check=False,
+            start_new_session=True,
             env={"HOME": login.pw_dir, "USER": login.pw_name, "PATH": _path()},
             **(as_account() if has_account() else {}),
-        )
-        result = Result(own_output(ran.stdout), own_output(ran.stderr), exited=ran.returncode)
+        ) as running:
+            try:
+                stdout, stderr = running.communicate(timeout=timeout)
+            except BaseException as problem:
+                os.killpg(running.pid, signal.SIGKILL)
+                if isinstance(problem, subprocess.TimeoutExpired):
+                    raise RemoteFailed(self.name, line, None, f"no end within {timeout:g} s") from problem
+                raise
+        result = Result(own_output(stdout), own_output(stderr), exited=running.returncode)
         return self._checked(result, line) if check else result
 
 
