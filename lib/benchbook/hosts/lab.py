@@ -276,7 +276,7 @@ class HostToBe(Host):
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
             errors="replace",
             start_new_session=True,
             env={"HOME": login.pw_dir, "USER": login.pw_name, "PATH": _path()},
