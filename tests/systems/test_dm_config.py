@@ -7,6 +7,7 @@ import os
 import subprocess
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,8 +16,10 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 from pydantic import ValidationError
 
 from benchbook import paths
+from benchbook.errors import HostUnusable
 from benchbook.hosts.endpoint import Endpoint
 from benchbook.systems import dm_config as dm
+from benchbook.systems.dm_server import DM
 
 NASTY = "p\"w\\ #'{{x}}Ä%\n"
 UPSTREAM = Endpoint("127.0.0.8", 3306, "dm", NASTY)
@@ -138,3 +141,11 @@ def test_mydumper_gets_its_password_by_the_environment(tmp_path: Path) -> None:
     )
     assert done.stdout == "s e'c$x|--user|dm|--regex|^a b\\.c.*|-s|100|"
     assert done.returncode == 3
+
+
+def test_a_password_that_mydumper_cannot_read_is_refused_before_anything_is_installed() -> None:
+    session: Any = SimpleNamespace(inventory=SimpleNamespace(file="hosts.yaml"))
+    for ends in ((UPSTREAM, TARGET), (TARGET, UPSTREAM)):
+        with pytest.raises(HostUnusable, match=r"hosts\.yaml: systems\.\*\.password: DM cannot log in"):
+            DM(session, *ends)
+    assert DM(session, TARGET, TARGET).target == TARGET
