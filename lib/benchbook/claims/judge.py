@@ -174,7 +174,7 @@ def scope_of(claim: Hypothesis, system: JudgedSystem, capacity: Capacity, compar
     if unrun is None:
         if sides := _sides_that_run_alike(capacity.figures, system.asked.get(ALIKE, {}), compared):
             needs = "servers, or settings, that differ as those of the report did"
-            return Scope("nothing", f"not testable: what it compares runs alike here ({sides})", needs, "not run")
+            return Scope("nothing", f"what it compares runs alike here ({sides})", needs, "not run")
         return capacity.scope(claim, compared)
     why = f"{unrun.why} ({'; '.join(stand_ins)})" if unrun.stand_ins else unrun.why
     return Scope("nothing", why, unrun.needs, "not run")
