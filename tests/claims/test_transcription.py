@@ -2,7 +2,10 @@
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import pandas as pd
 import pytest
 
 from benchbook import paths, published
@@ -177,3 +180,24 @@ def test_a_fact_s_section_that_is_a_table_s_is_none_that_differs_by_a_letter(fol
     facts = folder / "report.yaml"
     facts.write_text(facts.read_text().replace("where: Test steps, step 3", "where: Test results > workloada"))
     assert [one for one in said(folder) if "text_facts" in one] == []
+
+
+@pytest.mark.parametrize(
+    ("ladders", "lacks"),
+    [
+        ([[16, 32, 64], [16, 64]], ["b 32"]),
+        ([[1, 8, 64], [1, 4, 16, 64]], []),  # two tables with levels of their own
+        ([[1, 8, 64], [1, 4, 64], [1, 8, 64]], ["b 8"]),  # 4 where two have 8
+        ([[1, 8], [1, 8, 64]], []),
+    ],
+)
+def test_a_level_was_left_out_where_all_other_rows_have_it(ladders: list[list[int]], lacks: list[str]) -> None:
+    schema = SimpleNamespace(table_schema=SimpleNamespace(primary_key=["threads"]))
+    tables: Any = [
+        SimpleNamespace(id=id, meta=schema, numeric=["threads"], frame=pd.DataFrame({"threads": ladder}))
+        for id, ladder in zip("abc", ladders, strict=False)
+    ]
+    said = [
+        one.partition(" between")[0].replace(".csv: no row has threads", "") for one in transcription._left_out(tables)
+    ]
+    assert said == lacks
