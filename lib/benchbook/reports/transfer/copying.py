@@ -200,7 +200,7 @@ class Transfer(Experiment):
         watched: dict[str, dict[str, str]] = {self.client.name: {"transfer": JOB}}
         for server in (self._source, self._target):
             if server.host is not None:
-                watched.setdefault(server.host.name, {})[server.side] = f"mongo-{server.side}"
+                watched.setdefault(server.host.name, {})[server.side] = server.folder
         hosts = {name: self._session.hosts[name] for name in watched}
         processes = [of_jobs(hosts[n], each, every_s=SAMPLE_EVERY_S) for n, each in watched.items()]
         of_machines = [make("host", host, every_s=SAMPLE_EVERY_S) for host in self._machines(hosts)]
