@@ -67,9 +67,11 @@ def test_published_is_dashed_and_measured_is_solid_with_its_interval() -> None:
 def test_the_axis_names_the_published_level_and_the_one_that_was_run() -> None:
     """A screenshot whose axis says 50 to 100 threads, where 1 and 2 ran, is false."""
     figure = plots.levels(WIDE.assign(threads_run=[1, 2]), "tps", x="threads", panel="workload")
-    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["50\n(1 here)", "100\n(2 here)"]
+    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["50\n(1)", "100\n(2)"]
+    assert figure.axes[0].get_xlabel() == "threads (run here)"
     same = plots.levels(WIDE.assign(threads_run=[50, 100]), "tps", x="threads", panel="workload")
     assert [label.get_text() for label in same.axes[0].get_xticklabels()] == ["50", "100"]
+    assert same.axes[0].get_xlabel() == "threads"
 
 
 def test_every_curve_of_a_grid_has_a_panel() -> None:
@@ -107,6 +109,15 @@ def test_a_normalised_curve_begins_at_one_and_its_intervals_hold_the_spread_of_b
     for frame in (WIDE, WIDE[::-1]):
         figure = plots.levels(frame, "tps", x="threads", panel="workload", normalised=True)
         assert sorted(text.get_text() for text in figure.axes[0].texts) == ["published ×2", "tidb ×0.5"]
+
+
+def test_a_gain_is_written_without_a_power_of_ten_and_one_that_all_panels_share_once() -> None:
+    """etcd's page said "published ×1e+02", PgCat's "pgbouncer ×1.5 to ×1.5"."""
+    rows = ((1, 1.0, 10.0, None, None), (1000, 105.0, 15.0, None, None))
+    frame = pd.concat([beside(*rows), beside(*rows, workload="other")])
+    figure = plots.levels(frame, "tps", x="threads", panel="workload")
+    assert figure.get_suptitle() == "tps, highest over lowest threads: published ×105, tidb ×1.5"
+    assert [text.get_text() for text in figure.axes[0].texts] == ["tidb ×1.5", "published ×105"]
 
 
 def test_names_of_lines_that_end_together_stand_apart() -> None:

@@ -60,7 +60,7 @@ def levels(
         return nothing(f"No {metric} was measured.")
     points, left_out = few_points(_points(frame.assign(panel=frame[panel].astype(str)), x), x)
     gains = _gains(points).groupby("who", sort=False).gain.agg(["min", "max"])
-    found = [f"{who} {_times(low)} to {_times(high)}" for who, low, high in gains.itertuples()]
+    found = [f"{who} {' to '.join(dict.fromkeys(map(_times, ends)))}" for who, *ends in gains.itertuples()]
     title = f"{metric}, highest over lowest {x.replace('_', ' ')}: {', '.join(found)}"
     title = title if points.panel.nunique() > 1 and 0 < len(found) < 4 else ""
     label = metric if frame.unit.iloc[0] in ("", "1") else f"{metric} ({frame.unit.iloc[0]})"
@@ -151,7 +151,9 @@ def _lines(points: pd.DataFrame, *, x: str, label: str, log: bool, title: str = 
         _intervals(axis, part, x, colours)
         _level_axis(axis, part, x)
         _shade(axis, part, x)
-    titled(grid.set_titles("{col_name}").set_axis_labels(x.replace("_", " "), label), title)
+    scaled = (points.run.notna() & (points.run != points[x])).any()
+    level = f"{x.replace('_', ' ')}{' (run here)' if scaled else ''}"
+    titled(grid.set_titles("{col_name}").set_axis_labels(level, label), title)
     for name, axis in grid.axes_dict.items():
         mine = gains[gains.panel == name].set_index("who").gain.map(_times)
         _name_lines(axis, points[points.panel == name], x, colours, mine)
@@ -194,7 +196,7 @@ def _gains(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def _times(ratio: float) -> str:
-    return f"×{ratio:.2g}"
+    return f"×{ratio:.2g}" if ratio < 99.5 else f"×{ratio:,.0f}"
 
 
 def normalise(points: pd.DataFrame, x: str) -> pd.DataFrame:
@@ -226,7 +228,7 @@ def _level_axis(axis: Axes, part: pd.DataFrame, x: str) -> None:
     run = part.dropna(subset="run").drop_duplicates(x).set_index(x).run
     ticks = sorted(set(part[x]))
     scaled = any(run.get(level, level) != level for level in ticks)
-    texts = [f"{_level(v)}\n({_level(run.get(v, v))} here)" if scaled else _level(v) for v in ticks]
+    texts = [f"{_level(v)}\n({_level(run.get(v, v))})" if scaled else _level(v) for v in ticks]
     axis.set_xticks(ticks, texts, minor=False)
     axis.xaxis.set_minor_locator(NullLocator())
 
