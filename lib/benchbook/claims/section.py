@@ -94,13 +94,13 @@ def _system(name: str, claims: Sequence[JudgedClaim], folder: Path, smoke: bool)
     ran = [claim for claim in ordered if claim.verdict != "not run"]
     # Where some were run, the others are folded: a reader came for what came out.
     shown, left_out = (ran, ordered[len(ran) :]) if ran else (ordered, [])
-    # What is true of all is said once, its details after a colon.
-    reasons = {claim.reason.partition(":")[0] for claim in ran}
+    # What is true of all is said once; details, which differ, stand in the sentence of each claim.
+    reasons = {claim.reason for claim in ran}
+    reasons = reasons if len(reasons) == 1 else {reason.partition(":")[0] for reason in reasons}
     why = reasons.pop() if len(ran) > 1 and len(reasons) == 1 else ""
-    details = dict.fromkeys(claim.reason.removeprefix(f"{why}:").strip() for claim in ran) if why else ()
     parts = {"rows": shown, "left_out": left_out}
     lines = {part: [_row(claim, smoke, why) for claim in claims] for part, claims in parts.items()}
-    table = fragment("claims", caption=caption, why=": ".join(filter(None, (why, "; ".join(details)))), **lines)
+    table = fragment("claims", caption=caption, why=why, **lines)
     tested = [claim for claim in claims if claim.unit]
     if not tested:
         return table
