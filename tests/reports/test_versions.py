@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import nbformat
+import numpy as np
+import pandas as pd
 import pytest
 import tabled
 from kit import INVENTORY, ROOT, Home, inventory
 from records import record, with_values
+from scipy import stats
 
 from benchbook import systems
+from benchbook.analysis.recorded import published_frame
+from benchbook.analysis.trials import figures_of, of_records
 from benchbook.audit.report_audit import audit
 from benchbook.campaign.design import plan
 from benchbook.campaign.environment import SystemDescription
 from benchbook.campaign.record import Record
+from benchbook.campaign.scaled_levels import LevelScaling
 from benchbook.claims import judge, ledger, undecided
 from benchbook.claims.evidence import ran_by
 from benchbook.claims.figures import Term
@@ -390,6 +398,35 @@ def test_the_mean_ratio_is_the_geometric_mean_over_the_levels() -> None:
 
 
 # -- figures ----------------------------------------------------------------------------------------------------------
+
+
+def ratios_of(ran: list[Record], scaling: LevelScaling) -> pd.DataFrame:
+    """What the notebook's cell of ratios shows of these records."""
+    cells = [cell.source for cell in nbformat.read(ROOT / "notebooks" / f"{NAME}.ipynb", as_version=4).cells]
+    (source,) = [source for source in cells if "np.exp(ratios)" in source]
+    report = SimpleNamespace(
+        published_frame=lambda: published_frame(REPORT),
+        figures=lambda *metrics: figures_of(of_records(ran, scaling), metrics),
+    )
+    *steps, shown = source.strip().splitlines()
+    names: dict[str, Any] = {"report": report, "np": np, "pd": pd, "stats": stats}
+    exec("\n".join(steps), names)
+    return pd.DataFrame(eval(shown, names))
+
+
+def test_the_notebook_shows_the_ratio_of_two_versions_cell_by_cell() -> None:
+    here = {300: 1, 600: 2, 900: 3}
+    levels = {table: {"threads": {str(threads): few for threads, few in here.items()}} for table in TABLES}
+    scaled = LevelScaling(cores_here=2, cores_published=96, levels=levels)
+    ran = [r.model_copy(update={"levels": {**r.levels, "threads": here[int(r.levels["threads"])]}})
+           for r in measured(gain=1.5)]  # fmt: skip
+    frame = ratios_of(ran, scaled)
+    assert len(frame) == 12
+    row = frame.loc[("oltp_point_select", 600)]
+    # 291395.84 / 304121.47; each repetition's ratio is 1.5, so that nothing is uncertain.
+    assert row.to_dict() == {"measured": 1.5, "low": 1.5, "high": 1.5, "n": 4, "published": 0.958}
+    one_only = ratios_of([r for r in ran if r.system == PAIR[0]], scaled)
+    assert (one_only.measured.isna().all(), set(one_only.n)) == (True, {0})
 
 
 def test_the_same_version_in_two_reports_differs_by_more_than_the_two_versions_do() -> None:
