@@ -120,6 +120,10 @@ def test_a_gain_is_written_without_a_power_of_ten_and_one_that_all_panels_share_
     assert [text.get_text() for text in figure.axes[0].texts] == ["tidb ×1.5", "published ×105"]
 
 
+def test_a_log_scale_has_a_drawing_for_a_phone() -> None:
+    assert output.phone(plots.levels(WIDE, "tps", x="threads", panel="workload"))[0]
+
+
 def test_names_of_lines_that_end_together_stand_apart() -> None:
     ends = pd.concat([beside((1, 5.0, 1.0, None, None), (2, 9.0, 2.0, None, None), system=name) for name in "abc"])
     figure = plots.levels(ends, "tps", x="threads", panel="workload")

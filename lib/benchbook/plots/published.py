@@ -28,6 +28,8 @@ _STRETCH_LOG, _STRETCH = 8.0, 1.6
 _DOUBLING = 1.4
 # Points from the name of a line to the next one's.
 _LINE = 9.0
+# Panels that leave room for the names of their lines.
+_ASPECT = 1.6
 _SHADE = "#fbeedd"
 
 
@@ -140,7 +142,7 @@ def _lines(points: pd.DataFrame, *, x: str, label: str, log: bool, title: str = 
     panels = list(dict.fromkeys(points.panel))
     grid = sns.relplot(
         points, kind="line", x=x, y="value", hue="who", style="who", col="panel", col_order=panels, errorbar=None,
-        legend=False, **looks(names), **facets(len(panels)),
+        legend=False, **looks(names), **facets(len(panels), aspect=_ASPECT),
     )  # fmt: skip
     colours, gains = looks(names)["palette"], _gains(points)
     for name, axis in grid.axes_dict.items():
@@ -248,9 +250,12 @@ def _value_axis(axis: Axes, part: pd.DataFrame, *, log: bool) -> None:
     axis.set_yscale("log")
     axis.set_ylim(max(low, least / _STRETCH_LOG) / 1.5, min(high, most * _STRETCH_LOG) * 1.5)
     axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    short = EngFormatter(sep="")
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}" if value < 1000 else short(value)))
+    axis.yaxis.set_major_formatter(FuncFormatter(_short))
     axis.yaxis.set_minor_locator(NullLocator())
+
+
+def _short(value: float, _: object) -> str:
+    return f"{value:g}" if value < 1000 else str(EngFormatter(sep="")(value))
 
 
 def _intervals(axis: Axes, part: pd.DataFrame, x: str, colours: dict[str, Any]) -> None:
