@@ -265,7 +265,7 @@ def _plain_table(table: Tag) -> None:
         for name, values in zip(heads[0], zip(*body, strict=True), strict=True) if body else ():
             # What all rows say, a phone shows once.
             alike = len({_text(value) for value in values}) == 1 < len(values) and not table.select("summary")
-            said += [f"{name} {_text(values[0])}"] if alike and _text(values[0]) != "–" else []
+            said += [f"{name} {_text(values[0])}".strip()] if alike and _text(values[0]) not in ("", "–") else []
             for value in values:
                 if name:
                     value["data-name"] = name
