@@ -336,6 +336,16 @@ def test_our_data_lie_on_the_disk_that_tiup_gives_the_server(
     assert read(home, topology, hosts={"kv": named}).hosts["kv"].workdir == "/else/where"
 
 
+def test_hosts_of_a_lab_work_in_its_own_folder_wherever_tiup_s_servers_have_their_data(home: Home) -> None:
+    topology = {
+        "pd_servers": [{"host": "127.0.72.2"}],
+        "tikv_servers": [{"host": "127.0.72.2", "data_dir": "/nvme1"}],
+        "tidb_servers": [{"host": "127.0.72.3"}],
+    }
+    found = read(home, topology, lab=True, hosts={"bench": {"address": "127.0.72.1", "roles": ["client"]}})
+    assert {name: host.workdir for name, host in found.hosts.items()} == dict.fromkeys(["bench", "pd1", "tidb1"])
+
+
 NO_NAME = {"log level": "warn"}
 
 

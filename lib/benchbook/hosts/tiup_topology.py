@@ -320,7 +320,8 @@ def _hosts(values: Mapping[str, object], overall: TiupGlobal, sections: Sequence
         for number, instance in enumerate(section.instances, start=1):
             name = names.setdefault(instance.host, _free(f"{section.component}{number}", hosts))
             said = _of_topology(values, overall, instance)
-            folder = section.workdir(overall, instance)
+            # A lab's hosts work in `.lab`, wherever TiUP's servers have their data.
+            folder = None if values.get("lab") else section.workdir(overall, instance)
             if folder and folders.setdefault(name, folder) != folder and "workdir" not in own.get(name, {}):
                 problem = f"the servers of {instance.host} have data in several folders, and the kit has one on a host"
                 fix = f"name it: hosts.{name}.workdir in the inventory (address {instance.host})"
