@@ -261,6 +261,8 @@ A, B = f"{NET}.1", f"{NET}.2"
         ({"systems": {"tidb": {"port": 2222}}}, "systems.tidb.port", 2222, "give tidb another port"),
         ({"systems": {"tidb": {"status_port": 3306}, "mariadb": {}}}, "systems.mariadb.port", 3306, "give mariadb ano"),
         ({"hosts": {"a": host(A), "b": host(A)}}, "hosts.b.address", f"{A}:2222", "give each host its own address"),
+        # Root would make it, and hand it to the account that logs in.
+        ({"hosts": {"a": host(A, workdir="/srv/a")}}, "hosts.a.workdir", "/srv/a", "remove it, or set `lab: false`"),
         # A lab stays on loopback; of IPv6 there is one such address, which sshd took for a port and another address.
         ({"hosts": {"a": host("10.0.0.1")}}, "hosts.a.address", "10.0.0.1", "use an address in 127.0.0.0/8"),
         ({"hosts": {"a": host("db.invalid")}}, "hosts.a.address", "db.invalid", "use an address in 127.0.0.0/8"),

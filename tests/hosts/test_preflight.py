@@ -144,6 +144,8 @@ def test_a_folder_that_takes_no_file_is_refused_with_the_reason(tmp_path: Path) 
     one = Inventory.model_validate({"name": "a", "hosts": {"db": {"address": "a.invalid", "roles": ["client"]}}})
     with pytest.raises(HostUnusable, match=r"hosts\.db\.workdir: .*Is a directory.* Fix: set hosts\.db\.workdir"):
         check(one, "db", seen)
+    with pytest.raises(HostUnusable, match=r"Is a directory.* Fix: move the project to a folder that \S+ may write to"):
+        check(one.model_copy(update={"lab": True}), "db", seen)
 
 
 class Asked:

@@ -126,7 +126,7 @@ def test_mariadb_says_that_it_takes_no_folder_with_a_space(plain: Server, tmp_pa
     with Session(inventory.model_copy(update={"hosts": {"db": host}}), ["db"]) as session:
         server = MariaDB(session, load_profile("smoke"))
         with pytest.raises(
-            HostUnusable, match=r"hosts\.db\.workdir: MariaDB cannot .* \(got '.*/a b'\)\. Fix: give it"
+            HostUnusable, match=r"hosts\.db\.workdir: MariaDB cannot .* \(got '.*/a b'\)\. Fix: move the project to"
         ):
             server.install()
 

@@ -403,7 +403,8 @@ class Host:
             self.put(local, target, mode=0o700 if executable else 0o600)
         except RemoteFailed as problem:
             if said := self.disk_problem():
-                fix = "free space there, or mount it for writing; or set workdir (in a lab: move the project)"
+                other = self.inventory.elsewhere(self.name, "a folder on another disk")
+                fix = f"free space there, or mount it for writing; or {other}"
                 raise self.inventory.unusable(self.name, said, key="workdir", value=self.root, fix=fix) from problem
             raise
         self._pushed.add(target)

@@ -66,8 +66,8 @@ def preflight(
                 f"too little disk on host {name}: the run needs {needed / 1e9:.1f} GB in its folder",
                 key="workdir",
                 value=f"{about.disk_free_bytes / 1e9:.1f} GB free, {kept / 1e9:.1f} GB of earlier runs",
-                fix=f"free space below {session.hosts[name].root}, set workdir (of a lab: move the project) to a "
-                "larger disk, or choose a smaller profile",
+                fix=f"free space below {session.hosts[name].root}, "
+                f"{session.inventory.elsewhere(name, 'a folder on a larger disk')}, or choose a smaller profile",
             )
     leftovers = [
         _finding(name, "leftover processes", ", ".join(jobs), "none (they were ended)", waived=False)

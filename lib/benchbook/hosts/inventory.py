@@ -125,7 +125,7 @@ class Host(Strict):
 
     With `ssh.config`, a host without `address` is one that the ssh_config knows by name, and its HostName the address.
 
-    `workdir` is a folder for the kit alone, and none of a lab, whose hosts work in `.lab`.
+    `workdir` is a folder for the kit alone. In a lab it is refused: a lab's hosts work in the project's folder `.lab`.
 
     `tune` lists what the kit may set on it for the time of a run (hosts/remote/machine.py says to what); it needs root,
     or `sudo -n`. In a lab, which is whatever machine somebody has, it is set where it can be. `cpus` are the processors
@@ -364,6 +364,10 @@ class Inventory(Strict):
     def unusable(self, host: str, problem: str, *, value: object, fix: str, key: str = "") -> HostUnusable:
         """Return the error that a host, or what stands under its `key`, cannot be used."""
         return HostUnusable(problem, file=self.file, key=f"hosts.{host}.{key}".strip("."), value=value, fix=fix)
+
+    def elsewhere(self, host: str, folder: str) -> str:
+        """Return the fix that a host works in another `folder`; a lab's is in the project, and named nowhere."""
+        return f"move the project to {folder}" if self.lab else f"set hosts.{host}.workdir to {folder}"
 
     def with_role(self, role: str) -> list[str]:
         """Return names of the hosts with this role, in the order of the file."""

@@ -148,13 +148,12 @@ def _check_python(inventory: Inventory, name: str, probe: HostProbe) -> None:
 def _no_folder(inventory: Inventory, name: str, probe: HostProbe) -> HostUnusable:
     # The operating system's own words stand last: `mkdir: cannot create directory 'x': Permission denied`.
     said, value = _STEPS[probe.step], f"{probe.root}: {probe.folder.rpartition(': ')[2].strip()}"
-    fix = f"set hosts.{name}.workdir to a folder that {probe.user} may write to"
+    fix = inventory.elsewhere(name, f"a folder that {probe.user} may write to")
     disk = disk_refusal(probe.folder)
     if probe.step == "ours":
         value = probe.root
-        fix = (
-            f"set hosts.{name}.workdir to an empty or new folder; an existing one of Benchbook holds a file .benchbook"
-        )
+        fix = inventory.elsewhere(name, "an empty or new folder")
+        fix += "; an existing one of Benchbook holds a file .benchbook"
     elif disk:
         full, mended = _DISKS[disk]
         said, fix = f"{said}: its disk is {full}", f"{mended}, or {fix}"

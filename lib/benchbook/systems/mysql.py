@@ -185,7 +185,7 @@ class MariaDB(MysqlServer):
                 file=host.inventory.file,
                 key=f"hosts.{host.name}.workdir",
                 value=host.root,
-                fix="give it a workdir without one",
+                fix=host.inventory.elsewhere(host.name, "a folder without one"),
             )
         host.mkdir(self.tmp(host))
         # mariadb-install-db asks for it, and comes without it.
