@@ -102,6 +102,8 @@ def test_a_quotation_mark_of_a_page_is_named() -> None:
     """github.com/pingcap/tiflow/issues/11374"""
     with pytest.raises(BadInput, match=r"^line 2: malformed YAML: .*Fix: write straight quotes on both sides"):
         yaml_text('a: 1\nb: "next_”\nc: 2\n')
+    with pytest.raises(BadInput, match=r"^line 3, column 1: malformed YAML: found unexpected end of stream"):
+        yaml_text('a: “one” in "fast" mode\nb: "without an end\n')
 
 
 @pytest.mark.parametrize("blank", ["\u00a0", "\u3000", "\u200b"])

@@ -258,10 +258,10 @@ def _not_yaml(problem: YAMLError | _Refused, text: str, file: object, key: str, 
         return BadInput(said, file=file, key=where, value=problem.value, fix=problem.fix)
     lines = [_line(text, number - 1), _line(text, number)] if number else [_line(text, 0)]
     said = f"malformed YAML: {said}"
-    if "end of stream" in said and (curly := re.search('[“”„][^"\n]*"|"[^"\n]*[“”„]', text)):
+    opened = getattr(problem, "context_mark", None)
+    if "end of stream" in said and opened and re.search("[“”„]", begun := _line(text, opened.line)):
         # As a page prints them: a text begins at the straight one, and has no end.
-        number = text.count("\n", 0, curly.start())
-        place, lines, fix = f"line {number + 1}", [_line(text, number)], "write straight quotes on both sides"
+        place, lines, fix = f"line {opened.line + 1}", [begun], "write straight quotes on both sides"
     if any(map(tells_secret, lines)) or tells_secret(f"{key}:"):
         # What is wrong quotes the text at times.
         said, fix = "malformed YAML: the syntax is wrong", "put the value in quotes"
