@@ -216,6 +216,9 @@ def test_why_no_claim_speaks_of_the_report_is_said_once_where_it_is_true_of_all(
     assert "run: threads were scaled to the cores here: 1 for 50.</p>" in str(section.html(alike, tmp_path).data)
     with_another = str(section.html([*claims, untested(id="c", verdict="open")], tmp_path).data)
     assert [with_another.count(text) for text in ("True of every claim", ": threads were scaled")] == [0, 2]
+    # A colon of a name parts nothing.
+    unseen = [untested(id=f"c{of}", verdict="open", reason=f"CPU at image mysql:{of} is not known") for of in (5, 8)]
+    assert "True of every claim" not in str(section.html(unseen, tmp_path).data)
 
 
 def told(claims: list[JudgedClaim], width: int, *, terminal: bool) -> list[str]:

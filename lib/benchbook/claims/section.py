@@ -96,7 +96,7 @@ def _system(name: str, claims: Sequence[JudgedClaim], folder: Path, smoke: bool)
     shown, left_out = (ran, ordered[len(ran) :]) if ran else (ordered, [])
     # What is true of all is said once; details, which differ, stand in the sentence of each claim.
     reasons = {claim.reason for claim in ran}
-    reasons = reasons if len(reasons) == 1 else {reason.partition(":")[0] for reason in reasons}
+    reasons = reasons if len(reasons) == 1 else {reason.partition(": ")[0] for reason in reasons}
     why = reasons.pop() if len(ran) > 1 and len(reasons) == 1 else ""
     parts = {"rows": shown, "left_out": left_out}
     lines = {part: [_row(claim, smoke, why) for claim in claims] for part, claims in parts.items()}
