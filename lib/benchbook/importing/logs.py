@@ -42,32 +42,46 @@ _SHOWN = 100
 # Beside these, a level stands in the cells only where it varies.
 _ALWAYS = ("workload", "threads")
 _NUMERIC = ("threads", "rate")
-_VALUE = r"(?:\"[^\"\n]*\"|'[^'\n]*'|\S+)"
+# Between quotation marks, which may be escaped, and may have escaped ones in them.
+_VALUE = r"(?:\"(?:\\.|[^\"\\\n])*\"|'[^'\n]*'|\\\"[^\"\n]*\"|\S+)"
 # The name of a secret: its last word, which may be glued to others, but is none of English (Debian's wamerican).
-_NAME = r"(?<![a-z])(?!(?:by|(?:en)?com|over|sur|tres|under)pass\b)[a-z]*pass(?:w(?:or)?d|phrase|code)?"
-# Behind an option, in memtier's JSON as it is read, and in an address. What stands before is bounded: a log may have a
-# line of 100 kB without a blank.
+_NAME = (
+    r"(?<![a-z])(?!(?:by|(?:en)?com|over|sur|tres|under)pass\b)[a-z]*"
+    r"(?:pass(?:w(?:[o0]r)?d[-_]?\d*|[-_]?phrase|code)?|pwd|secret|token|"
+    r"(?:api|access|account|secret|cosmos\.primary)[-_]?key)"
+)
+# Behind an option, in redis.conf, in memtier's JSON as it is read, and in an address (of Go's MySQL: u:password@tcp).
+# What stands before is bounded: a log may have a line of 100 kB without a blank.
 _PASSWORD = re.compile(
-    rf"(-[^\s=]{{0,60}}?{_NAME} +|--authenticate[= ]|\b(?:MYSQL_PWD|REDISCLI_AUTH)=|\bauthenticate = "
-    rf"|://[^:/\s]{{0,100}}:(?=\S{{1,4000}}@))(?:(?<=authenticate = ).+|(?<=[= ]){_VALUE}|\S{{1,4000}}(?=@))",
+    rf"((?<!-)-[^\s=]{{0,60}}?{_NAME}[ \t]+|\b(?:requirepass|masterauth)[ \t]+|--authenticate[= ]|\bREDISCLI_AUTH="
+    rf"|\bauthenticate = |://[^:/\s]{{0,100}}:(?=\S{{1,4000}}@)|\b[\w.-]{{1,100}}:(?=\S{{1,200}}@(?:tcp|unix)\())"
+    rf"(?:(?<=authenticate = ).+|(?<=[= \t]){_VALUE}|\S{{1,4000}}(?=@))",
     re.IGNORECASE,
 )
-# A variable, a property or a setting, as go-ycsb and HammerDB list theirs, and as YCSB takes them.
-_SETTING = re.compile(rf"({_NAME}\"? *[=:] *){_VALUE}", re.IGNORECASE)
-# In a header of HTTP, and in SQL, whose quotes a shell may want a backslash before.
+# A variable, a property or a setting, as go-ycsb and HammerDB list theirs, as YCSB takes them, in JSON and in XML.
+_SETTING = re.compile(rf"({_NAME}\\?[\"']? *[=:>]+ *){_VALUE}", re.IGNORECASE)
+# In a header of HTTP, in SQL, whose quotes a shell may want a backslash before, and in a table.
 _CREDENTIALS = re.compile(
-    r"(\bAuthorization: *\w+ +|\bIDENTIFIED(?: WITH \S+)? BY +(?:PASSWORD +)?|\bPASSWORD +(?=\\?['\"]))"
+    r"(\bAuthorization\\?[\"']? *[:=] *\\?[\"']?(?:\w+ +)?|\bIDENTIFIED(?: WITH \S+)? BY +(?:PASSWORD +)?"
+    r"|\bPASSWORD(?: +| *\( *)(?=\\?['\"])|passw(?:or)?d *\| *)"
     r"\\?(?:'[^'\n]*'|\"[^\"\n]*\"|[^\s'\"]+)",
     re.IGNORECASE,
 )
 # Behind what is something else elsewhere: the rest of a line from the program on, and its option.
 _BY_PROGRAM = (
-    (re.compile(r"\b(?:(?:redis|valkey)-(?:benchmark|cli)|memtier_benchmark)\b.*"), re.compile(rf"( -a +){_VALUE}")),
-    (re.compile(r"\b(?:go-tpc|tiup bench)\b.*"), re.compile(rf"( -p +){_VALUE}")),
+    (
+        re.compile(r"\b(?:(?:redis|valkey|keydb)-(?:benchmark|cli)|memtier_benchmark)\b.*"),
+        re.compile(rf"( -a +){_VALUE}"),
+    ),
+    (
+        re.compile(r"\b(?:go-tpc|tiup bench|cqlsh|mongo(?:sh|dump|restore|import|export)?)\b.*"),
+        re.compile(rf"( -p +){_VALUE}"),
+    ),
+    (re.compile(r"\bsqlcmd\b.*"), re.compile(rf"( -P *){_VALUE}")),
     (re.compile(r"\bsshpass\b.*"), re.compile(rf"( -p *){_VALUE}")),
     # USER:PASSWORD.
     (
-        re.compile(r"\b(?:ab|hey|curl|benchmark)\b.*"),
+        re.compile(r"\b(?:ab|hey|oha|curl|benchmark)\b.*"),
         re.compile(rf"( (?:-[AaPu][ =]?|--user[ =])[^\s:]+:)(?!//){_VALUE}"),
     ),
     # MySQL's and MariaDB's own programs take it glued to its letter.
@@ -409,12 +423,12 @@ def _keep(campaign: Campaign, trial: Trial, log: Log, beside: Sequence[HostMetri
         summary=log.run.figures,
         proof={IMPORTED: {"file": str(log.file), "run": log.number, "printed": log.run.levels}},
     )
-    output = _without_passwords(log.run.text)
+    output = _without_secrets(log.run.text)
     # There may be ten thousand: none waits for the disk, as what a loss of power takes can be imported again.
     record.save(campaign.folder / "trials", kept, series, output, lasting=False)
 
 
-def _without_passwords(text: str) -> str:
+def _without_secrets(text: str) -> str:
     for pattern in (_PASSWORD, _SETTING, _CREDENTIALS):
         text = pattern.sub(r"\1<hidden>", text)
     for line, option in _BY_PROGRAM:
