@@ -19,6 +19,7 @@ from kit import FIXTURES, Home
 from benchbook import cli
 from benchbook.analysis import results
 from benchbook.campaign import store as campaigns
+from benchbook.campaign.environment import SystemDescription
 from benchbook.campaign.store import Campaign
 from benchbook.compare import address, cells, command, environment_facts, gate, history, view
 from benchbook.compare.pair import CompareParameters, Comparison, ratios
@@ -559,6 +560,16 @@ def test_where_a_load_goes_is_no_option_of_it(runs: Path, words: str, named: lis
         for file in (runs / campaign).glob("trials/*/record.json"):
             edit(file, lambda record, n=number: record.update(command=f"{record['command']} {words.format(n)}"))
     assert compare(FIRST, SECOND).gate.names == named
+
+
+def test_a_version_of_four_numbers_and_a_further_host_are_told() -> None:
+    """As ClickHouse numbers its versions, and libpq takes several hosts."""
+    told = [
+        environment_facts._system(SystemDescription(version=version), "a", environment_facts.NO_NAMES)
+        for version in ("23.8.2.7", "24.3.1.2")
+    ]
+    assert [each["system.version", "a"] for each in told] == ["23.8.2.7", "24.3.1.2"]
+    assert environment_facts._plain("host=a,b port=1") == "host=<address>,<address> port=<address>"
 
 
 def test_an_option_of_one_table_alone_is_told_with_it(runs: Path) -> None:

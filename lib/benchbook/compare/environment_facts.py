@@ -186,6 +186,8 @@ def _system(about: SystemDescription, where: str, names: re.Pattern[str]) -> Fac
     config = dict(about.config)
     rest = {key: value for key, value in about.model_dump().items() if key not in {*SYSTEM_IGNORED, "config"}}
     facts = {(f"system.{name}", where): value for name, value in _flat(rest, names)}
+    # One of four numbers (23.8.2.7 of ClickHouse) is no address.
+    facts["system.version", where] = about.version
     command = _options(str(config.pop("command", "")), names)
     told = dict(_flat(config.pop("variables", {}), names))
     # A part of a cluster, or a server behind this one, has settings of its own: named after it, whatever its address.
@@ -256,5 +258,6 @@ def _names(*campaigns: Campaign) -> re.Pattern[str]:
 def _plain(value: Any, names: re.Pattern[str] = NO_NAMES) -> str:
     """A value as text, without the paths and addresses in it: where something stood does not change how it ran."""
     text = value if isinstance(value, str) else json.dumps(value)
-    text = _LOGIN.sub(r"\1=<address>", _PATH.sub("<path>", text))
+    # There may be several of them.
+    text = _LOGIN.sub(lambda m: f"{m[1]}=<address>{',<address>' * m[0].count(',')}", _PATH.sub("<path>", text))
     return names.sub("<address>", _ADDRESS.sub("<address>", text))
