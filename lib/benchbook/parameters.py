@@ -81,11 +81,12 @@ def defaults(report: str) -> dict[str, object]:
 
 def check_read(report: str) -> None:
     """Raise BadInput for a parameter that no other cell of the report's notebook reads: to set it would do nothing."""
-    notebook = paths.notebook(report)
-    cells = notebook_file.read(notebook, fix="restore it, or save it from Jupyter").cells
-    others = [c for c in cells if c.cell_type == "code" and "parameters" not in c.metadata.get("tags", [])]
-    read = set[str]().union(*(_names(cell.source) for cell in others))
-    for name in defaults(report):
+    notebook, known, fix = paths.notebook(report), defaults(report), "restore it, or save it from Jupyter"
+    cells = notebook_file.read(notebook, fix=fix).cells
+    with notebook_file.refusing(notebook, fix=fix):
+        others = [c for c in cells if c.cell_type == "code" and "parameters" not in c.metadata.get("tags", [])]
+        read = set[str]().union(*(_names(cell.source) for cell in others))
+    for name in known:
         if name not in read:
             fix = f"write {name}={name} into open_report(...), or take it out"
             raise BadInput("no cell reads this parameter", file=notebook, key=name, fix=fix)
@@ -93,9 +94,10 @@ def check_read(report: str) -> None:
 
 def _names(source: str) -> set[str]:
     try:
-        return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+        found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)]
     except SyntaxError:  # IPython has words of its own
         return {*re.findall(r"\w+", source)}
+    return {node.id for node in found if isinstance(node.ctx, ast.Load)}
 
 
 def _literal(name: str, text: str, notebook: Path) -> object:

@@ -105,6 +105,11 @@ NOTEBOOKS = [
         f'{{{NB}, "cells": [{{{CELL}, "source": "seed = 1\\nrate = open(2)"}}]}}',
         ("rate: ", "open(2)"),
     ),
+    (
+        "a cell without a source",
+        f'{{{NB}, "cells": [{{{CELL}, "source": "seed = 1"}}, {{"cell_type": "code", "metadata": {{}}}}]}}',
+        ("the file: is not a notebook",),
+    ),
     ("a sum", f'{{{NB}, "cells": [{{{CELL}, "source": "rate = 1 + seed"}}]}}', ("rate: ", "written out")),
 ]
 IN_NOTEBOOK = [

@@ -224,11 +224,17 @@ REPORTS = [
     for n, a, b, said in FACTS
 ]
 
-UNREAD = Row(
-    "a parameter that no cell reads",
-    changed("notebook", "time_s=time_s", "time_s=0"),
-    ("tidb_v7_1_3_sysbench.ipynb: time_s: no cell reads this parameter. Fix: write time_s=time_s into",),
-)
+UNREAD = [
+    Row(
+        name,
+        changed("notebook", "time_s=time_s", written),
+        ("tidb_v7_1_3_sysbench.ipynb: time_s: no cell reads this parameter. Fix: write time_s=time_s into",),
+    )
+    for name, written in (
+        ("a parameter that no cell reads", "time_s=0"),
+        ("a parameter that a cell only sets", "time_s=(time_s := 0)"),
+    )
+]
 
 PACKAGE = [
     ("a path outside", '"path": "oltp_insert.csv"', '"path": "../../../etc/passwd"', ("resources.4.path: ",)),
@@ -344,7 +350,7 @@ ROWS = [
     *PROFILES,
     *CHOICES,
     *REPORTS,
-    UNREAD,
+    *UNREAD,
     *PACKAGES,
     *CLAIMS,
     *OTHER_KINDS,
