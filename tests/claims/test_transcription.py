@@ -25,7 +25,7 @@ SLIPS = {
     "a unit of memory": ("report.yaml", "memory: 32 GiB", "memory: 32 GiBB", "memory: GiBB is no unit; GiB?"),
     "nodes that no hosts run": (
         "report.yaml", "count: 3, cpu: 16 vCPU, memory: 64", "count: 2, cpu: 16 vCPU, memory: 64",
-        "report.yaml: systems.TiKV.nodes: 3; 2 hosts run it",
+        "report.yaml: systems.TiKV.nodes: 3; hosts that run it: 2",
     ),
     "a version that the document does not have": (
         "report.yaml", "product: TiDB Dedicated (TiDB Cloud)\n  version: v7.1.3", "product: TiDB\n  version: v7.3.1",
@@ -125,6 +125,11 @@ RIGHT: dict[str, dict[str, str]] = {
     "a minimum, which is no minute": {"p95_ms": "latency_min", "The 95% latency": "The least latency"},
     "a cost per hour": {"p95_ms": "cost_per_hour", "The 95% latency": "The latency"},
     "a unit of the report's own": {'"unit": "1/s"': '"unit": "J"', "language: ": "units: [J]\nlanguage: "},
+    "a version of the document in fewer parts": {
+        "product: TiDB Dedicated (TiDB Cloud)\n  version: v7.1.3": "product: TiDB\n  version: v7.1",
+    },
+    "two nodes on each host": {"name: TiKV, version: v7.1.3, nodes: 3": "name: TiKV, version: v7.1.3, nodes: 6"},
+    "a load generator with a capital letter": {"- name: sysbench\n": "- name: Sysbench\n"},
     "a percentile with a point": {"p95": "p999", "The 95% latency": "The p99.9 latency"},
     # 15,575 and 38,436 with 100 and 400 threads.
     "a range of rounded figures": {
@@ -167,6 +172,22 @@ def test_what_is_right_is_no_slip(case: str, folder: Path) -> None:
     for path, text in texts.items():
         path.write_text(text)
     assert said(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("levels", "told"),
+    [
+        ([16, 64], ["t.csv: no row of system b has threads 32 between its others; all other rows have"]),
+        ([8, 64], []),
+        ([16, 32], []),
+    ],
+)
+def test_one_level_that_some_rows_lack_is_told_with_their_system(levels: list[int], told: list[str]) -> None:
+    rows = [(name, n) for name, ladder in (("a", [8, 16, 32, 64]), ("b", levels), ("c", [16, 32, 64])) for n in ladder]
+    frame = pd.DataFrame(rows, columns=["system", "threads"])
+    schema = SimpleNamespace(primary_key=["system", "threads"])
+    table: Any = SimpleNamespace(id="t", frame=frame, numeric=["threads"], meta=SimpleNamespace(table_schema=schema))
+    assert list(transcription._left_out([table])) == told
 
 
 def test_a_fact_s_section_that_is_a_table_s_is_none_that_differs_by_a_letter(folder: Path) -> None:

@@ -69,21 +69,27 @@ def _tables(published: Published) -> Iterator[str]:
 
 
 def _left_out(tables: Sequence[PublishedTable]) -> Iterator[str]:
-    """Yield each level between those of some rows that all other rows have, as threads 32 of 16 and 64."""
-    ladders: list[tuple[str, str, set[float]]] = []
+    """Yield the one level between those of some rows that all other rows have, as threads 32 of 16 and 64.
+
+    Where more than one is lacking, the levels are others on purpose.
+    """
+    ladders: list[tuple[str, str, str, set[float]]] = []
     for table in tables:
         keys = table.meta.table_schema.primary_key
         for level in set(keys) & set(table.numeric):
             others = [key for key in keys if key != level]
             groups = table.frame.groupby(others, dropna=False)[level] if others else [((), table.frame[level])]
-            ladders += [(table.id, level, set(rows)) for _, rows in groups]
-    for id, level, found in ladders:
-        all_others = [other for _, name, other in ladders if name == level and other is not found]
+            for values, rows in groups:
+                of = ", ".join(f"{key} {value}" for key, value in zip(others, values, strict=True))
+                ladders.append((table.id, f"no row of {of}" if of else "no row", level, set(rows)))
+    for id, none, level, found in ladders:
+        all_others = [other for _, _, name, other in ladders if name == level and other is not found]
         # Of two alone, each with levels of its own, neither says what the other lacks.
         told = len(all_others) > 1 or any(found < other for other in all_others)
-        for missing in sorted(set.intersection(*all_others) - found if told else ()):
-            if min(found) < missing < max(found):
-                yield f"{id}.csv: no row has {level} {missing:g} between its others; all other rows have"
+        lacking = set.intersection(*all_others) - found if told else set()
+        between = [one for one in lacking if min(found) < one < max(found)]
+        if len(between) == 1:
+            yield f"{id}.csv: {none} has {level} {between[0]:g} between its others; all other rows have"
 
 
 def _facts(published: Published) -> Iterator[str]:
@@ -135,15 +141,23 @@ def _hosts(published: Published) -> Iterator[str]:
                 yield f"report.yaml: hosts.{host.name or host.address}.runs: {name} is none of the systems; {there}"
     for system in report.systems:
         printed, said = (set(re.findall(r"\d[\w.]*", one or "")) for one in (about.version, system.version))
-        if system.name == about.product and printed and said - printed:
+        others = [one for one in said if not any(_same_version(one, other) for other in printed)]
+        if system.name == about.product and printed and others:
             yield f"report.yaml: systems.{system.name}.version: {system.version}; document.version: {about.version}"
         hosts = sum(host.count for host in report.hosts if system.name in host.runs)
-        if hosts and "nodes" in system.model_fields_set and hosts != system.nodes:
-            yield f"report.yaml: systems.{system.name}.nodes: {system.nodes}; {hosts} hosts run it"
+        # A host can run several nodes: two TiKV on each of three hosts.
+        as_many = hosts == system.nodes or (hosts > 1 and system.nodes % hosts == 0)
+        if hosts and "nodes" in system.model_fields_set and not as_many:
+            yield f"report.yaml: systems.{system.name}.nodes: {system.nodes}; hosts that run it: {hosts}"
         if _LETTER_FOR_DIGIT.search(system.version or ""):
             yield f"report.yaml: systems.{system.name}.version: {system.version} has a letter between its digits"
-        if (near := typo_of(system.name, ran)) and near != system.name.replace("-", "_"):
+        if (near := typo_of(system.name, ran)) and near.lower() != system.name.lower().replace("-", "_"):
             yield f"report.yaml: systems: no host runs {system.name}; {near}?"
+
+
+def _same_version(one: str, other: str) -> bool:
+    """Return whether two versions are one, or one of them is said in fewer parts, as 8.0 of 8.0.34."""
+    return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
 
 
 def _units(hosts: Iterable[HostFact]) -> Iterator[str]:
