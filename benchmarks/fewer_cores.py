@@ -203,17 +203,12 @@ def _measured(inventory_name: str, console: Console) -> Campaign:
         inventory=inventory_name, profile="short", systems=list(SYSTEMS), workloads=TABLES, threads=THREADS
     )
     report, kind, inventory = published.load(REPORT), LoadKind(), load_inventory(inventory_name)
-    profile = load_profile("short")
-    asked = RunRequest(kind, report, parameters, profile, inventory).asked()
+    request = RunRequest(kind, report, parameters, load_profile("short"), inventory)
+    asked = request.asked()
     trials = design.plan(kind.cells(report, parameters), REPETITIONS, seed=1, asked=asked)
     campaign = store.start_or_continue(REPORT, asked, trials, seed=1)
     with lab.up_while_used(inventory, console.print):
-        run.run(
-            campaign,
-            RunRequest(kind, report, parameters, profile, inventory).experiment(),
-            lambda progress: None,
-            tries=1,
-        )
+        run.run(campaign, request.experiment(), lambda progress: None, tries=1)
     return campaign
 
 
