@@ -19,6 +19,8 @@ from benchbook.documents.units import SECONDS, factor, is_rate, is_time
 # Of 120 errors planted in benchmarks/documents, 100 are found; beside each, what other values find.
 SAME = 0.004
 """How far from a constant, beyond rounding, a row may be before it is a finding: 100 from 0.002 to 0.01."""
+LITTLE = 0.05
+"""The same for Little's law, where clients work between calls: 100 from 0.025 to 0.1."""
 
 
 def constants(table: Table) -> Iterator[Outcome]:
@@ -49,21 +51,26 @@ def constants(table: Table) -> Iterator[Outcome]:
     triples = []
     for triple in _triples(table, places, related):
         rows = _products(table, triple, lambda x, y, z: x / (y * z))
-        triples.append((triple, rows, _odd_one(rows)))
+        off = _odd_one(rows)
+        if off is None and _is_littles_law(table, *triple):
+            off = _odd_one(rows, LITTLE)
+        triples.append((triple, rows, off))
     # What is the product of two columns in all rows is not also that of two others in most of them.
     explained = {one[0][0] for one in triples if one[2] == []}
     for (whole, first, second), rows, off in triples:
         if off is not None and not (off and whole in explained):
-            law = any(_is_littles_law(table, *order) for order in permutations((whole, first, second)))
+            law = _is_littles_law(table, whole, first, second)
             said: tuple[Kind, Severity] = ("Little's law", "suspicious") if law else ("ratio", "contradiction")
             yield from _odd(table, (whole, first, second), "{} / ({} x {})", rows, off, *said)
 
 
-def _is_littles_law(table: Table, clients: int, rate: int, latency: int) -> bool:
-    """Return whether these columns are clients, a rate and a mean latency."""
+def _is_littles_law(table: Table, clients: int, first: int, second: int) -> bool:
+    """Return whether these columns are clients, and a rate and a mean latency in either order."""
     columns = table.columns
-    is_law = columns[clients].quantity == "concurrency" and is_rate(columns[rate].unit)
-    return is_law and _is_mean_latency(columns[latency])
+    return columns[clients].quantity == "concurrency" and any(
+        is_rate(columns[rate].unit) and _is_mean_latency(columns[latency])
+        for rate, latency in permutations((first, second))
+    )
 
 
 def _is_mean_latency(column: Column) -> bool:
@@ -112,8 +119,11 @@ def _triples(table: Table, places: Sequence[int], related: set[tuple[int, int]])
             if len(found) <= CONSTANT:
                 continue
             middle = median(found)
-            meant = any(abs(middle / unit / 10 ** round(log10(middle / unit)) - 1) < 0.005 for unit in _UNITY)
-            if meant and sum(abs(ratio / middle - 1) < 0.02 for ratio in found) >= 0.8 * len(found):
+            law = _is_littles_law(table, whole, one, other)
+            # Of clients that are printed once for several machines, any constant.
+            meant = law or any(abs(middle / unit / 10 ** round(log10(middle / unit)) - 1) < 0.005 for unit in _UNITY)
+            near = sum(abs(ratio / middle - 1) < (LITTLE if law else 0.02) for ratio in found)
+            if meant and near >= 0.8 * len(found):
                 yield whole, one, other
 
 
@@ -145,7 +155,7 @@ def _products(table: Table, places: Sequence[int], of: Callable[..., float]) -> 
     return rows
 
 
-def _odd_one(rows: list[Product]) -> list[Product] | None:
+def _odd_one(rows: list[Product], room: float = SAME) -> list[Product] | None:
     """Return the rows that are off what all others share, one or at most one in eight; None where nothing is shared."""
     if len(rows) < CONSTANT + 1:
         return None
@@ -154,8 +164,8 @@ def _odd_one(rows: list[Product]) -> list[Product] | None:
     if len(sharp) < CONSTANT + 1:
         return None
     middle = median(value for _, _, value, _ in sharp)
-    off = [one for one in sharp if one[1] > middle * (1 + SAME) or one[3] < middle * (1 - SAME)]
-    far = [one for one in off if not middle * (1 - 4 * SAME) <= one[2] <= middle * (1 + 4 * SAME)]
+    off = [one for one in sharp if one[1] > middle * (1 + room) or one[3] < middle * (1 - room)]
+    far = [one for one in off if not middle * (1 - 4 * room) <= one[2] <= middle * (1 + 4 * room)]
     if len(off) != len(far) or len(off) > max(1, len(sharp) // 8):
         return None
     # Eight times what it is elsewhere is another set-up: all of a run beside its eight parts.
