@@ -85,6 +85,13 @@ def _change(read: Reading, sentence: Sentence, match: re.Match[str]) -> Iterator
         or b is None
         or scale is None
         or not printed
+        # "99%: 10 ms vs 14 ms" is of a percentile; "25% more (1,200 vs 1,500)" says a change, as "+25%" and "25x" do.
+        or not (
+            match.start("a") < match.start("percent")
+            or match["from"]
+            or match["times"]
+            or re.search(rf"{UP}|{DOWN}|[+−-]\d", sentence.text[: match.start("a")], re.IGNORECASE)
+        )
         # "5,326 -> 4,589 tps from 200 to 400 threads, -14%": the levels of a load do not change by that.
         or _is_level(read, match["b_u"])
         or re.search(
