@@ -321,6 +321,11 @@ BLANKS: dict[str, tuple[str, dict[tuple[object, ...], list[tuple[str, int]]]]] =
         "| Connections | RPS | Mean latency (ms) |\n|--|--|--|\n| 16 | 15200 | 1.02 |\n| 32 | 29100 | 1.07 |\n| 64 | 55100 | 1.12 |\n| 128 | 98000 | 1.26 |\n| 256 | {} | {} |\n| 512 | 181000 | 2.72 |\n",
         {(162000, 1.52): [], (61000, 9.20): [("Little's law", 7)]},
     ),
+    # "5" is a figure, and no part of "p95".
+    "a figure of one digit, which stands in a name as well": (
+        "## Load\n\n| Store | p95 (ms) |\n|--|--|\n| Ash | 10 |\n| Birch | 20 |\n\nAt 5, the p95 of Birch is {}% higher than that of Ash.\n",
+        {(100,): [], (300,): [("sentence", 8)]},
+    ),
     "the odd passage of many alike": (
         "\n\n".join(f"In this case the TPS is {tps}, and the OPS is {ops}." for tps, ops in [(1232, 4928), (935, 5610), (575, 5750), (531, 6372), (551, "{}"), (357, 9282)]),
         {(10620,): [("identity", 9)], (11020,): []},

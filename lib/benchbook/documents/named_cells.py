@@ -287,8 +287,8 @@ def speaks_of_others(text: str, table: Table, names: dict[str, list[tuple[int, s
     runs = r"\b(?:first|second|third|last|next|other|another) (?:run|test|round|version|release|workload|node|client)"
     if (other := re.search(runs, text, re.IGNORECASE)) and other[0].lower() not in known:
         return True
-    for one in figures(text):
-        text = text.replace(one.printed, " ")
+    for one in reversed(figures(text)):
+        text = f"{text[: one.start]} {text[one.end :]}"
     for match in _WORD.finditer(text):
         if (version := re.match(r"\s(\d+(?:\.\d+)+)", text[match.end() :])) and version[1] in said:
             continue  # "AcmeDB 4.2" where a column is headed 4.2
