@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import shlex
 import subprocess
@@ -15,7 +14,6 @@ from benchbook.errors import BenchbookError
 from benchbook.paths import resolve
 from benchbook.reports.load.load_kind import LoadParameters
 from benchbook.reports.load.load_trials import LoadTrials
-from benchbook.stats.estimates import mean_interval
 from benchbook.workloads import sysbench_output
 from benchmarks import lab
 
@@ -48,15 +46,9 @@ def measure(console: Console) -> dict[str, Any]:
     return {"load_s": LOAD_S, **ratios(pairs)}
 
 
-def ratios(pairs: list[dict[str, dict[str, float]]]) -> dict[str, dict[str, Any]]:
-    """Return kit / ssh per metric: the geometric mean with its 95% interval (Student's, of the logarithms)."""
-    logs = {
-        name: mean_interval([math.log(pair["kit"][name] / pair["ssh"][name]) for pair in pairs]) for name in METRICS
-    }
-    return {
-        name: {"ratio": math.exp(one.value), "low": math.exp(one.low), "high": math.exp(one.high), "pairs": one.n}
-        for name, one in logs.items()
-    }
+def ratios(pairs: list[dict[str, dict[str, float]]]) -> dict[str, dict[str, float]]:
+    """Return kit / ssh per metric."""
+    return {name: lab.ratio([(pair["kit"][name], pair["ssh"][name]) for pair in pairs]) for name in METRICS}
 
 
 def by_kit(experiment: LoadTrials, trial: Trial) -> dict[str, float]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +17,7 @@ from benchbook.profiles import load_profile
 from benchbook.reports.kind import RunRequest
 from benchbook.reports.load.load_kind import LoadKind, LoadParameters
 from benchbook.reports.load.load_trials import LoadTrials
+from benchbook.stats.estimates import mean_interval
 
 REPORT = "tidb_v7_1_3_sysbench"
 
@@ -37,3 +39,9 @@ def started(parameters: LoadParameters) -> Iterator[LoadTrials]:
         artefacts.provide(name)
     with lab.up_while_used(inventory, lambda line: None):
         yield kind.experiment(request)
+
+
+def ratio(pairs: Sequence[tuple[float, float]]) -> dict[str, float]:
+    """Return one over other: the geometric mean of pairs with its 95% interval (Student's, of the logarithms)."""
+    found = mean_interval([math.log(one / other) for one, other in pairs])
+    return {"ratio": math.exp(found.value), "low": math.exp(found.low), "high": math.exp(found.high), "pairs": found.n}

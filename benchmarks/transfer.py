@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from benchbook.reports.transfer import transfer_kind
 from benchbook.reports.transfer.copying import Transfer
 from benchbook.reports.transfer.transfer_kind import PEER_LEVELS, PEER_TABLE, TransferParameters
 from benchbook.stats.estimates import mean_interval
+from benchmarks.lab import ratio
 from mongo_transfer.settings import cores
 
 REPORT = "ddt_full_scale"
@@ -62,7 +62,7 @@ def compared(pairs: list[tuple[Summary, Summary]], machine: int) -> dict[str, ob
         "cpu_ratio": _ratio(pairs, "cpu_s_per_million"),
         "cpu_s_per_million": _of_both(pairs, lambda summary: summary["cpu_s_per_million"].value),
         "servers_cpu_s_per_million": _of_both(pairs, _servers_cpu),
-        "rate_ratio_bound": _told([_bound(*pair, machine) for pair in pairs]),
+        "rate_ratio_bound": ratio([_bound(*pair, machine) for pair in pairs]),
         "pairs": len(pairs),
     }
 
@@ -86,12 +86,7 @@ def _bound(ours: Summary, theirs: Summary, machine: int) -> tuple[float, float]:
 
 
 def _ratio(pairs: list[tuple[Summary, Summary]], metric: str) -> dict[str, float]:
-    return _told([(ours[metric].value, theirs[metric].value) for ours, theirs in pairs])
-
-
-def _told(pairs: list[tuple[float, float]]) -> dict[str, float]:
-    found = mean_interval([math.log(ours / theirs) for ours, theirs in pairs])
-    return {"ratio": math.exp(found.value), "low": math.exp(found.low), "high": math.exp(found.high)}
+    return ratio([(ours[metric].value, theirs[metric].value) for ours, theirs in pairs])
 
 
 def _pair(experiment: Transfer, trials: tuple[Trial, Trial], console: Console, number: int) -> tuple[Summary, Summary]:
