@@ -56,6 +56,7 @@ from benchbook.hosts.timeouts import (
     SSHD_WITHIN_S,
     until,
 )
+from benchbook.user_input import user_file
 from benchbook.user_input.atomic_file import replace_text
 
 _SSHD_CONFIG = """\
@@ -454,7 +455,8 @@ def _answers(host: LabHost) -> bool:
 def _stop_jobs(host: LabHost) -> None:
     """End what a killed run left in the host's folders, by the host's own agent."""
     for folder, as_root in (("work", False), ("root", True)):
-        if (jobs := host.folder / folder / "jobs").exists():
+        # Another login may not look into it, nor has jobs there.
+        if user_file.is_there(jobs := host.folder / folder / "jobs"):
             ask_agent("reap", "", str(jobs), as_root=as_root)
 
 
