@@ -434,7 +434,7 @@ def test_ctrl_c_does_not_wait_for_a_cell_that_no_worker_has(home: Home, ctrl_c: 
     """It was waited for for 130 s, longer than this test is patient; or it was not among the results."""
     file = home.write("driver.py", NO_WORKER.replace("CTRL_C", ctrl_c))
     done = subprocess.run(
-        [sys.executable, str(file)], env=home.environment, check=True, capture_output=True, text=True, timeout=60
+        [sys.executable, str(file)], env=home.environment, check=True, capture_output=True, text=True, timeout=120
     )
     assert done.stdout == "1 130 no worker had taken it\n"
 

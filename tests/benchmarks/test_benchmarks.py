@@ -40,7 +40,7 @@ def test_ratios_of_a_transfer_by_hand() -> None:
     pairs = [(summary(200, 10), summary(100, 20)), (summary(800, 20), summary(100, 40))]
     found = transfer.compared(pairs, machine=2)
     assert found["rate_ratio"]["ratio"] == pytest.approx(4)  # the geometric mean of 2 and 8
-    assert found["cpu_ratio"] == pytest.approx({"ratio": 0.5, "low": 0.5, "high": 0.5})
+    assert found["cpu_ratio"] == pytest.approx({"ratio": 0.5, "low": 0.5, "high": 0.5, "pairs": 2})
     assert found["cpu_s_per_million"]["mongodump"]["value"] == 30
     # 16 s of CPU for 100,000 documents: on 2 cores 12,500 documents/s at most, where they had 100/s.
     assert found["servers_cpu_s_per_million"]["pymongo"]["value"] == pytest.approx(160)

@@ -181,7 +181,8 @@ def test_the_results_hold_the_claims_and_can_be_read_again(recorded: Campaign) -
 def test_a_notebook_shows_them_with_a_picture_that_says_in_words_what_it_shows(recorded: Campaign) -> None:
     shown = html.unescape(report.open_report(TIDB, replay=True, campaign=recorded.id).claims_table().data)
     assert "rises-insert: open, 0.25" in shown
-    assert ": how busy the servers' CPU was at 400 threads is not known</small>" in shown
+    busy = "how busy the servers' CPU was at 400 threads is not known"
+    assert f"<small><code>rises-insert</code>: {busy}</small>" in shown
     assert "<small>fails here</small>" in shown
     # 0.7 to the power of 3.
     assert "fast in all 3 repetitions in 34% of campaigns" in shown

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +17,7 @@ from benchbook import pipeline
 from benchbook.errors import RemoteFailed
 from benchbook.hosts import lab
 from benchbook.hosts.inventory import load_inventory
+from benchbook.hosts.lab_host import ACCOUNT, LabHost
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +48,19 @@ def test_a_run_that_stays_when_its_terminal_goes_does_so_while_the_lab_is_stoppe
     with lab._uninterrupted():
         signal.raise_signal(signal.SIGHUP)
     assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or ACCOUNT not in {each.pw_name for each in pwd.getpwall()},
+    reason="root gives folders to the account",
+)
+def test_a_work_folder_is_the_account_s_alone_also_one_that_root_used_before(tmp_path: Path) -> None:
+    new, old = (LabHost(name, "127.0.0.1", 2222, tmp_path / ".lab" / "a" / name) for name in ("new", "old"))
+    (old.folder / "work" / "jobs").mkdir(parents=True)
+    for host in (new, old):
+        lab._give(tmp_path / ".lab", host)
+    assert (new.folder / "work").stat().st_mode & 0o777 == 0o700
+    assert {(old.folder / "work" / part).owner() for part in (".", "jobs")} == {ACCOUNT}
 
 
 def test_a_host_that_does_not_run_yet_ends_a_command_in_time_and_takes_no_files(home: Home) -> None:

@@ -206,7 +206,7 @@ def test_a_host_that_is_slow_to_log_in_has_refused_nobody(tmp_path: Path, net: s
     asks = ["AuthorizedKeysCommand /bin/sleep 20", f"AuthorizedKeysCommandUser {getpass.getuser()}"]
     slow = ["AuthorizedKeysFile none", *asks]
     with serving(tmp_path / "sshd", f"{net}.{next(_numbers)}", keys, Variant(slow)) as server:
-        assert "the host did not answer the login in time" in refused(server.inventory(connect_timeout_s=4))
+        assert "the host did not answer the login in time" in refused(server.inventory(connect_timeout_s=8))
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -425,6 +425,12 @@ def test_the_notebook_shows_the_ratio_of_two_versions_cell_by_cell() -> None:
     row = frame.loc[("oltp_point_select", 600)]
     # 291395.84 / 304121.47; each repetition's ratio is 1.5, so that nothing is uncertain.
     assert row.to_dict() == {"measured": 1.5, "low": 1.5, "high": 1.5, "n": 4, "published": 0.958}
+    # Ratios of 1.5 e^-0.1, 1.5, 1.5 and 1.5 e^0.1: s = 0.08165, t(0.975, 3) = 3.1824, half of it 0.12992.
+    rates = {1: np.exp(-0.1), 4: np.exp(0.1)}
+    apart = [r.model_copy(update={"summary": with_values(tps=r.summary["tps"].value * rates.get(r.repetition, 1))})
+             if r.system == PAIR[1] else r for r in ran]  # fmt: skip
+    wide = ratios_of(apart, scaled).loc[("oltp_point_select", 600)]
+    assert (wide.measured, wide.low, wide.high) == (1.5, 1.317, 1.708)
     one_only = ratios_of([r for r in ran if r.system == PAIR[0]], scaled)
     assert (one_only.measured.isna().all(), set(one_only.n)) == (True, {0})
 

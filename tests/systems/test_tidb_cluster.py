@@ -220,6 +220,7 @@ def test_keys_of_global_beside_it_are_refused(home: Home, keys: list[str]) -> No
     ("part", "said"),
     [
         ({"tikv_servers": [{"host": "n3"}]}, "it has no pd_servers, tidb_servers, which a TiDB cluster has"),
+        ({"grafana_servers": [{"host": "n1"}]}, "it has no pd_servers, tikv_servers, tidb_servers, which a TiDB"),
         # A topology of DM, and what people take for one (tiup/issues/616); a task, a source (dm/issues/1319).
         *(
             ({key: [{"host": "n1"}]}, f"{DM_S} .*Fix: give the roles client, mysql, tidb, dm-master")

@@ -203,7 +203,7 @@ def _findings(name: str, about: HostFacts) -> list[HostFinding]:
             about.filesystem in NO_DISKS and set(about.roles) != {"client"},
             "data folder",
             f"on {about.filesystem}",
-            "on a disk of the host (`workdir`)",
+            "on a disk of the host (`workdir`; of a lab: move the project)",
         ),
         (about.load_1min > 0.5 * about.cores, "load before the run", f"{about.load_1min:.1f} (1-min average)", "idle"),
         (

@@ -104,9 +104,9 @@ def with_inventory(**changes: Any) -> Callable[[Home], list[str]]:
     return plant
 
 
-def with_host(**changes: Any) -> Callable[[Home], list[str]]:
+def with_host(*, lab: bool = True, **changes: Any) -> Callable[[Home], list[str]]:
     host = {"address": "127.0.90.11", "roles": ["tidb", "mysql"], **changes}
-    return with_inventory(hosts={"executor": {"address": "127.0.90.1", "roles": ["client"]}, "db1": host})
+    return with_inventory(lab=lab, hosts={"executor": {"address": "127.0.90.1", "roles": ["client"]}, "db1": host})
 
 
 def with_profile(**changes: Any) -> Callable[[Home], list[str]]:

@@ -20,7 +20,8 @@ HOSTS = [
         Row(f"address {a}", with_host(address=a), ("hosts.db1.address: must be a host name, or the IP address of one",))
         for a in [*NO_ADDRESSES, "0.0.0.0", "::"]
     ),
-    *(Row(f"workdir {w!r}", with_host(workdir=w), ("hosts.db1.workdir: ", "Fix: ")) for w in WORKDIRS),
+    # Hosts of a lab may name none at all.
+    *(Row(f"workdir {w!r}", with_host(lab=False, workdir=w), ("hosts.db1.workdir: ", "Fix: ")) for w in WORKDIRS),
     Row("an SSH address that is an option", with_host(ssh_address="-x"), ("hosts.db1.ssh_address: ", "(got '-x')")),
     Row("a login that is an option", with_host(user="-lroot"), ("hosts.db1.user: ", "(got '-lroot')")),
     Row("a port of 70,000", with_host(ssh_port=70_000), ("hosts.db1.ssh_port: ", "(got 70000)")),
@@ -188,7 +189,12 @@ CHOICES = [
     Row(
         "a misspelt value of an option",
         changed("report.yaml", OPTIONS, '    options: ["--rand-type=unifrom", '),
-        ("does not know this value of --rand-type", "did you mean uniform?", "add --allow --rand-type=unifrom"),
+        (
+            "design.oltp_point_select.options: ",
+            "does not know this value of --rand-type",
+            "did you mean uniform?",
+            "add --allow --rand-type=unifrom",
+        ),
     ),
 ]
 FACTS = [
